@@ -38,7 +38,10 @@ def _names(model: mujoco.MjModel, kind: str, count: int) -> list[str]:
         return [
             mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EXCLUDE, i) or "" for i in range(count)
         ]
-    return [getattr(model, {"camera": "camera", "joint": "joint"}.get(accessor, accessor))(i).name for i in range(count)]
+    return [
+        getattr(model, {"camera": "camera", "joint": "joint"}.get(accessor, accessor))(i).name
+        for i in range(count)
+    ]
 
 
 class Comparison:
@@ -48,7 +51,9 @@ class Comparison:
         self.differences: list[str] = []
         self.ignore_cosmetics = ignore_cosmetics
 
-    def _compare(self, label: str, ours: Any, recorded: Any, names: list[str] | None = None) -> None:
+    def _compare(
+        self, label: str, ours: Any, recorded: Any, names: list[str] | None = None
+    ) -> None:
         if self.ignore_cosmetics and any(part in label for part in COSMETIC):
             return
         a, b = np.asarray(ours, dtype=float), np.asarray(recorded, dtype=float)
@@ -72,7 +77,9 @@ class Comparison:
                 f"{label}[{names[i] or i}]: {a[i].tolist()}, recorded {b[i].tolist()}"
             )
 
-    def run(self, model: mujoco.MjModel, record: dict[str, Any], skip: tuple[str, ...] = ()) -> list[str]:
+    def run(
+        self, model: mujoco.MjModel, record: dict[str, Any], skip: tuple[str, ...] = ()
+    ) -> list[str]:
         for name, size in record["sizes"].items():
             if f"sizes.{name}" not in skip and getattr(model, name) != size:
                 self.differences.append(f"sizes.{name}: {getattr(model, name)}, recorded {size}")
@@ -97,14 +104,18 @@ class Comparison:
             if name in skip:
                 continue
             prefix = name.split("_")[0]
-            everything = record.get({"body": "body", "geom": "geom", "actuator": "actuator"}.get(prefix, ""), {}).get("name")
+            everything = record.get(
+                {"body": "body", "geom": "geom", "actuator": "actuator"}.get(prefix, ""), {}
+            ).get("name")
             if prefix == "dof":
                 joints = record["joint"]["name"]
                 everything = [joints[j] for j in record["arrays"].get("dof_jntid", [])]
             self._compare(name, getattr(model, name), value, everything)
         return self.differences
 
-    def _objects(self, model: mujoco.MjModel, kind: str, record: dict[str, Any], skip: tuple[str, ...]) -> None:
+    def _objects(
+        self, model: mujoco.MjModel, kind: str, record: dict[str, Any], skip: tuple[str, ...]
+    ) -> None:
         names = record[kind].get("name", [])
         ours = _names(model, kind, getattr(model, OBJECTS[kind]))
         if ours != names:
@@ -120,7 +131,9 @@ class Comparison:
                     continue
                 for element, a, b in zip(names, getattr(model, field), value, strict=True):
                     if mine[a] != materials[b]:
-                        self.differences.append(f"{field}[{element}]: {mine[a]}, recorded {materials[b]}")
+                        self.differences.append(
+                            f"{field}[{element}]: {mine[a]}, recorded {materials[b]}"
+                        )
             elif field == "mat_texid":
                 textures = [*record["texture"]["name"], ""]
                 mine = [*[model.tex(i).name for i in range(model.ntex)], ""]
@@ -137,7 +150,11 @@ class Comparison:
 
 
 def compare(
-    model: mujoco.MjModel, record: dict[str, Any], *, skip: tuple[str, ...] = (), ignore_cosmetics: bool = False
+    model: mujoco.MjModel,
+    record: dict[str, Any],
+    *,
+    skip: tuple[str, ...] = (),
+    ignore_cosmetics: bool = False,
 ) -> list[str]:
     """Every difference between a compiled model and a record, one line each.
 

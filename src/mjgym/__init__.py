@@ -1,0 +1,11 @@
+"""A Gymnasium-native registry of MuJoCo control tasks; importing it registers the ids."""
+
+from mjgym import registry
+from mjgym.build import DivergenceError
+from mjgym.env import Env
+from mjgym.task import Task, register
+from mjgym.vector import VectorEnv
+
+__version__ = "0.1.0"
+
+__all__ = ["DivergenceError", "Env", "Task", "VectorEnv", "__version__", "register", "registry"]

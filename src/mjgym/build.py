@@ -1,0 +1,117 @@
+"""What a single and a vector environment make of a task in the same way."""
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.spaces import DTYPES, MODES
+from mjgym.task import Task
+
+ON_DIVERGENCE = ("truncate", "raise")
+WHOLE = 1e-8  # how far control_timestep / timestep may be from a whole number
+
+
+class DivergenceError(RuntimeError):
+    """A simulation met a state that is not finite; raised with `on_divergence="raise"`."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Keyword arguments that both kinds of environment take."""
+
+    observation: str = "flat"
+    dtype: str = "float32"
+    on_divergence: str = "truncate"
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("observation", MODES),
+            ("dtype", DTYPES),
+            ("on_divergence", ON_DIVERGENCE),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                near = difflib.get_close_matches(str(value), known, n=1) or known
+                raise ValueError(f"{name}: {value!r} is unknown; did you mean {' or '.join(near)}?")
+
+
+def compile_model(task: Task) -> mujoco.MjModel:
+    """The task's model without textures, which only pictures need."""
+    return mjcf.without_textures(task.model()).compile()
+
+
+def substeps(task: Task, model: mujoco.MjModel) -> int:
+    """Physics steps in a control step.
+
+    Raises:
+        ValueError: the control timestep is not a whole number of physics timesteps.
+    """
+    ratio = task.control_timestep / model.opt.timestep
+    n = round(ratio)
+    if n < 1 or abs(ratio - n) > WHOLE:
+        raise ValueError(
+            f"{type(task).__name__}: control_timestep {task.control_timestep} s must be a whole"
+            f" number of physics timesteps of {model.opt.timestep} s"
+        )
+    return n
+
+
+def step_limit(task: Task) -> int | None:
+    """Control steps in an episode, None if it has no end."""
+    if task.time_limit == float("inf"):
+        return None
+    # The first step whose time reaches the limit; rounding must not add one.
+    return int(np.ceil(task.time_limit / task.control_timestep - WHOLE))
+
+
+def encode_generator(rng: np.random.Generator) -> np.ndarray:
+    """A PCG64 generator's state as an array, uint64 (6,)."""
+    state: Any = rng.bit_generator.state
+    words = []
+    for number in (state["state"]["state"], state["state"]["inc"]):
+        words += [number >> 64, number & (2**64 - 1)]
+    return np.array([*words, state["has_uint32"], state["uinteger"]], dtype=np.uint64)
+
+
+def decode_generator(rng: np.random.Generator, words: np.ndarray) -> None:
+    """Put a generator into the state that `encode_generator` gave."""
+    w = [int(x) for x in words]
+    state: Any = rng.bit_generator.state
+    state["state"] = {"state": w[0] << 64 | w[1], "inc": w[2] << 64 | w[3]}
+    state["has_uint32"], state["uinteger"] = w[4], w[5]
+    rng.bit_generator.state = state
+
+
+def check_state(state: Any, current: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The entries to write, as arrays of the right shapes, before anything is written.
+
+    Args:
+        state: what the user gave.
+        current: the present state, for its names and shapes.
+
+    Raises:
+        TypeError: not a dict.
+        ValueError: an entry is unknown, of a wrong shape, or not finite; the message names it.
+    """
+    if not isinstance(state, dict):
+        raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
+    checked = {}
+    for name, value in state.items():
+        if name not in current:
+            near = difflib.get_close_matches(str(name), current, n=3) or list(current)
+            raise ValueError(f"state: no entry {name!r}; did you mean {', '.join(near)}?")
+        wanted = current[name]
+        try:
+            array = np.asarray(value, dtype=wanted.dtype)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"state: {name!r} is not an array of numbers: {error}") from None
+        if array.shape != wanted.shape:
+            raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"state: {name!r} is not finite")
+        checked[name] = array
+    return checked

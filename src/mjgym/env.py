@@ -1,0 +1,197 @@
+"""One environment: a task on one simulation."""
+
+from typing import Any, ClassVar
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from mjgym.build import (
+    DivergenceError,
+    Options,
+    check_state,
+    compile_model,
+    decode_generator,
+    encode_generator,
+    substeps,
+)
+from mjgym.sim import Single
+from mjgym.spaces import Layout, action_space, check_action, copy_observation
+from mjgym.task import Arrays, Task
+
+MEMORY = "memory."  # prefix of the task's memory in the state
+
+
+class Env(gymnasium.Env[Any, np.ndarray]):
+    """A `gymnasium.Env` that runs a task.
+
+    Args:
+        task: what to run.
+        observation: "flat" (one vector, the entries in the task's order) or "dict".
+        dtype: of observations, "float32" or "float64" (the simulator's own precision).
+        on_divergence: "truncate" ends an episode whose simulation is no longer finite with the
+            last finite observation, reward 0 and `info["diverged"]`; "raise" raises
+            `DivergenceError`.
+
+    Attributes:
+        task: the task.
+        model: the live MjModel (without textures).
+        data: the live MjData.
+        physics_timestep: seconds.
+        control_timestep: seconds between two actions.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        observation: str = "flat",
+        dtype: str = "float32",
+        on_divergence: str = "truncate",
+    ) -> None:
+        self._options = Options(observation, dtype, on_divergence)
+        self.task = task
+        self._simulation = Single(compile_model(task), task.varies)
+        self.model: mujoco.MjModel = self._simulation.model
+        self.data: mujoco.MjData = self._simulation.data
+        self._substeps = substeps(task, self.model)
+        self.physics_timestep = float(self.model.opt.timestep)
+        self.control_timestep = self.physics_timestep * self._substeps
+        self.action_space = action_space(self.model)
+        self._action_shape = self.action_space.shape
+        self._simulation.reset()
+        view = self._view = self._simulation.view
+        view.memory = task.memory(view)
+        self._layout = Layout(task.observation(view), observation, dtype)
+        self.observation_space = self._layout.space()
+        self._started = False
+        self._steps = 0
+        self._success_once = False
+        self._last: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode; see `gymnasium.Env.reset`. There are no options."""
+        super().reset(seed=seed)
+        simulation, view = self._simulation, self._view
+        simulation.reset()
+        self.task.initialize(view, self.np_random)
+        simulation.forward(actuation=False)
+        view.memory = self.task.memory(view)
+        self._started = True
+        self._steps = 0
+        self._success_once = False
+        return self._observe(), {}
+
+    def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Advance by one control step; see `gymnasium.Env.step`.
+
+        `info` holds `terms` (the reward's factors by name), `diverged`, and, for a task with a
+        goal, `success` (now) and `success_once` (so far in this episode).
+
+        Raises:
+            gymnasium.error.ResetNeeded: no episode has been started.
+            ValueError: the action has a wrong shape or is not finite; nothing has been stepped.
+            DivergenceError: the simulation is no longer finite, with `on_divergence="raise"`.
+        """
+        if not self._started:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        task, view, simulation = self.task, self._view, self._simulation
+        action = check_action(action, self._action_shape)
+        view.ctrl[:] = task.control(view, action)
+        simulation.step(self._substeps)
+        self._steps += 1
+        if simulation.diverged():
+            return self._end_diverged()
+        terms = task.terms(view)
+        reward = float(task.reward(terms))
+        terminated = bool(task.terminated(view))
+        info: dict[str, Any] = {
+            "terms": {name: float(value) for name, value in terms.items()},
+            "diverged": False,
+        }
+        success = task.success(view)
+        if success is not None:
+            self._success_once = self._success_once or bool(success)
+            info["success"] = bool(success)
+            info["success_once"] = self._success_once
+        if view.memory:
+            view.memory = task.update(view)
+        return self._observe(), reward, terminated, False, info
+
+    def _observe(self) -> Any:
+        observation = self._layout.pack(self.task.observation(self._view))
+        self._last = observation
+        # The caller owns what is returned; a copy is kept for the case of a divergence.
+        return copy_observation(observation)
+
+    def _end_diverged(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self._options.on_divergence == "raise":
+            self._started = False
+            raise DivergenceError(
+                f"the simulation of {type(self.task).__name__} is no longer finite after"
+                f" {self._steps} steps; reset the environment"
+            )
+        info: dict[str, Any] = {"terms": {}, "diverged": True}
+        return copy_observation(self._last), 0.0, False, True, info
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Everything that the episode's future depends on, as copies by name.
+
+        The entries are those of MjData (`qpos`, `qvel`, `act`, `qacc_warmstart`, ...), the model
+        fields in `task.varies`, `sensordata`, the task's memory (`memory.<name>`), `steps`,
+        `success_once` and the random generator (`rng`). The step count of Gymnasium's `TimeLimit`
+        wrapper is the wrapper's own.
+        """
+        state = self._simulation.snapshot()
+        state.update({MEMORY + name: np.array(m) for name, m in self._view.memory.items()})
+        state["steps"] = np.array(self._steps)
+        state["success_once"] = np.array(self._success_once)
+        state["rng"] = encode_generator(self.np_random)
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> Any:
+        """Write a state, or some entries of one, and return the observation there.
+
+        The episode goes on from there: with a whole state, bit for bit as it would have where the
+        state was taken.
+
+        Raises:
+            ValueError: an entry is unknown, of a wrong shape or not finite; nothing is written.
+        """
+        checked = check_state(state, self.get_state())
+        own = {"steps", "success_once", "rng"}
+        memory = {k.removeprefix(MEMORY): v for k, v in checked.items() if k.startswith(MEMORY)}
+        self._simulation.restore(
+            {k: v for k, v in checked.items() if k not in own and not k.startswith(MEMORY)}
+        )
+        self._view.memory = {**self._view.memory, **memory}
+        self._steps = int(checked.get("steps", self._steps))
+        self._success_once = bool(checked.get("success_once", self._success_once))
+        if "rng" in checked:
+            decode_generator(self.np_random, checked["rng"])
+        self._started = True
+        return self._observe()
+
+    def observe(self) -> Arrays:
+        """The observation's entries by name as the simulator has them, in double precision."""
+        return {name: np.array(x) for name, x in self.task.observation(self._view).items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: what the environment is made from, and its state."""
+        kept = ("_started", "_last", "_np_random_seed", "spec", "render_mode")
+        return {
+            "task": self.task,
+            "options": self._options,
+            "state": self.get_state(),
+            "attributes": {name: getattr(self, name) for name in kept},
+        }
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        options = pickled["options"]
+        self.__init__(pickled["task"], **vars(options))  # type: ignore[misc]
+        self.set_state(pickled["state"])
+        self.__dict__.update(pickled["attributes"])

@@ -1,0 +1,146 @@
+"""Registered tasks as Gymnasium ids, single and batched."""
+
+import dataclasses
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium
+
+from mjgym import task as _task
+from mjgym.build import Options, step_limit
+from mjgym.env import Env
+from mjgym.task import Registration, Task
+from mjgym.vector import VectorEnv
+
+_OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
+_VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "threads", "autoreset_mode", "copy")
+# Of Gymnasium's own; they are taken by make() before they get here.
+_GYMNASIUM = ("max_episode_steps", "disable_env_checker")
+
+
+def make_env(task_class: str, **kwargs: Any) -> Env:
+    """Entry point of every id: a single environment.
+
+    Args:
+        task_class: "module:Class".
+        **kwargs: fields of the class and keyword arguments of `Env`.
+
+    Raises:
+        TypeError: an argument is unknown; the message names the nearest ones.
+    """
+    cls = _load(task_class)
+    fields, options = _split(cls, kwargs, _OPTIONS, _GYMNASIUM)
+    return Env(cls(**fields), **options)
+
+
+def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv:
+    """Vector entry point of every id: a batch.
+
+    Args:
+        task_class: "module:Class".
+        **kwargs: fields of the class and keyword arguments of `VectorEnv`.
+
+    Raises:
+        TypeError: an argument is unknown; the message names the nearest ones.
+    """
+    cls = _load(task_class)
+    fields, options = _split(cls, kwargs, (*_OPTIONS, *_VECTOR_OPTIONS), ())
+    return VectorEnv(cls(**fields), **options)
+
+
+def _load(task_class: str) -> type[Task]:
+    module, _, name = task_class.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    if not (inspect.isclass(found) and issubclass(found, Task)):
+        raise TypeError(f"{task_class} is not a Task")
+    return found
+
+
+def _split(
+    cls: type[Task], kwargs: dict[str, Any], known: tuple[str, ...], elsewhere: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    fields = [f.name for f in dataclasses.fields(cls)]
+    valid = [*fields, *known]
+    for name in kwargs:
+        if name not in valid:
+            near = difflib.get_close_matches(name, [*valid, *elsewhere], n=3) or valid
+            raise TypeError(
+                f"{cls.__name__}: unknown argument {name!r}; did you mean {', '.join(near)}?"
+            )
+    return (
+        {k: v for k, v in kwargs.items() if k in fields},
+        {k: v for k, v in kwargs.items() if k not in fields},
+    )
+
+
+def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None) -> list[str]:
+    """Registered ids, in the order of registration.
+
+    Args:
+        namespace: only ids of this namespace, e.g. "dmc".
+        tag: only ids that have this tag, or all of these tags.
+
+    Raises:
+        ValueError: no id has such a tag or namespace; the message names the nearest ones.
+    """
+    wanted = {tag} if isinstance(tag, str) else set(tag or ())
+    _known("tag", wanted, {t for r in _task.registrations.values() for t in r.tags})
+    spaces = {id.partition("/")[0] for id in _task.registrations}
+    _known("namespace", {namespace} if namespace else set(), spaces)
+    return [
+        id
+        for id, registration in _task.registrations.items()
+        if wanted <= registration.tags and namespace in (None, id.partition("/")[0])
+    ]
+
+
+def _known(kind: str, wanted: set[str], known: set[str]) -> None:
+    for word in sorted(wanted - known):
+        near = difflib.get_close_matches(word, known, n=3) or sorted(known)
+        raise ValueError(f"{kind}: no id has {word!r}; did you mean {', '.join(near)}?")
+
+
+def registration(id: str) -> Registration:
+    """What was registered under an id.
+
+    Raises:
+        gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
+    """
+    if id not in _task.registrations:
+        near = difflib.get_close_matches(id, _task.registrations, n=3)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise gymnasium.error.NameNotFound(f"no id {id!r}{hint}")
+    return _task.registrations[id]
+
+
+def _register_with_gymnasium(registration: Registration) -> None:
+    cls = registration.task_class
+    gymnasium.register(
+        registration.id,
+        entry_point="mjgym.registry:make_env",
+        vector_entry_point="mjgym.registry:make_vector_env",
+        max_episode_steps=step_limit(cls(**registration.fields)),
+        # The suite's tests run Gymnasium's checker on every id; the passive one only costs time.
+        disable_env_checker=True,
+        kwargs={"task_class": f"{cls.__module__}:{cls.__qualname__}", **registration.fields},
+    )
+
+
+def _import_tasks() -> None:
+    """Import every module below mjgym.tasks: a new file there is a new set of ids."""
+    import mjgym.tasks
+
+    for module in pkgutil.walk_packages(mjgym.tasks.__path__, "mjgym.tasks."):
+        importlib.import_module(module.name)
+
+
+_import_tasks()
+for _registration in _task.registrations.values():
+    _register_with_gymnasium(_registration)
+_task.on_register.append(_register_with_gymnasium)

@@ -1,0 +1,68 @@
+"""Samplers for the starts of episodes; `Task.initialize` uses them on a scratch simulation."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mjgym.sim.single import SingleView
+
+_FREE, _BALL, _SLIDE = 0, 1, 2  # mjtJoint
+
+
+def unit_vector(rng: Any, size: int) -> np.ndarray:
+    """A direction drawn uniformly from the sphere in `size` dimensions, (size,).
+
+    With `size=4` it is a quaternion drawn uniformly from all rotations.
+    """
+    vector = rng.normal(size=size)
+    return np.asarray(vector / np.linalg.norm(vector))
+
+
+def random_joints(v: SingleView, rng: Any) -> None:
+    """Draw every joint's position, in the order of the model.
+
+    Limited hinges and slides are uniform in their range, unlimited hinges in (-pi, pi), balls are
+    uniform rotations (limited ones turn about a uniform axis by up to their limit); unlimited
+    slides and the place of free joints stay as they are. A free joint's quaternion is four numbers
+    uniform in (0, 1), normalised: as in the published suite, and not a uniform rotation.
+    """
+    qpos = v.qpos
+    kinds, starts = v.jnt_type.tolist(), v.jnt_qposadr.tolist()
+    for kind, start, limited, (low, high) in zip(
+        kinds, starts, v.jnt_limited.tolist(), v.jnt_range.tolist(), strict=True
+    ):
+        if kind == _FREE:
+            quaternion = rng.uniform(size=4)
+            qpos[start + 3 : start + 7] = quaternion / np.linalg.norm(quaternion)
+        elif kind == _BALL and limited:
+            axis = unit_vector(rng, 3)
+            half = rng.uniform(0, high) / 2
+            qpos[start] = np.cos(half)
+            qpos[start + 1 : start + 4] = np.sin(half) * axis
+        elif kind == _BALL:
+            qpos[start : start + 4] = unit_vector(rng, 4)
+        elif limited:
+            qpos[start] = rng.uniform(low, high)
+        elif kind != _SLIDE:
+            qpos[start] = rng.uniform(-np.pi, np.pi)
+
+
+def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = None) -> None:
+    """Repeat `draw` until nothing in the scene touches anything.
+
+    Args:
+        v: the scratch simulation that `draw` writes to.
+        draw: writes one attempt; what it does not write keeps the rejected attempt's value.
+        attempts: give up after this many; None never does.
+
+    Raises:
+        RuntimeError: there was a contact in every attempt.
+    """
+    for _ in range(attempts) if attempts else itertools.count():
+        draw()
+        v.forward()
+        if v.ncon == 0:
+            return
+    raise RuntimeError(f"no start without contacts in {attempts} attempts")

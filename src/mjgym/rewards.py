@@ -1,0 +1,165 @@
+"""Tolerance: how far a quantity is from where it should be, as a reward between 0 and 1.
+
+The formulae are those of section 2 of Tunyasuvunakool et al., "dm_control: Software and tasks for
+continuous control" (2020), under the names used there.
+"""
+
+import functools
+import math
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+Sigmoid = Literal[
+    "gaussian",
+    "hyperbolic",
+    "long_tail",
+    "reciprocal",
+    "cosine",
+    "linear",
+    "quadratic",
+    "tanh_squared",
+]
+SIGMOIDS: tuple[str, ...] = get_args(Sigmoid)
+REACH_ZERO = ("cosine", "linear", "quadratic")  # these are 0 beyond some distance
+
+Array = Any  # an array of any library that follows the array API standard, or a number
+
+
+def tolerance(
+    x: Array,
+    bounds: tuple[Array, Array] = (0.0, 0.0),
+    margin: Array = 0.0,
+    sigmoid: Sigmoid = "gaussian",
+    value_at_margin: float = 0.1,
+) -> Array:
+    """1 where `x` lies within `bounds`, falling to `value_at_margin` at `margin` outside of them.
+
+    Numbers and zero-dimensional arrays take a path of plain arithmetic, which gives the same bits
+    as the array path and costs a tenth of it.
+
+    Args:
+        x: the quantity, a number or an array of any shape.
+        bounds: lower and upper end of the interval of reward 1, both included; infinite ends are
+            allowed, and so are arrays that broadcast with `x`.
+        margin: distance from the interval at which the reward is `value_at_margin`; with 0, the
+            reward outside of the interval is 0. A number, or an array that broadcasts with `x`.
+        sigmoid: the shape of the fall.
+        value_at_margin: the reward at distance `margin`: within (0, 1), and 0 is allowed too for
+            the shapes that reach zero ("cosine", "linear", "quadratic").
+
+    Returns:
+        The reward, of the shape of `x`. NaN counts as outside: it gives 0 with a margin of 0 and
+        with the shapes that reach zero, NaN with the others.
+
+    Raises:
+        ValueError: `bounds` are out of order, `margin` is negative, or, with a positive margin,
+            `sigmoid` is unknown or `value_at_margin` is out of its range.
+    """
+    lower, upper = bounds
+    if not (getattr(x, "ndim", 0) or getattr(margin, "ndim", 0) or getattr(upper, "ndim", 0)):
+        return _of_number(
+            float(x), float(lower), float(upper), float(margin), sigmoid, value_at_margin
+        )
+
+    xp = _namespace(x if getattr(x, "ndim", 0) else upper)
+    if np.any(lower > upper):
+        raise ValueError(f"bounds: the lower end must not exceed the upper one, got {bounds}")
+    if np.any(margin < 0):
+        raise ValueError(f"margin: must not be negative, got {margin}")
+    inside = (lower <= x) & (x <= upper)
+    if not np.any(margin > 0):
+        return xp.where(inside, 1.0, 0.0)
+    scale = _scale(sigmoid, value_at_margin)
+    distance = xp.where(x < lower, lower - x, x - upper) / margin
+    return xp.where(inside, 1.0, _SHAPES[sigmoid](xp, distance * scale))
+
+
+def _of_number(
+    x: float, lower: float, upper: float, margin: float, sigmoid: str, value_at_margin: float
+) -> Array:
+    if lower > upper:
+        raise ValueError(
+            f"bounds: the lower end must not exceed the upper one, got {(lower, upper)}"
+        )
+    if margin < 0:
+        raise ValueError(f"margin: must not be negative, got {margin}")
+    if margin == 0:
+        return 1.0 if lower <= x <= upper else 0.0
+    scale = _scale(sigmoid, value_at_margin)
+    if lower <= x <= upper:
+        return 1.0
+    distance = (lower - x if x < lower else x - upper) / margin
+    return float(_SHAPES[sigmoid](_NUMBERS, distance * scale))
+
+
+def _namespace(x: Array) -> Any:
+    if isinstance(x, np.ndarray):
+        return np
+    import array_api_compat
+
+    return array_api_compat.array_namespace(x)
+
+
+class _NUMBERS:
+    """The functions that the shapes use, for one number.
+
+    Transcendental functions are NumPy's own, so that one number and an array of numbers round
+    alike.
+    """
+
+    exp = np.exp
+    cos = np.cos
+    cosh = np.cosh
+    tanh = np.tanh
+
+    @staticmethod
+    def where(condition: bool, a: float, b: float) -> float:
+        return a if condition else b
+
+
+# The shapes as functions of y = k d, where d is the distance from the bounds in margins and k the
+# scale at which the value at d = 1 is the wanted one. Products, not powers: they round alike
+# everywhere.
+_SHAPES: dict[str, Any] = {
+    "gaussian": lambda xp, y: xp.exp(-0.5 * (y * y)),
+    "hyperbolic": lambda xp, y: 1 / xp.cosh(y),
+    "long_tail": lambda xp, y: 1 / (y * y + 1),
+    "reciprocal": lambda xp, y: 1 / (y + 1),
+    "cosine": lambda xp, y: xp.where(y < 1, (1 + xp.cos(math.pi * y)) / 2, 0.0),
+    "linear": lambda xp, y: xp.where(y < 1, 1 - y, 0.0),
+    "quadratic": lambda xp, y: xp.where(y < 1, 1 - y * y, 0.0),
+    "tanh_squared": lambda xp, y: 1 - _squared(xp.tanh(y)),
+}
+
+_SCALES: dict[str, Any] = {
+    "gaussian": lambda value: math.sqrt(-2 * math.log(value)),
+    "hyperbolic": lambda value: math.acosh(1 / value),
+    "long_tail": lambda value: math.sqrt(1 / value - 1),
+    "reciprocal": lambda value: 1 / value - 1,
+    "cosine": lambda value: math.acos(2 * value - 1) / math.pi,
+    "linear": lambda value: 1 - value,
+    "quadratic": lambda value: math.sqrt(1 - value),
+    "tanh_squared": lambda value: math.atanh(math.sqrt(1 - value)),
+}
+
+
+def _squared(y: Array) -> Array:
+    return y * y
+
+
+@functools.lru_cache(maxsize=256)
+def _scale(sigmoid: str, value_at_margin: float) -> float:
+    """The factor k of a shape; checks both arguments."""
+    if sigmoid not in _SCALES:
+        import difflib
+
+        near = difflib.get_close_matches(sigmoid, SIGMOIDS, n=1) or SIGMOIDS
+        raise ValueError(f"sigmoid: unknown kind {sigmoid!r}; did you mean {' or '.join(near)}?")
+    zero_allowed = sigmoid in REACH_ZERO
+    if not (value_at_margin >= 0 if zero_allowed else value_at_margin > 0) or value_at_margin >= 1:
+        interval = "[0, 1)" if zero_allowed else "(0, 1)"
+        raise ValueError(
+            f"value_at_margin: must lie in {interval} for {sigmoid!r}, got {value_at_margin}"
+        )
+    return float(_SCALES[sigmoid](value_at_margin))

@@ -1,0 +1,47 @@
+"""Vectors, rotation matrices and quaternions on arrays of any leading shape.
+
+Vectors are (..., 3), matrices (..., 9) row by row as the engine stores them, quaternions (..., 4)
+with the scalar first. Everything is elementwise arithmetic and short sums, so one simulation and a
+batch of them give the same bits.
+"""
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+# Entries of a rotation matrix (..., 9): the first letter is the world's axis, the second the
+# body's. xmat[..., ZX] is the world-z part of the body's x axis, xmat[..., Z_ROW] the world's
+# vertical as seen from the body.
+XX, XY, XZ, YX, YY, YZ, ZX, ZY, ZZ = range(9)
+Z_ROW = slice(6, 9)
+
+
+def norm(x: Array) -> Array:
+    """Euclidean length along the last axis: (..., n) to (...)."""
+    return ((x * x).sum(axis=-1)) ** 0.5
+
+
+def to_local(xmat: Array, vector: Array) -> Array:
+    """A world vector in the axes of a frame: the transpose of the frame's matrix times the vector.
+
+    Args:
+        xmat: the frame's rotation, (..., 9).
+        vector: in world axes, (..., 3).
+
+    Returns:
+        The vector in the frame's axes, (..., 3).
+    """
+    return (
+        xmat[..., 0:3] * vector[..., 0:1]
+        + xmat[..., 3:6] * vector[..., 1:2]
+        + xmat[..., 6:9] * vector[..., 2:3]
+    )
+
+
+def about_z(angle: Array) -> Array:
+    """The quaternion of a turn about the world's vertical, (...) in rad to (..., 4)."""
+    half = np.asarray(angle) / 2
+    zero = np.zeros_like(half)
+    return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=-1)

@@ -1,0 +1,7 @@
+"""Simulations, one or many, behind the same view and the same verbs."""
+
+from mjgym.sim.batched import Batched
+from mjgym.sim.single import Single
+from mjgym.sim.view import View
+
+__all__ = ["Batched", "Single", "View"]

@@ -1,0 +1,159 @@
+"""Many simulations of one model on `mujoco.batch`."""
+
+from typing import Any
+
+import mujoco
+import mujoco.batch
+import numpy as np
+
+from mjgym.sim.engine import ACTUATION_OFF, ASSET_FIELDS, DIVERGED, quiet, state_fields
+from mjgym.sim.single import Single
+from mjgym.sim.view import Named, View
+
+Array = Any
+
+
+class BatchedView(View):
+    """A view of a batch: the same names as of one simulation, with a leading axis."""
+
+    def __init__(self, simulations: "Batched") -> None:
+        super().__init__((simulations.n,))
+        self.__dict__.update(_simulations=simulations, _batch=simulations.batch)
+
+    def _field(self, name: str) -> Array:
+        simulations = self._simulations
+        if name in simulations.episode_fields:
+            return simulations.episode_fields[name]
+        if name in mujoco.batch.DATA_FIELDS:
+            return self._batch.bind(name)
+        model = simulations.model
+        if hasattr(model, name):
+            value = np.asarray(getattr(model, name))
+            return np.broadcast_to(value, (*self.lead, *value.shape))
+        raise AttributeError(f"neither MjData nor MjModel has a field {name!r} that a batch offers")
+
+    def _element(self, kind: str, name: str) -> Named:
+        named = getattr(self._batch, kind)(name)
+        return Named(lambda attribute: getattr(named, attribute))
+
+
+class Batched:
+    """n simulations: reset, step, snapshot, by index.
+
+    Args:
+        model: the compiled model.
+        n: number of simulations.
+        threads: that step them.
+        varies: names of the model fields that belong to an episode; each simulation has its own
+            values.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, n: int, threads: int, varies: tuple[str, ...] = ()
+    ) -> None:
+        self.model = model
+        self.n = n
+        self.varies = varies
+        self.state_fields = state_fields(model)
+        self.batch = mujoco.batch.Batch(model, n, nthread=min(threads, n), persistent=True)
+        # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
+        # model of its own; then the engine holds all varying fields there.
+        self._models: list[mujoco.MjModel] | None = None
+        self.episode_fields: dict[str, np.ndarray] = {}
+        if ASSET_FIELDS.intersection(varies):
+            self._models = [_copy(model) for _ in range(n)]
+            self.batch.set_models(self._models)
+            for name in varies:
+                self.episode_fields[name] = np.stack([getattr(m, name) for m in self._models])
+        else:
+            for name in varies:
+                self.episode_fields[name] = self.batch.expand(name)
+            self._flags = self.batch.expand("opt.disableflags")
+        self._state = {name: self.batch.bind(name) for name in self.state_fields}
+        self._sensordata = self.batch.bind("sensordata")
+        self._sensordata.flags.writeable = True  # for restore(); the next call overwrites it
+        self._bad = self.batch.warning[:, DIVERGED, 1]
+        self.view = BatchedView(self)
+
+    def start(self, i: int, scratch: Single) -> None:
+        """Copy a scratch simulation into simulation i; call `begin` when all are copied."""
+        for name, rows in self._state.items():
+            rows[i] = getattr(scratch.data, name)
+        for name, values in self.episode_fields.items():
+            values[i] = getattr(scratch.model, name)
+            if self._models is not None:
+                getattr(self._models[i], name)[...] = values[i]
+
+    def clear(self, ids: np.ndarray) -> None:
+        """Forget the past of some simulations (warnings, warm starts) before `start`."""
+        self.batch.reset(ids, stage=int(mujoco.mjtStage.mjSTAGE_NONE))
+
+    def begin(self, ids: np.ndarray, *, actuation: bool = False) -> None:
+        """Compute everything that follows from the states of some simulations."""
+        if self._models is not None:
+            self._forward_on_models(ids, actuation)
+            return
+        if not actuation:
+            self._flags[ids] |= ACTUATION_OFF
+        with quiet():
+            self.batch.forward(ids)
+        if not actuation:
+            self._flags[ids] &= ~ACTUATION_OFF
+
+    def _forward_on_models(self, ids: np.ndarray, actuation: bool) -> None:
+        models = self._models
+        assert models is not None
+        flags = self.model.opt.disableflags
+        for i in ids:
+            models[i].opt.disableflags = flags if actuation else flags | ACTUATION_OFF
+        self.batch.set_models(models)  # the batch reads what has been written only now
+        with quiet():
+            self.batch.forward(ids)
+        if not actuation:
+            for i in ids:
+                models[i].opt.disableflags = flags
+            self.batch.set_models(models)
+
+    def step(self, control: np.ndarray, n: int, ids: np.ndarray | None = None) -> None:
+        """Set the controls, (n_simulations, nu), and advance all (or some) by n physics steps."""
+        rows = self._state.get("ctrl")
+        if rows is not None:
+            if ids is None:
+                rows[...] = control
+            else:
+                rows[ids] = control[ids]
+        with quiet():
+            self.batch.step(ids, nstep=n, stage=int(mujoco.mjtStage.mjSTAGE_VEL))
+
+    def diverged(self) -> np.ndarray | None:
+        """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
+        return self._bad.any(axis=1) if self._bad.any() else None
+
+    def snapshot(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """Copies of all that the futures and current sensors of some simulations depend on."""
+        state = {name: rows[ids] for name, rows in self._state.items()}
+        state["sensordata"] = self._sensordata[ids]
+        state.update({name: values[ids] for name, values in self.episode_fields.items()})
+        return state
+
+    def restore(self, state: dict[str, np.ndarray], ids: np.ndarray) -> None:
+        """Write the entries of a snapshot, or some of them, and compute what follows from them."""
+        kept = {name: rows[ids] for name, rows in self._state.items() if name not in state}
+        self.clear(ids)  # and with it the warnings
+        for name, value in {**kept, **state}.items():
+            if name in self._state:
+                self._state[name][ids] = value
+            elif name in self.episode_fields:
+                self.episode_fields[name][ids] = value
+                if self._models is not None:
+                    for i in ids:
+                        getattr(self._models[i], name)[...] = self.episode_fields[name][i]
+        self.begin(ids, actuation=True)
+        if "sensordata" in state:  # some sensors belong to the step before the state
+            self._sensordata[ids] = state["sensordata"]
+
+
+def _copy(model: mujoco.MjModel) -> mujoco.MjModel:
+    import copy
+
+    return copy.copy(model)

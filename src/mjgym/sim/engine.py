@@ -1,0 +1,52 @@
+"""What single and batched simulations share: the state's fields, warnings, quiet stepping."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import mujoco
+
+# The parts of MjData that a simulation's future depends on (mjSTATE_INTEGRATION), by name.
+STATE_FIELDS = (
+    "time",
+    "qpos",
+    "qvel",
+    "act",
+    "history",
+    "qacc_warmstart",
+    "ctrl",
+    "qfrc_applied",
+    "xfrc_applied",
+    "eq_active",
+    "mocap_pos",
+    "mocap_quat",
+    "userdata",
+    "plugin_state",
+)
+
+# Of mjtWarning: the engine found a position, velocity or acceleration that is not finite or is
+# huge, and has reset the simulation by itself.
+DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADQACC) + 1)
+
+ACTUATION_OFF = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+
+# Large blobs that models of one layout share and that a batch cannot hold per simulation.
+ASSET_FIELDS = frozenset({"hfield_data", "mesh_vert", "mesh_normal", "tex_data"})
+
+
+def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
+    """Those of STATE_FIELDS that are not empty in a model."""
+    data = mujoco.MjData(model)
+    return tuple(f for f in STATE_FIELDS if f == "time" or getattr(data, f).size)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No log file and no console lines from the engine: a divergence is reported in `info`."""
+    before = mujoco.MjLogConfig.get()
+    silent = mujoco.MjLogConfig.get()
+    silent.logto_console = silent.logto_file = False
+    silent.set()
+    try:
+        yield
+    finally:
+        before.set()

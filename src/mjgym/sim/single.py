@@ -1,0 +1,140 @@
+"""One simulation on MjData."""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.sim.engine import ACTUATION_OFF, DIVERGED, quiet, state_fields
+from mjgym.sim.view import Named, View
+
+Array = Any
+
+
+class SingleView(View):
+    """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize."""
+
+    def __init__(self, simulation: "Single") -> None:
+        super().__init__(())
+        self.__dict__.update(_simulation=simulation, _model=simulation.model, _data=simulation.data)
+
+    def _field(self, name: str) -> Array:
+        for source in (self._data, self._model):
+            if hasattr(source, name):
+                return getattr(source, name)
+        raise AttributeError(f"neither MjData nor MjModel has a field {name!r}")
+
+    def _element(self, kind: str, name: str) -> Named:
+        views = [getattr(s, kind)(name) for s in (self._data, self._model) if hasattr(s, kind)]
+
+        def fetch(attribute: str) -> Array:
+            for view in views:
+                if hasattr(view, attribute):
+                    return getattr(view, attribute)
+            raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}")
+
+        return Named(fetch)
+
+    def __setattr__(self, name: str, value: Array) -> None:
+        if name == "time":
+            self._data.time = value
+        else:
+            super().__setattr__(name, value)
+
+    def forward(self) -> None:
+        """Compute everything that follows from the state, with the actuators switched off.
+
+        The published suite computes its start states so: sensors that feel forces show none of
+        the actuators'.
+        """
+        self._simulation.forward(actuation=False)
+
+    def step(self, n: int = 1) -> None:
+        """Advance by n physics steps, from what the last `forward` or `step` computed."""
+        self._simulation.step(n)
+
+
+class Single:
+    """One simulation: reset, forward, step, snapshot.
+
+    Args:
+        model: the compiled model; the fields in `varies` are written to by episodes.
+        varies: names of the model fields that belong to the episode.
+    """
+
+    def __init__(self, model: mujoco.MjModel, varies: tuple[str, ...] = ()) -> None:
+        self.model = model
+        self.data = mujoco.MjData(model)
+        self.varies = varies
+        self.state_fields = state_fields(model)
+        self._defaults = {name: getattr(model, name).copy() for name in varies}
+        self._warnings = self.data.warning.number
+        self._no_warnings = self._warnings.tobytes()
+        self._splits = model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4
+        self._before = mujoco.MjLogConfig.get()
+        self._silent = mujoco.MjLogConfig.get()
+        self._silent.logto_console = self._silent.logto_file = False
+        self.view = SingleView(self)
+
+    def reset(self) -> None:
+        """Back to the model's defaults, with everything computed."""
+        mujoco.mj_resetData(self.model, self.data)
+        for name, value in self._defaults.items():
+            getattr(self.model, name)[...] = value
+        self.forward(actuation=False)
+
+    def forward(self, *, actuation: bool = True) -> None:
+        """Compute everything that follows from the state."""
+        flags = self.model.opt.disableflags
+        if not actuation:
+            self.model.opt.disableflags = flags | ACTUATION_OFF
+        try:
+            mujoco.mj_forward(self.model, self.data)
+        finally:
+            self.model.opt.disableflags = flags
+
+    def step(self, n: int) -> None:
+        """Advance by n physics steps; positions, velocities and their sensors are then current.
+
+        The order is the published suite's: the second half of a step that has begun, n - 1 whole
+        steps, the first half of the next one. RK4 has no halves.
+        """
+        model, data = self.model, self.data
+        self._silent.set()  # quiet(), without the cost of a context at every step
+        try:
+            if self._splits:
+                mujoco.mj_step2(model, data)
+                if n > 1:
+                    mujoco.mj_step(model, data, n - 1)
+            else:
+                mujoco.mj_step(model, data, n)
+            mujoco.mj_step1(model, data)
+        finally:
+            self._before.set()
+
+    def diverged(self) -> bool:
+        """Whether the engine has met a state that is not finite and has reset itself."""
+        warnings = self._warnings
+        return warnings.tobytes() != self._no_warnings and bool(warnings[DIVERGED].any())
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """A copy of all that the simulation's future and its current sensors depend on."""
+        state = {name: np.array(getattr(self.data, name)) for name in self.state_fields}
+        state["sensordata"] = self.data.sensordata.copy()
+        state.update({name: getattr(self.model, name).copy() for name in self.varies})
+        return state
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Write the entries of a snapshot, or some of them, and compute what follows from them."""
+        for name, value in state.items():
+            if name == "time":
+                self.data.time = float(value)
+            elif name in self.varies:
+                getattr(self.model, name)[...] = value
+            elif name != "sensordata":
+                getattr(self.data, name)[...] = value
+        self._warnings[...] = 0
+        with quiet():
+            self.forward()
+        if "sensordata" in state:  # some sensors belong to the step before the state
+            self.data.sensordata[...] = state["sensordata"]

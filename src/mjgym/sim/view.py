@@ -1,0 +1,111 @@
+"""The live arrays of a simulation, under the engine's own names, for one simulation or many."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+class Named:
+    """The arrays of one named element: `v.body("torso").xpos`, `v.joint("hinge").qpos`, ...
+
+    The attributes are those of MuJoCo's own named access, on `MjData` first and then on `MjModel`,
+    with the view's leading shape in front. An attribute is looked up once and kept: the arrays are
+    live.
+    """
+
+    def __init__(self, fetch: Callable[[str], Array]) -> None:
+        self.__dict__["_fetch"] = fetch
+
+    def __getattr__(self, attribute: str) -> Array:
+        value = self._fetch(attribute)
+        if isinstance(value, np.ndarray):
+            self.__dict__[attribute] = value
+        return value
+
+    def __setattr__(self, attribute: str, value: Array) -> None:
+        getattr(self, attribute)[...] = value
+
+
+class View:
+    """What a task sees of its simulation.
+
+    Every field of `MjData` and `MjModel` is an attribute (`v.qpos`, `v.sensordata`,
+    `v.geom_size`), and `body`, `joint`, `geom`, `site`, `sensor`, `actuator`, `tendon` and
+    `camera` give the arrays of one element. All have the leading shape `lead`: `()` for one
+    simulation, `(n,)` for a batch. Arrays are live, so return copies or results of arithmetic,
+    never the arrays themselves. Assignment writes into the simulation (`v.qpos = 0`), which only
+    `Task.initialize` may do.
+    """
+
+    lead: tuple[int, ...]
+    xp: ModuleType
+    memory: dict[str, Array]
+
+    def __init__(self, lead: tuple[int, ...]) -> None:
+        self.__dict__.update(lead=lead, xp=np, memory={}, _named={})
+
+    def _field(self, name: str) -> Array:
+        raise AttributeError(name)
+
+    def _element(self, kind: str, name: str) -> Named:
+        raise AttributeError(kind)
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = self._field(name)
+        if isinstance(value, np.ndarray):
+            self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Array) -> None:
+        if name == "memory":
+            self.__dict__[name] = value
+        else:
+            getattr(self, name)[...] = value
+
+    def _get(self, kind: str, name: str) -> Named:
+        try:
+            return self._named[kind, name]  # type: ignore[no-any-return]
+        except KeyError:
+            return self._named.setdefault((kind, name), self._element(kind, name))  # type: ignore[no-any-return]
+
+    def body(self, name: str) -> Named:
+        """The arrays of a body: xpos, xquat, xmat, xipos, cvel, mass, ..."""
+        return self._get("body", name)
+
+    def joint(self, name: str) -> Named:
+        """The arrays of a joint: qpos, qvel, xanchor, xaxis, range, ... (a hinge's have length 1)."""
+        return self._get("joint", name)
+
+    def geom(self, name: str) -> Named:
+        """The arrays of a geom: xpos, xmat, size, ..."""
+        return self._get("geom", name)
+
+    def site(self, name: str) -> Named:
+        """The arrays of a site: xpos, xmat, size, ..."""
+        return self._get("site", name)
+
+    def sensor(self, name: str) -> Named:
+        """The arrays of a sensor: data (a scalar sensor's has length 1)."""
+        return self._get("sensor", name)
+
+    def actuator(self, name: str) -> Named:
+        """The arrays of an actuator: ctrl, force, length, velocity, ..."""
+        return self._get("actuator", name)
+
+    def tendon(self, name: str) -> Named:
+        """The arrays of a tendon: length, velocity, ..."""
+        return self._get("tendon", name)
+
+    def camera(self, name: str) -> Named:
+        """The arrays of a camera: xpos, xmat, fovy, ..."""
+        return self._get("camera", name)
+
+    def light(self, name: str) -> Named:
+        """The arrays of a light: xpos, xdir, pos, ..."""
+        return self._get("light", name)

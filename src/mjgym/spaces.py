@@ -1,0 +1,138 @@
+"""Action and observation spaces, and how named entries become observations."""
+
+from typing import Any, Literal
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from mjgym.task import Arrays
+
+ObservationMode = Literal["flat", "dict"]
+MODES: tuple[str, ...] = ("flat", "dict")
+DTYPES: tuple[str, ...] = ("float32", "float64")
+
+# Bounds of the actions of actuators that have no control range, as in the published suite.
+UNLIMITED = 1e10
+
+
+def action_space(model: mujoco.MjModel) -> gymnasium.spaces.Box:
+    """The controls' ranges, float32, one dimension for each control in the model's order."""
+    limited = model.actuator_ctrllimited.astype(bool)
+    low = np.where(limited, model.actuator_ctrlrange[:, 0], -UNLIMITED)
+    high = np.where(limited, model.actuator_ctrlrange[:, 1], UNLIMITED)
+    return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+
+
+def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """An action as an array, as given: neither rounded nor clipped.
+
+    Args:
+        action: one action (nu,), or one for each sub-environment (n, nu).
+        shape: what it must be.
+
+    Raises:
+        ValueError: wrong shape or type, or not finite; the message names the index.
+    """
+    array = action if isinstance(action, np.ndarray) else _as_array(action)
+    if array.shape != shape:
+        raise ValueError(f"action: expected shape {shape}, got {array.shape}")
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"action: expected real numbers, got dtype {array.dtype}")
+    finite = np.isfinite(array)
+    if not finite.all():
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
+        where = f"index {index[-1]}"
+        if len(shape) > 1:
+            where = f"sub-environment {index[0]}, {where}"
+        raise ValueError(f"action: {array[index]} at {where}; nothing has been stepped")
+    return array
+
+
+def _as_array(action: Any) -> np.ndarray:
+    try:
+        return np.asarray(action, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"action: not an array of numbers: {error}") from None
+
+
+class Layout:
+    """How the entries of `Task.observation` make an observation.
+
+    Args:
+        sample: the entries of one simulation, for their names, order and shapes.
+        mode: "flat" joins the entries into one vector in their order, "dict" keeps them apart.
+        dtype: of the observations.
+    """
+
+    def __init__(self, sample: Arrays, mode: str, dtype: str) -> None:
+        self.mode = mode
+        self.dtype = np.dtype(dtype)
+        self.shapes = {name: np.shape(value) for name, value in sample.items()}
+        self.slices: dict[str, slice] = {}
+        self._columns: list[tuple[str, Any, bool]] = []
+        start = 0
+        for name, shape in self.shapes.items():
+            size = int(np.prod(shape))
+            self.slices[name] = slice(start, start + size)
+            # A scalar entry is written to its column as it is; the others need to be flat.
+            column = start if shape == () else slice(start, start + size)
+            self._columns.append((name, (..., column), len(shape) > 1))
+            start += size
+        self.size = start
+
+    def space(self) -> gymnasium.Space[Any]:
+        """The observation space of one environment; unbounded, as are the quantities."""
+
+        def box(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
+            return gymnasium.spaces.Box(-np.inf, np.inf, shape, self.dtype.type)
+
+        if self.mode == "flat":
+            return box((self.size,))
+        return gymnasium.spaces.Dict({name: box(shape) for name, shape in self.shapes.items()})
+
+    def empty(self, lead: tuple[int, ...]) -> Any:
+        """A buffer for `write`."""
+        if self.mode == "flat":
+            return np.zeros((*lead, self.size), self.dtype)
+        return {name: np.zeros((*lead, *s), self.dtype) for name, s in self.shapes.items()}
+
+    def write(self, entries: Arrays, buffer: Any) -> Any:
+        """Fill a buffer of `empty` with the entries of all simulations; returns the buffer."""
+        if self.mode == "flat":
+            for name, column, ravel in self._columns:
+                value = entries[name]
+                if ravel:
+                    value = value.reshape(*buffer.shape[:-1], -1)
+                buffer[column] = value
+        else:
+            for name, array in buffer.items():
+                array[...] = entries[name]
+        return buffer
+
+    def pack(self, entries: Arrays, lead: tuple[int, ...] = ()) -> Any:
+        """The observation made of the entries, in new arrays."""
+        return self.write(entries, self.empty(lead))
+
+
+def copy_observation(observation: Any) -> Any:
+    """A copy of an observation in either mode."""
+    if isinstance(observation, dict):
+        return {name: value.copy() for name, value in observation.items()}
+    return observation.copy()
+
+
+def assign(target: Any, rows: Any, source: Any) -> None:
+    """Overwrite rows of a batch of observations with those of another."""
+    if isinstance(target, dict):
+        for name, value in target.items():
+            value[rows] = source[name][rows]
+    else:
+        target[rows] = source[rows]
+
+
+def row(observation: Any, i: int) -> Any:
+    """A copy of one sub-environment's observation."""
+    if isinstance(observation, dict):
+        return {name: value[i].copy() for name, value in observation.items()}
+    return observation[i].copy()

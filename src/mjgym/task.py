@@ -1,0 +1,142 @@
+"""The contract between a task and the environments that run it, one at a time or many at once."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from mjgym.mjcf import Spec
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+
+Array = Any
+Arrays = dict[str, Array]
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A control task: a model, how an episode starts, what is observed and what is rewarded.
+
+    A task is a frozen dataclass. Its fields are its keyword arguments, and it has no other state:
+    what an episode must remember goes through `memory` and `update`.
+
+    `model` and `initialize` are plain code for one simulation. All other hooks are pure functions
+    of a `View` and run for one simulation (`v.lead == ()`) or for all sub-environments at once
+    (`v.lead == (n,)`), so they index from the right (`x[..., 2]`, `axis=-1`) and have neither a
+    loop over environments nor an `if` on an array. They return new arrays.
+
+    A control step computes, in this order: `control`, the physics, `terms`, `reward`,
+    `terminated`, `success`, `update`, `observation`.
+    """
+
+    time_limit: ClassVar[float]
+    """Length of an episode in seconds; `float("inf")` for none."""
+    control_timestep: ClassVar[float]
+    """Seconds between two actions: a whole number of the model's own timestep."""
+    varies: ClassVar[tuple[str, ...]] = ()
+    """Fields of MjModel that `initialize` writes to. They start each episode at their defaults."""
+
+    def model(self) -> Spec:
+        """The model, built once for an environment; it depends on the fields alone."""
+        raise NotImplementedError(f"{type(self).__name__} must define model()")
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        """Write the start of one episode.
+
+        Args:
+            v: a scratch simulation at the model's defaults, writable (`v.qpos`, `v.qvel`, `v.act`,
+                the fields in `varies`, ...), with `v.forward()` and `v.step(n)`. The engine takes
+                over what is written.
+            rng: the sub-environment's `numpy.random.Generator`.
+        """
+
+    def control(self, v: View, action: Array) -> Array:
+        """The actuators' controls, (..., nu), for an action; by default the action itself."""
+        return action
+
+    def observation(self, v: View) -> Arrays:
+        """The observation's entries by name; their order is that of the flat observation."""
+        raise NotImplementedError(f"{type(self).__name__} must define observation()")
+
+    def terms(self, v: View) -> Arrays:
+        """The factors of the reward by name, each of shape `v.lead`."""
+        raise NotImplementedError(f"{type(self).__name__} must define terms()")
+
+    def reward(self, terms: Arrays) -> Array:
+        """The reward, shape `v.lead`, from its terms; by default their product."""
+        product: Array = 1.0
+        for term in terms.values():
+            product = product * term
+        return product
+
+    def terminated(self, v: View) -> Array:
+        """Whether the episode has come to an end that is part of the task, bool; default never."""
+        return False
+
+    def success(self, v: View) -> Array | None:
+        """Whether the goal is reached, bool of shape `v.lead`; None if the task has no goal."""
+        return None
+
+    def memory(self, v: View) -> Arrays:
+        """What the episode must remember, at its start: arrays that lead with `v.lead`."""
+        return {}
+
+    def update(self, v: View) -> Arrays:
+        """The memory after a control step, from the simulation and `v.memory`.
+
+        It runs after reward and termination, which see the memory of the step before, and before
+        the observation.
+        """
+        return v.memory
+
+
+TaskType = TypeVar("TaskType", bound=type[Task])
+
+
+@dataclasses.dataclass(frozen=True)
+class Registration:
+    """One id: the class, the values of its fields that make this task, and tags to find it by."""
+
+    id: str
+    task_class: type[Task]
+    fields: dict[str, Any]
+    tags: frozenset[str]
+
+
+registrations: dict[str, Registration] = {}
+"""Every registered task by id, in the order of registration."""
+
+on_register: list[Callable[[Registration], None]] = []
+"""Called with each new registration."""
+
+
+def register(
+    id: str, *, tags: tuple[str, ...] = (), **fields: Any
+) -> Callable[[TaskType], TaskType]:
+    """Register a task under an id; stands above the class, once for each id.
+
+    Args:
+        id: "<namespace>/<domain>-<task>-v<number>".
+        tags: words to find the id by, see `mjgym.registry.ids`.
+        **fields: the values of the class's fields that make this task.
+
+    Raises:
+        TypeError: the class has no such field, or no time limit or control timestep.
+    """
+
+    def decorate(task_class: TaskType) -> TaskType:
+        known = [f.name for f in dataclasses.fields(task_class)]
+        unknown = [name for name in fields if name not in known]
+        if unknown:
+            raise TypeError(
+                f"{id}: {task_class.__name__} has no field {unknown[0]!r}, only {known}"
+            )
+        for attribute in ("time_limit", "control_timestep"):
+            if not hasattr(task_class, attribute):
+                raise TypeError(f"{id}: {task_class.__name__} must set {attribute} (seconds)")
+        registration = Registration(id, task_class, dict(fields), frozenset(tags))
+        registrations[id] = registration
+        for listener in on_register:
+            listener(registration)
+        return task_class
+
+    return decorate

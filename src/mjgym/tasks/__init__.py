@@ -1,0 +1,1 @@
+"""The tasks, a folder for each namespace of ids."""

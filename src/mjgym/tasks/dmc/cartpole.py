@@ -1,0 +1,125 @@
+"""Swing up and balance one pole, or a chain of them, by pushing the cart that carries it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.rewards import tolerance
+from mjgym.rotations import XZ, ZZ
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Arrays, Task, register
+
+UPRIGHT_COSINE = 0.995  # of the angle to the vertical, within which a pole counts as upright
+CENTRE = 0.25  # m, distance from the middle of the rail that counts as centred
+SLIDER_MARGIN = 2.0  # m
+HINGE_VELOCITY_MARGIN = 5.0  # rad/s
+
+POLE_LENGTH = 1.0  # m
+POLE_RADIUS = 0.045  # m
+POLE_MASS = 0.1  # kg
+HINGE_DAMPING = 2e-6  # N m s/rad
+FLOOR_CLEARANCE = 0.05  # m, under the lowest point of a hanging chain of two or more poles
+
+POLES = slice(2, None)  # bodies: the world, the cart, then the poles from the cart outwards
+
+
+@register("dmc/cartpole-balance-v0", tags=("benchmarking", "reward_viz"))
+@register("dmc/cartpole-balance_sparse-v0", tags=("benchmarking", "reward_viz"), sparse=True)
+@register("dmc/cartpole-swingup-v0", tags=("benchmarking", "reward_viz"), swingup=True)
+@register(
+    "dmc/cartpole-swingup_sparse-v0",
+    tags=("benchmarking", "reward_viz"),
+    swingup=True,
+    sparse=True,
+)
+@register("dmc/cartpole-two_poles-v0", tags=("extra", "reward_viz"), swingup=True, poles=2)
+@register("dmc/cartpole-three_poles-v0", tags=("extra", "reward_viz"), swingup=True, poles=3)
+@dataclass(frozen=True)
+class Cartpole(Task):
+    """Keep every pole upright and the cart in the middle (Barto, Sutton and Anderson, 1983).
+
+    Reward: mean over the poles of (1 + cosine) / 2, times a factor in [0.8, 1] for small control,
+    one in [0.5, 1] for slow hinges and one in [0.5, 1] for a centred cart. Sparse: 1 while every
+    pole is within 5.7 degrees of upright and the cart within 0.25 m of the middle, else 0.
+
+    Start: balancing near upright, or, with `swingup`, hanging down, with small random velocities.
+
+    Observation: `position`, the cart's place (m), then cosine and sine of each pole's angle to the
+    vertical; `velocity`, the cart's (m/s), then each hinge's (rad/s).
+    """
+
+    swingup: bool = False  # start hanging down instead of near upright
+    sparse: bool = False  # reward 1 at the goal and 0 elsewhere
+    poles: int = 1  # in a chain, each hinged to the end of the one before
+
+    time_limit = 10.0  # s
+    control_timestep = 0.01  # s
+
+    def __post_init__(self) -> None:
+        if self.poles < 1:
+            raise ValueError(f"poles: there must be at least 1, got {self.poles}")
+
+    def model(self) -> mjcf.Spec:
+        spec = mjcf.load("dmc/cartpole.xml")
+        parent = spec.body("pole_1")
+        for k in range(2, self.poles + 1):
+            parent = mjcf.add(parent, "body", name=f"pole_{k}", pos=[0, 0, POLE_LENGTH])
+            mjcf.add(
+                parent,
+                "joint",
+                name=f"hinge_{k}",
+                type="hinge",
+                axis=[0, 1, 0],
+                damping=HINGE_DAMPING,
+            )
+            mjcf.add(
+                parent,
+                "geom",
+                name=f"pole_{k}",
+                type="capsule",
+                fromto=[0, 0, 0, 0, 0, POLE_LENGTH],
+                size=[POLE_RADIUS, 0, 0],
+                mass=POLE_MASS,
+                material="self",
+            )
+        if self.poles > 1:  # room for the chain to hang, and for the cameras to see it
+            spec.geom("floor").pos[2] = 1 - self.poles * POLE_LENGTH - FLOOR_CLEARANCE
+            spec.camera("fixed").pos = [0, -1 - 2 * self.poles, 1]
+            spec.camera("lookatcart").pos = [0, -2 * self.poles, 2]
+        return spec
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        hinges = v.qpos[1:]
+        if self.swingup:
+            v.qpos[0] = 0.01 * rng.normal()
+            hinges[0] = np.pi + 0.01 * rng.normal()
+            hinges[1:] = 0.1 * rng.normal(size=self.poles - 1)
+        else:
+            v.qpos[0] = rng.uniform(-0.1, 0.1)
+            hinges[:] = rng.uniform(-0.034, 0.034, size=self.poles)
+        v.qvel[:] = 0.01 * rng.normal(size=1 + self.poles)
+
+    def observation(self, v: View) -> Arrays:
+        angles = v.xmat[..., POLES, :][..., [ZZ, XZ]]  # cosine and sine, absolute
+        position = np.concatenate([v.qpos[..., :1], angles.reshape(*v.lead, -1)], axis=-1)
+        return {"position": position, "velocity": v.qvel.copy()}
+
+    def terms(self, v: View) -> Arrays:
+        cosines = v.xmat[..., POLES, ZZ]
+        cart = v.qpos[..., 0]
+        if self.sparse:
+            return {
+                "centred": tolerance(cart, (-CENTRE, CENTRE)),
+                "upright": tolerance(cosines.min(axis=-1), (UPRIGHT_COSINE, 1.0)),
+            }
+        control = tolerance(v.ctrl[..., 0], margin=1, sigmoid="quadratic", value_at_margin=0)
+        hinge_velocity = np.abs(v.qvel[..., 1:]).max(axis=-1)  # the fastest hinge decides
+        return {
+            "upright": ((1 + cosines) / 2).mean(axis=-1),
+            "small_control": (4 + control) / 5,
+            "small_velocity": (1 + tolerance(hinge_velocity, margin=HINGE_VELOCITY_MARGIN)) / 2,
+            "centred": (1 + tolerance(cart, margin=SLIDER_MARGIN)) / 2,
+        }

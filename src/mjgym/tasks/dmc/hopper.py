@@ -1,0 +1,75 @@
+"""Get a planar one-legged robot to stand up and to hop forwards."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.resets import random_joints
+from mjgym.rewards import tolerance
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Arrays, Task, register
+
+STAND_HEIGHT = (0.6, 2.0)  # m, of the torso's centre of mass above the foot's
+HOP_SPEED = 2.0  # m/s
+
+TOUCH = slice(3, 5)  # of the sensors: what the toe and the heel feel
+
+
+@register("dmc/hopper-stand-v0", tags=("benchmarking", "reward_viz"))
+@register("dmc/hopper-hop-v0", tags=("benchmarking", "reward_viz"), speed=HOP_SPEED)
+@dataclass(frozen=True)
+class Hopper(Task):
+    """Stand up, or hop to the right at a `speed` (after Lillicrap et al., 2015).
+
+    Reward: `standing`, 1 while the torso is 0.6 m to 2 m above the foot and 0 elsewhere (centres of
+    mass), times, when standing, `small_control` in [0.8, 1], or, with a speed, `hopping`, the
+    forward velocity of the centre of mass as a fraction of the speed, kept within 0 and 1.
+
+    Start: all joints uniform in their ranges, the pitch of the torso uniform over the circle, at
+    rest. The root stays in place, so limbs may start in the floor.
+
+    Observation: `position`, height (m, counted from 1) and pitch of the torso (rad), then the
+    joints (rad); `velocity`, the torso's, forward and up (m/s), then its pitch and the joints
+    (rad/s); `touch`, ln(1 + force in N) at the toe and at the heel.
+    """
+
+    speed: float = 0.0  # m/s to the right; 0 rewards standing alone
+
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
+
+    def __post_init__(self) -> None:
+        if self.speed < 0:
+            raise ValueError(f"speed: must not be negative, got {self.speed}")
+
+    def model(self) -> mjcf.Spec:
+        return mjcf.load("dmc/hopper.xml")
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        random_joints(v, rng)
+
+    def observation(self, v: View) -> Arrays:
+        return {
+            "position": v.qpos[..., 1:].copy(),  # where along the track does not matter
+            "velocity": v.qvel.copy(),
+            "touch": np.log1p(v.sensordata[..., TOUCH]),
+        }
+
+    def terms(self, v: View) -> Arrays:
+        height = v.body("torso").xipos[..., 2] - v.body("foot").xipos[..., 2]
+        standing = tolerance(height, STAND_HEIGHT)
+        if self.speed:
+            hopping = tolerance(
+                v.sensor("torso_subtreelinvel").data[..., 0],
+                (self.speed, inf),
+                margin=self.speed / 2,
+                sigmoid="linear",
+                value_at_margin=0.5,
+            )
+            return {"standing": standing, "hopping": hopping}
+        control = tolerance(v.ctrl, margin=1, sigmoid="quadratic", value_at_margin=0)
+        return {"standing": standing, "small_control": (4 + control.mean(axis=-1)) / 5}

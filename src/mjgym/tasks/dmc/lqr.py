@@ -1,0 +1,110 @@
+"""Bring a chain of balls on springs to rest at the least cost: the linear-quadratic regulator."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.resets import unit_vector
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Array, Arrays, Task, register
+
+STIFFNESS = 15.0, 25.0  # N/m, range of the springs'
+DAMPING = 0.0, 0.0  # N s/m, range of the springs'
+SPACING = 0.25  # m, between neighbours along the chain
+HEIGHT = 0.1  # m, of the chain above the floor
+
+AT_REST = 1e-6  # norm of positions (m) and velocities (m/s) below which the episode ends
+CLOSE_TO_REST = 0.01  # the same, for success
+
+
+@register("dmc/lqr-lqr_2_1-v0", tags=("extra", "reward_viz"), masses=2, actuators=1)
+@register("dmc/lqr-lqr_6_2-v0", tags=("extra", "reward_viz"), masses=6, actuators=2)
+@dataclass(frozen=True)
+class LQR(Task):
+    """Bring a chain of sliding balls to rest with few motors.
+
+    Each ball slides, on a spring, relative to the one before; the motors act on the first joints.
+    `mjgym.tasks.dmc.lqr_solver` computes the best policy and its cost.
+
+    Reward: 1 - (|q|^2 / 2 + control_cost |u|^2 / 2), with positions q (m) after the step and the
+    applied forces u (N); it has no lower bound.
+
+    Start: q uniform on the sphere of radius sqrt(2) m, so that its cost is 1; at rest.
+
+    End: the norm of positions and velocities together is below 1e-6. Success: it is at most 0.01.
+
+    Observation: `position`, each joint's (m); `velocity`, each joint's (m/s).
+    """
+
+    masses: int = 2  # balls in the chain
+    actuators: int = 1  # motors, on as many of the first joints
+    control_cost: float = 0.1  # 1/N^2
+    seed: int = 7  # of the springs' stiffnesses; 7 is that of the published models
+
+    time_limit = float("inf")  # s
+    control_timestep = 0.03  # s
+
+    def __post_init__(self) -> None:
+        if self.masses < 1:
+            raise ValueError(f"masses: there must be at least 1, got {self.masses}")
+        if not 1 <= self.actuators <= self.masses:
+            raise ValueError(
+                f"actuators: there must be from 1 to masses = {self.masses}, got {self.actuators}"
+            )
+        if not self.control_cost > 0:
+            raise ValueError(f"control_cost: must be positive, got {self.control_cost}")
+
+    def model(self) -> mjcf.Spec:
+        # A stiffness and a damping for each ball in turn, from the published suite's generator.
+        rng = np.random.RandomState(self.seed)
+        spec = mjcf.load("dmc/lqr.xml")
+        chain = spec.find_default("chain")  # the joints, geoms and sites of its bodies take it over
+        ball = spec.worldbody
+        for i in range(self.masses):
+            place = [SPACING, 0, HEIGHT if i == 0 else 0]
+            ball = mjcf.add(ball, "body", name=f"body_{i}", pos=place, default=chain)
+            mjcf.add(
+                ball,
+                "joint",
+                name=f"joint_{i}",
+                stiffness=rng.uniform(*STIFFNESS),
+                damping=rng.uniform(*DAMPING),
+            )
+            mjcf.add(ball, "geom", name=f"geom_{i}")
+            mjcf.add(ball, "site", name=f"site_{i}")
+        for i in range(self.masses - 1):  # drawn, without any force
+            tendon = mjcf.add(spec, "tendon", name=f"tendon_{i}", default=chain)
+            tendon.wrap_site(f"site_{i}")
+            tendon.wrap_site(f"site_{i + 1}")
+        for i in range(self.actuators):
+            mjcf.add(spec, "actuator", name=f"motor_{i}", target=f"joint_{i}", trntype="joint")
+        return spec
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        v.qpos[:] = np.sqrt(2) * unit_vector(rng, self.masses)
+
+    def observation(self, v: View) -> Arrays:
+        return {"position": v.qpos.copy(), "velocity": v.qvel.copy()}
+
+    def terms(self, v: View) -> Arrays:
+        return {
+            "state_cost": 0.5 * (v.qpos * v.qpos).sum(axis=-1),
+            "control_cost": 0.5 * self.control_cost * (v.ctrl * v.ctrl).sum(axis=-1),
+        }
+
+    def reward(self, terms: Arrays) -> Array:
+        return 1 - (terms["state_cost"] + terms["control_cost"])
+
+    def terminated(self, v: View) -> Array:
+        return _state_norm(v) < AT_REST
+
+    def success(self, v: View) -> Array:
+        return _state_norm(v) <= CLOSE_TO_REST
+
+
+def _state_norm(v: View) -> Array:
+    """Norm of positions (m) and velocities (m/s) together."""
+    return np.sqrt((v.qpos * v.qpos).sum(axis=-1) + (v.qvel * v.qvel).sum(axis=-1))

@@ -1,0 +1,105 @@
+"""The optimal policy of the lqr domain and its cost, from a discrete-time Riccati equation.
+
+    env = gymnasium.make("dmc/lqr-lqr_2_1-v0", observation="flat", dtype="float64")
+    best = solve(env.unwrapped.model)
+    action = best.k @ observation
+
+The equation is solved by the structure-preserving doubling algorithm of Chu, Fan, Lin and Wang,
+"Structure-preserving algorithms for periodic discrete-time algebraic Riccati equations" (2004).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MAX_DOUBLINGS = 60
+ACCURACY = 1e-14  # relative change of the solution in the last doubling
+
+
+class Solution(NamedTuple):
+    """The optimum for states x = (positions, velocities), of n masses, and m forces u."""
+
+    P: np.ndarray
+    """Cost to go: x' P x / 2 is the sum of all costs |q|^2 / 2 + control_cost |u|^2 / 2 from the
+    state x on, its own among them; (2n, 2n)."""
+    k: np.ndarray
+    """Policy: u = k x; (m, 2n)."""
+    beta: float
+    """Largest absolute eigenvalue of the controlled system: costs fall by beta^2 or faster."""
+
+
+def linear_dynamics(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The step of a chain as x' = A x + B u, exactly as the engine takes it.
+
+    The engine is semi-implicit: new velocities first, with the dampers' forces at the new
+    velocities, then positions from the new velocities.
+
+    Args:
+        model: the compiled model of an `LQR` task (`env.unwrapped.model`).
+
+    Returns:
+        A, (2n, 2n), and B, (2n, m).
+    """
+    n, m, h = model.nv, model.nu, model.opt.timestep
+    carried = np.cumsum(model.body_mass[:0:-1])[::-1]  # a joint moves its ball and all after it
+    index = np.arange(n)
+    mass = carried[np.maximum.outer(index, index)]
+    damped_mass = mass + h * np.diag(model.dof_damping)
+
+    position_rows = -h * np.linalg.solve(damped_mass, np.diag(model.jnt_stiffness))
+    velocity_rows = np.linalg.solve(damped_mass, mass)
+    force_rows = h * np.linalg.solve(damped_mass, np.eye(n, m))
+    velocity_step = np.hstack([position_rows, velocity_rows])
+    position_step = np.hstack([np.eye(n), np.zeros((n, n))]) + h * velocity_step
+    return np.vstack([position_step, velocity_step]), np.vstack([h * force_rows, force_rows])
+
+
+def solve(model: Any, control_cost: float = 0.1) -> Solution:
+    """The optimal policy and cost to go of a chain.
+
+    Args:
+        model: the compiled model of an `LQR` task (`env.unwrapped.model`).
+        control_cost: the task's field, 1/N^2.
+
+    Raises:
+        ValueError: the control cost is not positive, or the model has no mass or no motor.
+        RuntimeError: no policy brings the chain to rest.
+    """
+    if not control_cost > 0:
+        raise ValueError(f"control_cost: must be positive, got {control_cost}")
+    if model.nv < 1 or not 1 <= model.nu <= model.nv:
+        raise ValueError(
+            "model: needs at least one mass, and from one motor to one for each mass, "
+            f"got {model.nv} masses and {model.nu} motors"
+        )
+    A, B = linear_dynamics(model)
+    n, m = model.nv, model.nu
+    Q = np.diag(np.repeat([1.0, 0.0], n))
+    R = control_cost * np.eye(m)
+    P = _riccati(A, B, Q, R)
+    k = -np.linalg.solve(B.T @ P @ B + R, B.T @ P @ A)
+    beta = float(np.abs(np.linalg.eigvals(A + B @ k)).max())
+    if not beta < 1:
+        raise RuntimeError(f"no policy brings the chain to rest: the best one has beta = {beta}")
+    return Solution(P, k, beta)
+
+
+def _riccati(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """The stabilising P of P = Q + A'PA - A'PB (R + B'PB)^-1 B'PA.
+
+    Each doubling covers twice as many steps as the one before: after j of them, P is the cost of
+    the best 2^j steps.
+    """
+    P, G = Q, B @ np.linalg.solve(R, B.T)
+    for _ in range(MAX_DOUBLINGS):
+        W = np.eye(len(A)) + G @ P
+        W_A, W_G = np.linalg.solve(W, A), np.linalg.solve(W, G)
+        change = A.T @ P @ W_A
+        P = P + (change + change.T) / 2
+        G = G + A @ W_G @ A.T
+        A = A @ W_A
+        if np.linalg.norm(change) <= ACCURACY * np.linalg.norm(P):
+            return P
+    raise RuntimeError(
+        f"no policy brings the chain to rest: no cost after {MAX_DOUBLINGS} doublings"
+    )

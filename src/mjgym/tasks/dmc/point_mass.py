@@ -1,0 +1,69 @@
+"""Push a point mass to the middle of an arena, along known directions or ones to be found out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym import mjcf
+from mjgym.resets import random_joints, unit_vector
+from mjgym.rewards import tolerance
+from mjgym.rotations import norm
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Array, Arrays, Task, register
+
+TARGET_RADIUS = 0.015  # m
+LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearly parallel
+
+
+@register("dmc/point_mass-easy-v0", tags=("benchmarking", "easy", "reward_viz"))
+@register("dmc/point_mass-hard-v0", tags=("extra", "reward_viz"), random_directions=True)
+@dataclass(frozen=True)
+class PointMass(Task):
+    """Bring the mass to the target in the middle of the arena.
+
+    Reward: 1 with the mass's centre inside the target, falling to 0.1 at one target radius (1.5 cm)
+    outside of it; times a factor in [0.8, 1] for small control.
+
+    Start: at rest anywhere in the arena. With `random_directions`, each episode also draws the two
+    directions in which the motors push, uniform but at least 25.8 degrees from parallel, and does
+    not show them: a policy without memory cannot solve it.
+
+    Observation: `position`, the mass's x and y (m); `velocity`, likewise (m/s).
+    """
+
+    random_directions: bool = False  # of the two motors; otherwise one pushes along x, one along y
+
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
+    varies = ("wrap_prm",)
+
+    def model(self) -> mjcf.Spec:
+        return mjcf.load("dmc/point_mass.xml")
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        random_joints(v, rng)
+        if self.random_directions:
+            first = unit_vector(rng, 2)
+            second = unit_vector(rng, 2)
+            while abs(first @ second) > LARGEST_COSINE:
+                second = unit_vector(rng, 2)
+            # The coefficients of the tendons that the motors pull: x and y of one, then the other.
+            v.wrap_prm[:2] = first
+            v.wrap_prm[2:] = second
+
+    def observation(self, v: View) -> Arrays:
+        return {"position": v.qpos.copy(), "velocity": v.qvel.copy()}
+
+    def terms(self, v: View) -> Arrays:
+        control = v.xp.maximum(1 - v.ctrl * v.ctrl, 0.0)  # of each motor; a quadratic tolerance
+        return {
+            "near_target": tolerance(_distance(v), (0, TARGET_RADIUS), margin=TARGET_RADIUS),
+            "small_control": (4 + control.mean(axis=-1)) / 5,
+        }
+
+    def success(self, v: View) -> Array:
+        return _distance(v) <= TARGET_RADIUS
+
+
+def _distance(v: View) -> Array:
+    return norm(v.geom("target").xpos - v.geom("pointmass").xpos)

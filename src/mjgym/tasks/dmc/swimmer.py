@@ -1,0 +1,133 @@
+"""Swim to a target by bending a chain of links in a plane of dense fluid."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.resets import random_joints
+from mjgym.rewards import tolerance
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Array, Arrays, Task, register
+
+TARGET_RADIUS = 0.1  # m
+DISTANCE_MARGIN = 5 * TARGET_RADIUS  # m, from the target's surface
+
+NEAR_PROBABILITY = 0.2  # that the target starts near
+NEAR, FAR = 0.3, 2.0  # m, half sides of the squares in which the target starts
+
+LINK_LENGTH = 0.1  # m
+FULL_BEND = 360.0  # deg, of all joints together if the chain had one joint more: it cannot close
+CAMERA_LINKS = 6  # for which the file's tracking cameras are placed
+
+# How the sensors lie: four vectors of three, the nose, the target, the head's x axis and its y
+# axis, all in world axes; then for each link, from the head to the tail, a velocimeter's three
+# readings and a gyro's three, in the link's axes. What leaves the plane is zero, and not read.
+NOSE, TARGET = slice(0, 2), slice(3, 5)  # x and y
+AXES_X, AXES_Y = slice(6, 12, 3), slice(7, 12, 3)  # the x of both axes, and the y of both
+LINKS = 12  # where the links begin
+PER_LINK = 6
+PLANAR = [0, 1, 5]  # of each link: velocity along x and y, angular velocity about z
+
+
+@register("dmc/swimmer-swimmer6-v0", tags=("benchmarking", "reward_viz"), links=6)
+@register("dmc/swimmer-swimmer15-v0", tags=("benchmarking", "reward_viz"), links=15)
+@dataclass(frozen=True)
+class Swimmer(Task):
+    """Bring the nose of an n-link swimmer to the target (Coulom, 2002).
+
+    Reward: 1 while the nose is inside the target, of radius 0.1 m; outside it falls with a long
+    tail, to 0.1 at 0.5 m from the target's surface.
+
+    Start: any heading, every joint uniform in its range, at rest; the target uniform in a square
+    around the origin, of half side 0.3 m in one episode of five and 2 m in the others.
+
+    Observation: `joints`, the angles from head to tail (rad); `to_target`, from the nose to the
+    target along the head's x and y axes (m); `body_velocities`, for each link from head to tail
+    its velocity along its own x and y axes (m/s) and its angular velocity (rad/s).
+    """
+
+    links: int = 3  # the head among them
+
+    time_limit = 30.0  # s
+    control_timestep = 0.03  # s
+    varies = ("geom_pos", "light_pos")  # the target and the light above it
+
+    def __post_init__(self) -> None:
+        if self.links < 3:
+            raise ValueError(f"links: there must be at least 3, got {self.links}")
+
+    def model(self) -> mjcf.Spec:
+        spec = mjcf.load("dmc/swimmer.xml")
+        segment = spec.find_default("segment")  # its body's joint and site take it over
+        visual, inertial = spec.find_default("visual"), spec.find_default("inertial")
+        bend = FULL_BEND / self.links
+        link = spec.body("head")
+        for i in range(self.links - 1):
+            link = mjcf.add(
+                link, "body", name=f"segment_{i}", pos=[0, LINK_LENGTH, 0], default=segment
+            )
+            mjcf.add(link, "geom", name=f"visual_{i}", default=visual)
+            mjcf.add(link, "geom", name=f"inertial_{i}", default=inertial)
+            mjcf.add(link, "joint", name=f"joint_{i}", range=[-bend, bend])
+            mjcf.add(link, "site", name=f"site_{i}")
+            mjcf.add(
+                spec,
+                "actuator",
+                name=f"motor_{i}",
+                target=f"joint_{i}",
+                trntype="joint",
+                default=segment,
+            )
+            for sensor in ("velocimeter", "gyro"):
+                mjcf.add(
+                    spec,
+                    "sensor",
+                    name=f"{sensor}_{i}",
+                    type=sensor,
+                    objtype="site",
+                    objname=f"site_{i}",
+                )
+        for camera in ("tracking1", "tracking2"):
+            spec.camera(camera).pos *= self.links / CAMERA_LINKS
+        return spec
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        random_joints(v, rng)
+        half_side = NEAR if rng.uniform() < NEAR_PROBABILITY else FAR
+        place = rng.uniform(-half_side, half_side, size=2)
+        v.geom("target").pos[:2] = place
+        v.light("target_light").pos[:2] = place
+
+    def observation(self, v: View) -> Arrays:
+        sensors = v.sensordata
+        offset = sensors[..., TARGET] - sensors[..., NOSE]
+        return {
+            "joints": v.qpos[..., 3:].copy(),
+            "to_target": sensors[..., AXES_X] * offset[..., :1]
+            + sensors[..., AXES_Y] * offset[..., 1:],
+            "body_velocities": sensors[..., _planar(self.links)],
+        }
+
+    def terms(self, v: View) -> Arrays:
+        near = tolerance(_distance(v), (0, TARGET_RADIUS), DISTANCE_MARGIN, "long_tail")
+        return {"near_target": near}
+
+    def success(self, v: View) -> Array:
+        return _distance(v) <= TARGET_RADIUS
+
+
+def _distance(v: View) -> Array:
+    """From the nose to the target's centre, in the plane (m)."""
+    offset = v.sensordata[..., TARGET] - v.sensordata[..., NOSE]
+    return np.hypot(offset[..., 0], offset[..., 1])
+
+
+@functools.cache
+def _planar(links: int) -> np.ndarray:
+    """Where the sensors hold the planar velocities of all links."""
+    starts = LINKS + PER_LINK * np.arange(links)
+    return np.add.outer(starts, PLANAR).ravel()

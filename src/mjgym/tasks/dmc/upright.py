@@ -1,0 +1,67 @@
+"""What the humanoids share: they earn by standing tall and, when a speed is asked for, by moving."""
+
+from math import inf
+
+import numpy as np
+
+from mjgym.rewards import tolerance
+from mjgym.rotations import norm, to_local
+from mjgym.sim import View
+from mjgym.task import Array, Arrays
+
+HEAD_HEIGHT = 1.4  # m, above which the body counts as standing
+HEAD_MARGIN = HEAD_HEIGHT / 4  # m below that, where `standing` has fallen to 0.1
+UPRIGHT_COSINE = 0.9  # of the torso's tilt, above which it counts as upright
+UPRIGHT_MARGIN = 1.9  # so that `upright` is 0 only for a torso upside down
+STILL_MARGIN = 2.0  # m/s, along x and along y, where `still` has fallen to 0.1
+WALK_SPEED = 1.0  # m/s
+RUN_SPEED = 10.0  # m/s
+
+
+def terms(v: View, head_height: Array, cosine: Array, velocity: Array, speed: float) -> Arrays:
+    """The reward's terms, each between 0 and 1.
+
+    Args:
+        v: the simulation, for its controls.
+        head_height: above the floor (m), of shape `v.lead`.
+        cosine: of the torso's tilt from upright, of shape `v.lead`.
+        velocity: of the centre of mass, in world axes (m/s), (..., 3).
+        speed: horizontal, to be reached in any direction (m/s); 0 asks for standing still.
+
+    Returns:
+        `small_control`, `standing`, `upright` and, with a speed, `moving`, otherwise `still`.
+    """
+    horizontal = velocity[..., :2]
+    control = tolerance(v.ctrl, margin=1, sigmoid="quadratic", value_at_margin=0)
+    result = {
+        "small_control": (4 + control.mean(axis=-1)) / 5,
+        "standing": tolerance(head_height, (HEAD_HEIGHT, inf), margin=HEAD_MARGIN),
+        "upright": tolerance(
+            cosine,
+            (UPRIGHT_COSINE, inf),
+            margin=UPRIGHT_MARGIN,
+            sigmoid="linear",
+            value_at_margin=0,
+        ),
+    }
+    if speed:
+        result["moving"] = tolerance(
+            norm(horizontal), (speed, inf), margin=speed, sigmoid="linear", value_at_margin=0
+        )
+    else:
+        result["still"] = tolerance(horizontal, margin=STILL_MARGIN).mean(axis=-1)
+    return result
+
+
+def reward(terms: Arrays) -> Array:
+    """small_control standing upright still, or with a speed (1 + 5 moving) / 6 for still."""
+    motion = terms["still"] if "still" in terms else (1 + 5 * terms["moving"]) / 6
+    return terms["small_control"] * (terms["standing"] * terms["upright"]) * motion
+
+
+def extremities(v: View, torso: str, parts: tuple[str, ...]) -> Array:
+    """Where the bodies `parts` are as seen from the body `torso` (m): (..., 3 for each part)."""
+    frame = v.body(torso)
+    places = np.stack([v.body(part).xpos for part in parts], axis=-2)
+    local = to_local(frame.xmat[..., None, :], places - frame.xpos[..., None, :])
+    return local.reshape(*v.lead, -1)

@@ -1,0 +1,520 @@
+"""Many environments in one process: a task on a batch of simulations."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from mjgym.build import (
+    DivergenceError,
+    Options,
+    check_state,
+    compile_model,
+    decode_generator,
+    encode_generator,
+    substeps,
+)
+from mjgym.env import MEMORY
+from mjgym.sim import Batched, Single
+from mjgym.spaces import (
+    Layout,
+    action_space,
+    assign,
+    check_action,
+    copy_observation,
+    row,
+)
+from mjgym.task import Arrays, Task
+
+
+def allowed_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
+    """A `gymnasium.vector.VectorEnv` that runs a task on one batch of simulations.
+
+    Sub-environment i of `reset(seed=s)` equals the single environment seeded s + i, bit for bit,
+    at any number of threads.
+
+    Args:
+        task: what to run.
+        num_envs: number of sub-environments.
+        max_episode_steps: control steps after which an episode is truncated; None for no limit.
+        threads: that step the simulations; None for all cores that the process may use.
+        autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
+        copy: return copies of the observations; without, the next step overwrites them.
+        observation: "flat" (the entries joined in the task's order) or "dict".
+        dtype: of observations, "float32" or "float64" (the simulator's own precision).
+        on_divergence: "truncate" ends a sub-environment whose simulation is no longer finite with
+            its last finite observation, reward 0 and `info["diverged"]`; "raise" raises
+            `DivergenceError`.
+
+    Attributes:
+        task: the task.
+        model: the MjModel that all simulations share (without textures).
+        physics_timestep: seconds.
+        control_timestep: seconds between two actions.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int = 1,
+        *,
+        max_episode_steps: int | None = None,
+        threads: int | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        observation: str = "flat",
+        dtype: str = "float32",
+        on_divergence: str = "truncate",
+    ) -> None:
+        for name, number in (
+            ("num_envs", num_envs),
+            ("threads", 1 if threads is None else threads),
+        ):
+            if number < 1:
+                raise ValueError(f"{name}: must be at least 1, got {number}")
+        self._arguments: dict[str, Any] = {
+            "max_episode_steps": max_episode_steps,
+            "threads": threads,
+            "autoreset_mode": AutoresetMode(autoreset_mode),
+            "copy": copy,
+        }
+        self._options = Options(observation, dtype, on_divergence)
+        self.task = task
+        self.num_envs = num_envs
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self._limit = max_episode_steps
+        self._copy = copy
+
+        self.model = compile_model(task)
+        self._substeps = substeps(task, self.model)
+        self.physics_timestep = float(self.model.opt.timestep)
+        self.control_timestep = self.physics_timestep * self._substeps
+        # Starts are drawn on a simulation of their own, with a model that they may write to.
+        self._scratch = Single(compile_model(task) if task.varies else self.model, task.varies)
+        self._simulations = Batched(
+            self.model, num_envs, threads or allowed_cores(), tuple(task.varies)
+        )
+        self._view = self._simulations.view
+        self._scratch.reset()
+        self._layout = Layout(task.observation(self._scratch.view), observation, dtype)
+        self._bind()
+
+        self.single_action_space = action_space(self.model)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._action_shape = (num_envs, *self.single_action_space.shape)
+        self.single_observation_space = self._layout.space()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+
+        # The buffers of the present and of the previous observation take turns.
+        self._buffers = [self._layout.empty((num_envs,)), self._layout.empty((num_envs,))]
+        self._rngs: list[np.random.Generator | None] = [None] * num_envs
+        self._seeds: list[int] = [-1] * num_envs
+        self._steps = np.zeros(num_envs, dtype=np.int64)
+        self._done = np.zeros(num_envs, dtype=bool)
+        self._started = np.zeros(num_envs, dtype=bool)
+        self._success_once = np.zeros(num_envs, dtype=bool)
+        self._process = os.getpid()
+
+    def _bind(self) -> None:
+        """Run every hook once, so that the arrays which they read are filled from now on."""
+        task, view = self.task, self._view
+        everyone = np.arange(self.num_envs)
+        self._simulations.begin(everyone)
+        view.memory = task.memory(view)
+        with np.errstate(all="ignore"):  # what is bound only now is still zero
+            task.control(view, np.zeros((self.num_envs, self.model.nu)))
+            task.reward(task.terms(view))
+            task.terminated(view)
+            self._has_goal = task.success(view) is not None
+            task.update(view)
+            task.observation(view)
+        self._simulations.begin(everyone)
+        view.memory = task.memory(view)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The sub-environments' seeds; -1 where unknown."""
+        return tuple(self._seeds)
+
+    @property
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The sub-environments' random generators."""
+        return tuple(self._rng(i) for i in range(self.num_envs))
+
+    def _rng(self, i: int) -> np.random.Generator:
+        rng = self._rngs[i]
+        if rng is None:
+            rng, self._seeds[i] = seeding.np_random(None)
+            self._rngs[i] = rng
+        return rng
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start episodes in all sub-environments, or in some.
+
+        Args:
+            seed: s for the seeds s, s + 1, ..., a sequence of one seed each, or None to go on with
+                the present generators.
+            options: {"reset_mask": (num_envs,) bool} starts only the masked ones; the others'
+                observations stay as they are.
+
+        Raises:
+            TypeError: the mask is not an array of bool.
+            ValueError: the mask or the sequence of seeds has a wrong length, or the mask is empty.
+        """
+        self._check_process()
+        seeds = self._seed_list(seed)
+        ids = self._masked(options)
+        for i in ids:
+            if seeds[i] is not None:
+                self._rngs[i], self._seeds[i] = seeding.np_random(seeds[i])
+        self._start(ids)
+        self._observe()
+        return self._observation(), {}
+
+    def _seed_list(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, int | np.integer):
+            return [int(seed) + i for i in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise ValueError(f"seed: {len(seed)} seeds for {self.num_envs} sub-environments")
+        return list(seed)
+
+    def _masked(self, options: dict[str, Any] | None) -> np.ndarray:
+        if not options or "reset_mask" not in options:
+            return np.arange(self.num_envs)
+        mask = options["reset_mask"]
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
+        if mask.shape != (self.num_envs,):
+            raise ValueError(
+                f"options['reset_mask']: expected shape ({self.num_envs},), got {mask.shape}"
+            )
+        if not mask.any():
+            raise ValueError("options['reset_mask']: at least one must be True")
+        return np.flatnonzero(mask)
+
+    def _start(self, ids: np.ndarray) -> None:
+        """Begin an episode in some sub-environments."""
+        scratch, simulations = self._scratch, self._simulations
+        simulations.clear(ids)
+        for i in ids.tolist():
+            scratch.reset()
+            self.task.initialize(scratch.view, self._rng(i))
+            simulations.start(i, scratch)
+        simulations.begin(ids)
+        view = self._view
+        if view.memory:
+            for name, values in self.task.memory(view).items():
+                view.memory[name][ids] = values[ids]
+        self._steps[ids] = 0
+        self._done[ids] = False
+        self._started[ids] = True
+        self._success_once[ids] = False
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Advance by one control step; see `gymnasium.vector.VectorEnv.step`.
+
+        `info` holds `terms` (the reward's factors by name), `diverged`, and, for a task with a
+        goal, `success` (now) and `success_once` (so far in this episode), each with its mask.
+
+        Raises:
+            gymnasium.error.ResetNeeded: a sub-environment has no episode.
+            ValueError: the actions have a wrong shape or one is not finite; nothing is stepped.
+            DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
+        """
+        self._check_process()
+        if not self._started.all():
+            i = int(np.flatnonzero(~self._started)[0])
+            raise gymnasium.error.ResetNeeded(f"sub-environment {i}: call reset() before step()")
+        actions = check_action(actions, self._action_shape)
+        task, view, simulations = self.task, self._view, self._simulations
+
+        renewed = self._done.copy() if self._done.any() else None
+        if renewed is not None and self.autoreset_mode == AutoresetMode.DISABLED:
+            i = int(np.flatnonzero(renewed)[0])
+            raise gymnasium.error.ResetNeeded(
+                f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
+            )
+        control = task.control(view, actions)
+        if renewed is None:
+            simulations.step(control, self._substeps)
+            self._steps += 1
+            diverged = simulations.diverged()
+        else:
+            self._start(np.flatnonzero(renewed))
+            going = np.flatnonzero(~renewed)
+            if going.size:
+                simulations.step(control, self._substeps, going)
+            self._steps[going] += 1
+            diverged = simulations.diverged()
+
+        terms = task.terms(view)
+        rewards = np.array(np.broadcast_to(task.reward(terms), (self.num_envs,)), dtype=np.float64)
+        terminations = np.array(
+            np.broadcast_to(task.terminated(view), (self.num_envs,)), dtype=bool
+        )
+        truncations = (
+            self._steps >= self._limit
+            if self._limit is not None
+            else np.zeros(self.num_envs, dtype=bool)
+        )
+        success = task.success(view) if self._has_goal else None
+        if view.memory:
+            self._update_memory(renewed)
+        return self._finish(terms, rewards, terminations, truncations, success, renewed, diverged)
+
+    def _update_memory(self, renewed: np.ndarray | None) -> None:
+        memory = self._view.memory
+        updated = self.task.update(self._view)
+        if renewed is not None:  # a new episode keeps the memory that it started with
+            for name, values in updated.items():
+                values[renewed] = memory[name][renewed]
+        self._view.memory = updated
+
+    def _finish(
+        self,
+        terms: Arrays,
+        rewards: np.ndarray,
+        terminations: np.ndarray,
+        truncations: np.ndarray,
+        success: Any,
+        renewed: np.ndarray | None,
+        diverged: np.ndarray | None,
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        self._observe()
+        stepped = np.ones(self.num_envs, dtype=bool) if renewed is None else ~renewed
+        if renewed is not None:
+            rewards[renewed] = 0.0
+            terminations[renewed] = False
+            truncations[renewed] = False
+        if diverged is not None:
+            if self._options.on_divergence == "raise":
+                self._started &= ~diverged
+                raise DivergenceError(
+                    f"sub-environments {np.flatnonzero(diverged).tolist()} of"
+                    f" {type(self.task).__name__} are no longer finite; reset them"
+                )
+            assign(self._buffers[0], diverged, self._buffers[1])
+            rewards[diverged] = 0.0
+            terminations[diverged] = False
+            truncations[diverged] = True
+        info: dict[str, Any] = {}
+        if stepped.any():
+            valued = stepped if diverged is None else stepped & ~diverged
+            info = self._info(terms, success, stepped, valued, diverged)
+        self._done = terminations | truncations
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
+            info = self._restart(info)
+        return self._observation(), rewards, terminations, truncations, info
+
+    def _info(
+        self,
+        terms: Arrays,
+        success: Any,
+        stepped: np.ndarray,
+        valued: np.ndarray,
+        diverged: np.ndarray | None,
+    ) -> dict[str, Any]:
+        """The info of a step, in the form in which Gymnasium joins those of sub-environments.
+
+        Args:
+            terms: of all sub-environments.
+            success: of all sub-environments, or None.
+            stepped: who made a step.
+            valued: who made a step that has a reward.
+            diverged: who diverged, or None.
+        """
+        everyone = valued.all()
+
+        def masked(values: Any, dtype: Any) -> np.ndarray:
+            array = np.array(np.broadcast_to(values, (self.num_envs,)), dtype=dtype)
+            if not everyone:
+                array[~valued] = 0
+            return array
+
+        named: dict[str, Any] = {}
+        if valued.any():
+            for name, values in terms.items():
+                named[name] = masked(values, np.float64)
+                named[f"_{name}"] = valued.copy()
+        info: dict[str, Any] = {"terms": named, "_terms": stepped.copy()}
+        flags = np.zeros(self.num_envs, dtype=bool) if diverged is None else diverged.copy()
+        info["diverged"], info["_diverged"] = flags, stepped.copy()
+        if success is not None and valued.any():
+            now = masked(success, bool)
+            self._success_once |= now
+            info["success"], info["_success"] = now, valued.copy()
+            so_far = self._success_once & valued
+            info["success_once"], info["_success_once"] = so_far, valued.copy()
+        return info
+
+    def _restart(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Autoreset in the step that ends an episode: keep what has been, begin the next one."""
+        ended = self._done.copy()
+        ids = np.flatnonzero(ended)
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for i in ids:
+            final_obs[i] = row(self._buffers[0], i)
+        final_info = _only(info, ended)
+        info = _only(info, ~ended)
+        info.update(
+            final_obs=final_obs,
+            _final_obs=ended.copy(),
+            final_info=final_info,
+            _final_info=ended.copy(),
+        )
+        self._start(ids)
+        fresh = self._layout.pack(self.task.observation(self._view), (self.num_envs,))
+        assign(self._buffers[0], ids, fresh)
+        return info
+
+    def _observe(self) -> None:
+        self._buffers.reverse()
+        self._layout.write(self.task.observation(self._view), self._buffers[0])
+
+    def _observation(self) -> Any:
+        return copy_observation(self._buffers[0]) if self._copy else self._buffers[0]
+
+    def observe(self) -> Arrays:
+        """The observation's entries by name as the simulator has them, in double precision."""
+        return {name: np.array(x) for name, x in self.task.observation(self._view).items()}
+
+    def get_state(self, ids: Sequence[int] | np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Everything that the futures of some episodes depend on, as copies by name.
+
+        The entries are those of `Env.get_state` with a leading axis.
+
+        Args:
+            ids: of sub-environments; None for all.
+
+        Raises:
+            ValueError: there is no such sub-environment.
+        """
+        rows = self._rows(ids)
+        state = self._simulations.snapshot(rows)
+        state.update({MEMORY + name: m[rows] for name, m in self._view.memory.items()})
+        state["steps"] = self._steps[rows]
+        state["success_once"] = self._success_once[rows]
+        state["rng"] = np.stack([encode_generator(self._rng(i)) for i in rows])
+        return state
+
+    def set_state(
+        self, state: dict[str, Any], ids: Sequence[int] | np.ndarray | None = None
+    ) -> Any:
+        """Write a state, or some entries of one, and return the observations there.
+
+        Args:
+            state: entries of `get_state`, the leading axis as long as `ids`.
+            ids: of the sub-environments to write; None for all.
+
+        Raises:
+            ValueError: an entry is unknown, of a wrong shape or not finite, or there is no such
+                sub-environment; nothing is written then.
+        """
+        self._check_process()
+        rows = self._rows(ids)
+        checked = check_state(state, self.get_state(rows))
+        own = {"steps", "success_once", "rng"}
+        self._simulations.restore(
+            {k: v for k, v in checked.items() if k not in own and not k.startswith(MEMORY)}, rows
+        )
+        for name, value in checked.items():
+            if name.startswith(MEMORY):
+                self._view.memory[name.removeprefix(MEMORY)][rows] = value
+        if "steps" in checked:
+            self._steps[rows] = checked["steps"]
+        if "success_once" in checked:
+            self._success_once[rows] = checked["success_once"]
+        if "rng" in checked:
+            for i, words in zip(rows.tolist(), checked["rng"], strict=True):
+                decode_generator(self._rng(i), words)
+        self._started[rows] = True
+        self._done[rows] = False
+        self._observe()
+        observation = copy_observation(self._buffers[0])
+        if isinstance(observation, dict):
+            return {name: value[rows] for name, value in observation.items()}
+        return observation[rows]
+
+    def _rows(self, ids: Sequence[int] | np.ndarray | None) -> np.ndarray:
+        if ids is None:
+            return np.arange(self.num_envs)
+        rows = np.asarray(ids)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(f"ids: expected a sequence of integers, got {ids!r}")
+        bad = rows[(rows < 0) | (rows >= self.num_envs)]
+        if bad.size:
+            raise ValueError(f"ids: no sub-environment {bad[0]}, there are {self.num_envs}")
+        if np.unique(rows).size != rows.size:
+            raise ValueError(f"ids: each may occur once, got {ids!r}")
+        return rows
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "this VectorEnv was made before os.fork(), and its threads are not in this"
+                " process; make it in the process that steps it"
+            )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let the simulations go."""
+        self._started[:] = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: what the environments are made from, and their state."""
+        kept = ("_started", "_done", "_buffers", "_seeds", "spec", "render_mode")
+        return {
+            "task": self.task,
+            "num_envs": self.num_envs,
+            "arguments": {**self._arguments, **vars(self._options)},
+            "state": self.get_state(),
+            "attributes": {name: getattr(self, name) for name in kept},
+        }
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self.__init__(pickled["task"], pickled["num_envs"], **pickled["arguments"])  # type: ignore[misc]
+        self.set_state(pickled["state"])
+        self.__dict__.update(pickled["attributes"])
+
+
+def _only(info: dict[str, Any], mask: np.ndarray) -> dict[str, Any]:
+    """The part of a vector info that belongs to the sub-environments of a mask."""
+    part: dict[str, Any] = {}
+    for name, values in info.items():
+        if name.startswith("_"):
+            continue
+        present = info[f"_{name}"] & mask
+        if not present.any():
+            continue
+        if isinstance(values, dict):
+            part[name] = _only(values, mask)
+        else:
+            part[name] = np.where(present, values, np.zeros_like(values))
+        part[f"_{name}"] = present
+    return part
