@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MAX_DOUBLINGS = 60
-ACCURACY = 1e-14  # relative change of the solution in the last doubling
+LAST_CHANGE = 1e-14  # of the solution in the last doubling, relative
+RESIDUAL = 1e-10  # of the equation, relative to the solution; more means that there is none
 
 
 class Solution(NamedTuple):
@@ -72,15 +73,20 @@ def solve(model: Any, control_cost: float = 0.1) -> Solution:
             "model: needs at least one mass, and from one motor to one for each mass, "
             f"got {model.nv} masses and {model.nu} motors"
         )
-    A, B = linear_dynamics(model)
     n, m = model.nv, model.nu
+    A, B = linear_dynamics(model)
     Q = np.diag(np.repeat([1.0, 0.0], n))
     R = control_cost * np.eye(m)
     P = _riccati(A, B, Q, R)
     k = -np.linalg.solve(B.T @ P @ B + R, B.T @ P @ A)
-    beta = float(np.abs(np.linalg.eigvals(A + B @ k)).max())
-    if not beta < 1:
-        raise RuntimeError(f"no policy brings the chain to rest: the best one has beta = {beta}")
+    controlled = A + B @ k
+    beta = float(np.abs(np.linalg.eigvals(controlled)).max())
+    residual = float(np.abs(Q + A.T @ P @ controlled - P).max() / np.abs(P).max())
+    if not (beta < 1 and residual <= RESIDUAL):
+        raise RuntimeError(
+            "no policy brings the chain to rest: the best one found has "
+            f"beta = {beta} and solves the Riccati equation to {residual:.0e}"
+        )
     return Solution(P, k, beta)
 
 
@@ -98,8 +104,6 @@ def _riccati(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.n
         P = P + (change + change.T) / 2
         G = G + A @ W_G @ A.T
         A = A @ W_A
-        if np.linalg.norm(change) <= ACCURACY * np.linalg.norm(P):
-            return P
-    raise RuntimeError(
-        f"no policy brings the chain to rest: no cost after {MAX_DOUBLINGS} doublings"
-    )
+        if np.linalg.norm(change) <= LAST_CHANGE * np.linalg.norm(P):
+            break
+    return P

@@ -1,0 +1,87 @@
+"""Get a simplified person with 21 motors to stand up, walk and run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym import mjcf
+from mjgym.resets import random_joints, until_free
+from mjgym.rotations import Z_ROW, ZZ
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Array, Arrays, Task, register
+from mjgym.tasks.dmc import upright
+
+JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
+EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")
+
+
+@register("dmc/humanoid-stand-v0", tags=("benchmarking", "reward_viz"))
+@register("dmc/humanoid-walk-v0", tags=("benchmarking", "reward_viz"), speed=upright.WALK_SPEED)
+@register("dmc/humanoid-run-v0", tags=("benchmarking", "reward_viz"), speed=upright.RUN_SPEED)
+@register(
+    "dmc/humanoid-run_pure_state-v0",
+    tags=("extra", "reward_viz"),
+    speed=upright.RUN_SPEED,
+    pure_state=True,
+)
+@dataclass(frozen=True)
+class Humanoid(Task):
+    """Stand upright and, with a `speed`, move at least that fast in any horizontal direction.
+
+    Reward: small_control standing upright still, or, with a speed, (1 + 5 moving) / 6 for still.
+    `standing` is 1 with the head above 1.4 m and falls to 0.1 at 1.05 m; `upright` is 1 with the
+    torso within 26 degrees (cosine 0.9) of upright and falls linearly with the cosine, to 0 upside
+    down; `small_control` is within [0.8, 1]; `still` falls with the horizontal velocity of the
+    centre of mass along x and along y, to 0.1 at 2 m/s; `moving` is that velocity's length as a
+    fraction of the speed, at most 1.
+
+    Start: every joint uniform in its range and the root turned at random at a height of 1.5 m,
+    drawn until nothing touches anything, at rest.
+
+    Observation: `joint_angles` (rad); `head_height` (m); `extremities`, the left hand, left foot,
+    right hand and right foot as seen from the torso (m); `torso_vertical`, the world's vertical in
+    the torso's axes (z is up); `com_velocity`, the centre of mass's in world axes (m/s);
+    `velocity` of the root (m/s in world axes, then rad/s in its own) and the joints (rad/s).
+    With `pure_state`: `position` of the root (m, then a quaternion) and the joints (rad), and
+    `velocity`.
+    """
+
+    speed: float = 0.0  # m/s in any horizontal direction; 0 rewards standing still
+    pure_state: bool = False  # observe all positions and velocities, and nothing else
+
+    time_limit = 25.0  # s
+    control_timestep = 0.025  # s
+
+    def __post_init__(self) -> None:
+        if self.speed < 0:
+            raise ValueError(f"speed: must not be negative, got {self.speed}")
+
+    def model(self) -> mjcf.Spec:
+        return mjcf.load("dmc/humanoid.xml")
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        until_free(v, lambda: random_joints(v, rng))
+
+    def observation(self, v: View) -> Arrays:
+        if self.pure_state:
+            return {"position": v.qpos.copy(), "velocity": v.qvel.copy()}
+        return {
+            "joint_angles": v.qpos[..., JOINTS].copy(),
+            "head_height": v.body("head").xpos[..., 2].copy(),
+            "extremities": upright.extremities(v, "torso", EXTREMITIES),
+            "torso_vertical": v.body("torso").xmat[..., Z_ROW].copy(),
+            "com_velocity": v.sensor("torso_subtreelinvel").data.copy(),
+            "velocity": v.qvel.copy(),
+        }
+
+    def terms(self, v: View) -> Arrays:
+        return upright.terms(
+            v,
+            head_height=v.body("head").xpos[..., 2],
+            cosine=v.body("torso").xmat[..., ZZ],
+            velocity=v.sensor("torso_subtreelinvel").data,
+            speed=self.speed,
+        )
+
+    def reward(self, terms: Arrays) -> Array:
+        return upright.reward(terms)

@@ -1,0 +1,63 @@
+"""A hilly bowl: random smooth bumps that rise with a ring around the middle and fade at the rim."""
+
+import functools
+from typing import Any
+
+import numpy as np
+
+MIDDLE = 0.04  # of the half size: the bowl is level within this distance of its centre
+
+
+def bumpy_bowl(rng: Any, points: int, bumps: int, lowest: float) -> np.ndarray:
+    """Draw the elevations of a terrain as fractions of its height.
+
+    A ring-shaped ridge, at half the way from the middle to the middle of a side, times a surface
+    through random heights between `lowest` and 1 on a coarse grid. Where the surface overshoots
+    these heights the result leaves [0, 1] a little; it is not normalised.
+
+    Args:
+        rng: draws `bumps` x `bumps` uniform numbers, row by row.
+        points: of the terrain in each direction.
+        bumps: points of the coarse grid in each direction, at least 2.
+        lowest: of the coarse grid's heights, within [0, 1]; with 1 the bowl is smooth.
+
+    Returns:
+        (points, points), float32.
+    """
+    heights = rng.uniform(lowest, 1, size=(bumps, bumps))
+    weights = _spline_weights(bumps, points)
+    return np.float32(_bowl(points) * (weights @ heights @ weights.T))
+
+
+@functools.cache
+def _bowl(points: int) -> np.ndarray:
+    """One smooth ridge around the middle: 0 there (almost), 1 at half the radius, 0 from there on."""
+    grid = np.linspace(-1, 1, points)
+    radius = np.clip(np.hypot(*np.meshgrid(grid, grid)), MIDDLE, 1)
+    return np.asarray(0.5 - np.cos(2 * np.pi * radius) / 2)
+
+
+@functools.cache
+def _spline_weights(knots: int, points: int) -> np.ndarray:
+    """The matrix, (points, knots), that interpolates values at knots by a cubic B-spline.
+
+    The knots are evenly spaced and so are the points, the first and last on the first and last
+    knot. Beyond the ends the spline goes on as its mirror image.
+    """
+    # A cubic B-spline takes 1/6, 4/6, 1/6 of three coefficients at a knot; of those that lie beyond
+    # an end, the mirror image is meant.
+    at_knots = _basis(knots, np.arange(knots, dtype=float))
+    at_points = _basis(knots, np.arange(points) * (knots - 1) / (points - 1))
+    return np.asarray(np.linalg.solve(at_knots.T, at_points.T).T)
+
+
+def _basis(knots: int, places: np.ndarray) -> np.ndarray:
+    """How much of each coefficient a cubic B-spline takes at some places, (places, knots)."""
+    first = np.minimum(places.astype(int), knots - 2)  # the knot to the left
+    t = places - first
+    weights = [(1 - t) ** 3, 4 - 6 * t**2 + 3 * t**3, 1 + 3 * t + 3 * t**2 - 3 * t**3, t**3]
+    basis = np.zeros((len(places), knots))
+    for offset, weight in enumerate(weights, start=-1):
+        mirrored = knots - 1 - np.abs(knots - 1 - np.abs(first + offset))
+        np.add.at(basis, (np.arange(len(places)), mirrored), weight / 6)
+    return basis

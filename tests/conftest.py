@@ -1,0 +1,3 @@
+"""Shared set-up of the tests."""
+
+import mjgym  # noqa: F401  (registers the ids)

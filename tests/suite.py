@@ -1,0 +1,49 @@
+"""The recorded facts of the published suite, for the tests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mjgym
+from mjgym.task import Task
+
+FOLDER = Path(__file__).parent / "data" / "dmc"
+TASKS: dict[str, dict[str, Any]] = json.loads((FOLDER / "tasks.json").read_text())
+IDS = [f"dmc/{name}-v0" for name in TASKS]
+
+# The recorder's seed, and the episodes that it started before the ones it counted.
+SEED, UNCOUNTED, COUNTED = 7, 25, 200
+
+
+def task(name: str) -> Task:
+    """The task registered for "<domain>-<task>"."""
+    registration = mjgym.registry.registration(f"dmc/{name}-v0")
+    return registration.task_class(**registration.fields)
+
+
+def transitions(name: str, kind: str) -> dict[str, np.ndarray]:
+    """Recorded transitions: kind "random" (actions) or "goal" (states that cover the reward)."""
+    suffix = ".goal" if kind == "goal" else ""
+    with np.load(FOLDER / "transitions" / f"{name}{suffix}.npz") as file:
+        return dict(file)
+
+
+def relative_error(ours: Any, recorded: Any) -> float:
+    """Largest difference relative to max(1, |recorded|)."""
+    a, b = np.asarray(ours, dtype=float), np.asarray(recorded, dtype=float)
+    assert a.shape == b.shape
+    return float((np.abs(a - b) / np.maximum(1.0, np.abs(b))).max(initial=0.0))
+
+
+class LegacyGenerator:
+    """The methods of numpy.random.Generator that tasks use, on the generator of the recorder."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = np.random.RandomState(seed)
+        self.uniform = self._state.uniform
+        self.normal = self._state.normal
+        self.standard_normal = self._state.standard_normal
+        self.random = self._state.random_sample
+        self.integers = self._state.randint

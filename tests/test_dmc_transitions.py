@@ -1,0 +1,71 @@
+"""Recorded transitions of the published suite, replayed by the single and the vector env."""
+
+import gymnasium
+import numpy as np
+import pytest
+from suite import IDS, TASKS, relative_error, transitions
+
+TOLERANCE = 1e-9
+
+
+def _states(env, record):
+    """The recorded states before each step, as arguments of set_state."""
+    states = {k.removeprefix("before_"): v for k, v in record.items() if k.startswith("before_")}
+    for key in [k for k in record if k.startswith("model_")]:
+        field = key.removeprefix("model_")
+        if field in env.unwrapped.task.varies:
+            states[field] = record[key]
+        else:  # constant for the task: then it is in the model
+            model = getattr(env.unwrapped.model, field)
+            assert (record[key] == model.ravel().reshape(record[key].shape[1:])).all(), field
+    for field, rows in states.items():
+        if field in env.unwrapped.task.varies:
+            states[field] = rows.reshape(len(rows), *getattr(env.unwrapped.model, field).shape)
+    return {name: rows for name, rows in states.items() if rows.size}
+
+
+@pytest.mark.parametrize("kind", ["random", "goal"])
+@pytest.mark.parametrize("id", IDS)
+def test_single_env_reproduces_transitions(id, kind):
+    name = id.removeprefix("dmc/").removesuffix("-v0")
+    record = transitions(name, kind)
+    env = gymnasium.make(id, dtype="float64", observation="dict").unwrapped
+    env.reset(seed=0)
+    states = _states(env, record)
+    assert list(env.observation_space) == list(TASKS[name]["observation"])
+    for i, action in enumerate(record["action"]):
+        env.set_state({field: rows[i] for field, rows in states.items()})
+        observation, reward, terminated, truncated, info = env.step(action)
+        for entry, value in observation.items():
+            assert relative_error(value, record[f"obs_{entry}"][i]) <= TOLERANCE, (i, entry)
+        assert relative_error(reward, record["reward"][i]) <= TOLERANCE, i
+        for field in ("qpos", "qvel", "act"):
+            after = record[f"after_{field}"][i]
+            assert relative_error(getattr(env.data, field), after) <= TOLERANCE, (i, field)
+        assert terminated == ("discount" in record and record["discount"][i] == 0.0)
+        assert not truncated
+        assert not info["diverged"]
+    env.close()
+
+
+@pytest.mark.parametrize("kind", ["random", "goal"])
+@pytest.mark.parametrize("id", IDS)
+def test_batch_reproduces_transitions(id, kind):
+    record = transitions(id.removeprefix("dmc/").removesuffix("-v0"), kind)
+    envs = gymnasium.make_vec(
+        id, num_envs=len(record["action"]), dtype="float64", observation="dict", threads=2
+    )
+    envs.reset(seed=0)
+    envs.set_state(_states(envs, record))
+    observation, reward, terminated, _, info = envs.step(record["action"])
+    for entry, value in observation.items():
+        assert relative_error(value, record[f"obs_{entry}"]) <= TOLERANCE, entry
+    assert relative_error(reward, record["reward"]) <= TOLERANCE
+    state = envs.get_state()
+    for field in ("qpos", "qvel", "act"):
+        if field in state:
+            assert relative_error(state[field], record[f"after_{field}"]) <= TOLERANCE, field
+    ended = record["discount"] == 0.0 if "discount" in record else np.zeros(len(reward), bool)
+    assert (terminated == ended).all()
+    assert not info["diverged"].any()
+    envs.close()
