@@ -1,6 +1,5 @@
 """Every compiled model of the suite against the recorded numbers."""
 
-import numpy as np
 import pytest
 from model_facts import compare, facts
 from suite import TASKS, task

@@ -60,12 +60,12 @@ def substeps(task: Task, model: mujoco.MjModel) -> int:
     return n
 
 
-def step_limit(task: Task) -> int | None:
-    """Control steps in an episode, None if it has no end."""
-    if task.time_limit == float("inf"):
+def steps_in(time_limit: float, control_timestep: float) -> int | None:
+    """Control steps until a time limit (s); None if it is infinite."""
+    if time_limit == float("inf"):
         return None
     # The first step whose time reaches the limit; rounding must not add one.
-    return int(np.ceil(task.time_limit / task.control_timestep - WHOLE))
+    return int(np.ceil(time_limit / control_timestep - WHOLE))
 
 
 def encode_generator(rng: np.random.Generator) -> np.ndarray:

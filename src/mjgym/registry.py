@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from mjgym import task as _task
-from mjgym.build import Options, step_limit
+from mjgym.build import Options, steps_in
 from mjgym.env import Env
 from mjgym.task import Registration, Task
 from mjgym.vector import VectorEnv
@@ -125,7 +125,7 @@ def _register_with_gymnasium(registration: Registration) -> None:
         registration.id,
         entry_point="mjgym.registry:make_env",
         vector_entry_point="mjgym.registry:make_vector_env",
-        max_episode_steps=step_limit(cls(**registration.fields)),
+        max_episode_steps=steps_in(cls.time_limit, cls.control_timestep),
         # The suite's tests run Gymnasium's checker on every id; the passive one only costs time.
         disable_env_checker=True,
         kwargs={"task_class": f"{cls.__module__}:{cls.__qualname__}", **registration.fields},

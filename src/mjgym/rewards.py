@@ -57,27 +57,34 @@ def tolerance(
             `sigmoid` is unknown or `value_at_margin` is out of its range.
     """
     lower, upper = bounds
-    if not (getattr(x, "ndim", 0) or getattr(margin, "ndim", 0) or getattr(upper, "ndim", 0)):
+    if not (_is_array(x) or _is_array(margin) or _is_array(lower) or _is_array(upper)):
         return _of_number(
-            float(x), float(lower), float(upper), float(margin), sigmoid, value_at_margin
+            float(x), (float(lower), float(upper)), float(margin), sigmoid, value_at_margin
         )
-
-    xp = _namespace(x if getattr(x, "ndim", 0) else upper)
-    if np.any(lower > upper):
+    out_of_order, negative, flat = lower > upper, margin < 0, margin == 0
+    # One number stands for all elements; only arrays need a reduction.
+    if out_of_order.any() if _is_array(out_of_order) else out_of_order:
         raise ValueError(f"bounds: the lower end must not exceed the upper one, got {bounds}")
-    if np.any(margin < 0):
+    if negative.any() if _is_array(negative) else negative:
         raise ValueError(f"margin: must not be negative, got {margin}")
+    xp = _namespace(x, upper, margin)
     inside = (lower <= x) & (x <= upper)
-    if not np.any(margin > 0):
+    if flat.all() if _is_array(flat) else flat:
         return xp.where(inside, 1.0, 0.0)
     scale = _scale(sigmoid, value_at_margin)
-    distance = xp.where(x < lower, lower - x, x - upper) / margin
+    distance = xp.maximum(lower - x, x - upper) / margin
     return xp.where(inside, 1.0, _SHAPES[sigmoid](xp, distance * scale))
 
 
+def _is_array(x: Any) -> bool:
+    """Whether there is more to it than one number."""
+    return getattr(x, "ndim", 0) > 0
+
+
 def _of_number(
-    x: float, lower: float, upper: float, margin: float, sigmoid: str, value_at_margin: float
-) -> Array:
+    x: float, bounds: tuple[float, float], margin: float, sigmoid: str, value_at_margin: float
+) -> float:
+    lower, upper = bounds
     if lower > upper:
         raise ValueError(
             f"bounds: the lower end must not exceed the upper one, got {(lower, upper)}"
@@ -93,12 +100,12 @@ def _of_number(
     return float(_SHAPES[sigmoid](_NUMBERS, distance * scale))
 
 
-def _namespace(x: Array) -> Any:
-    if isinstance(x, np.ndarray):
+def _namespace(*arrays: Array) -> Any:
+    if any(isinstance(x, np.ndarray) for x in arrays):
         return np
     import array_api_compat
 
-    return array_api_compat.array_namespace(x)
+    return array_api_compat.array_namespace(*[x for x in arrays if _is_array(x)])
 
 
 class _NUMBERS:

@@ -1,5 +1,6 @@
 """Action and observation spaces, and how named entries become observations."""
 
+from collections import OrderedDict
 from typing import Any, Literal
 
 import gymnasium
@@ -16,11 +17,17 @@ DTYPES: tuple[str, ...] = ("float32", "float64")
 UNLIMITED = 1e10
 
 
-def action_space(model: mujoco.MjModel) -> gymnasium.spaces.Box:
-    """The controls' ranges, float32, one dimension for each control in the model's order."""
+def control_bounds(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper ends of the controls' ranges, float64 (nu,) each, in the model's order."""
     limited = model.actuator_ctrllimited.astype(bool)
     low = np.where(limited, model.actuator_ctrlrange[:, 0], -UNLIMITED)
     high = np.where(limited, model.actuator_ctrlrange[:, 1], UNLIMITED)
+    return low, high
+
+
+def action_space(model: mujoco.MjModel) -> gymnasium.spaces.Box:
+    """The controls' ranges as a space, float32, one dimension for each control."""
+    low, high = control_bounds(model)
     return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
@@ -89,7 +96,8 @@ class Layout:
 
         if self.mode == "flat":
             return box((self.size,))
-        return gymnasium.spaces.Dict({name: box(shape) for name, shape in self.shapes.items()})
+        # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
+        return gymnasium.spaces.Dict(OrderedDict((n, box(s)) for n, s in self.shapes.items()))
 
     def empty(self, lead: tuple[int, ...]) -> Any:
         """A buffer for `write`."""

@@ -43,7 +43,7 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
 
     Args:
         parent: an `MjsBody` or an `MjSpec`.
-        kind: "body", "joint", "geom", "site", "camera", "light", "sensor", "actuator", "tendon", ...
+        kind: "body", "joint", "geom", "site", "camera", "light", "sensor", "actuator", ...
         **attributes: of the element, as MjSpec names them; enumerations as MJCF spells them, e.g.
             `type="capsule"`.
 

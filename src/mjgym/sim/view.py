@@ -79,7 +79,7 @@ class View:
         return self._get("body", name)
 
     def joint(self, name: str) -> Named:
-        """The arrays of a joint: qpos, qvel, xanchor, xaxis, range, ... (a hinge's have length 1)."""
+        """The arrays of a joint: qpos, qvel, xanchor, range, ... (of length 1 for a hinge)."""
         return self._get("joint", name)
 
     def geom(self, name: str) -> Named:

@@ -47,8 +47,7 @@ class Cheetah(Task):
     def initialize(self, v: SingleView, rng: Any) -> None:
         low, high = v.jnt_range[LEGS].T
         v.qpos[LEGS] = rng.uniform(low, high)
-        v.forward()
-        v.step(SETTLING_STEPS)
+        v.step(SETTLING_STEPS)  # as published, the first still sees the forces of the default pose
         v.time = 0
 
     def observation(self, v: View) -> Arrays:

@@ -1,6 +1,6 @@
 """The optimal policy of the lqr domain and its cost, from a discrete-time Riccati equation.
 
-    env = gymnasium.make("dmc/lqr-lqr_2_1-v0", observation="flat", dtype="float64")
+    env = gymnasium.make("dmc/lqr-lqr_2_1-v0", dtype="float64")
     best = solve(env.unwrapped.model)
     action = best.k @ observation
 

@@ -20,7 +20,7 @@ NEAR_PROBABILITY = 0.2  # that the target starts near
 NEAR, FAR = 0.3, 2.0  # m, half sides of the squares in which the target starts
 
 LINK_LENGTH = 0.1  # m
-FULL_BEND = 360.0  # deg, of all joints together if the chain had one joint more: it cannot close
+CIRCLE = 360.0  # deg; a joint bends by at most a link's share of it, so the chain cannot close
 CAMERA_LINKS = 6  # for which the file's tracking cameras are placed
 
 # How the sensors lie: four vectors of three, the nose, the target, the head's x axis and its y
@@ -64,7 +64,7 @@ class Swimmer(Task):
         spec = mjcf.load("dmc/swimmer.xml")
         segment = spec.find_default("segment")  # its body's joint and site take it over
         visual, inertial = spec.find_default("visual"), spec.find_default("inertial")
-        bend = FULL_BEND / self.links
+        bend = CIRCLE / self.links
         link = spec.body("head")
         for i in range(self.links - 1):
             link = mjcf.add(

@@ -26,15 +26,15 @@ def bumpy_bowl(rng: Any, points: int, bumps: int, lowest: float) -> np.ndarray:
     """
     heights = rng.uniform(lowest, 1, size=(bumps, bumps))
     weights = _spline_weights(bumps, points)
-    return np.float32(_bowl(points) * (weights @ heights @ weights.T))
+    return np.asarray(_bowl(points) * (weights @ heights @ weights.T), dtype=np.float32)
 
 
 @functools.cache
 def _bowl(points: int) -> np.ndarray:
-    """One smooth ridge around the middle: 0 there (almost), 1 at half the radius, 0 from there on."""
+    """A ring-shaped ridge: almost 0 in the middle, 1 at radius 0.5, 0 from radius 1 outwards."""
     grid = np.linspace(-1, 1, points)
-    radius = np.clip(np.hypot(*np.meshgrid(grid, grid)), MIDDLE, 1)
-    return np.asarray(0.5 - np.cos(2 * np.pi * radius) / 2)
+    radius = np.clip(np.sqrt(grid[:, None] ** 2 + grid**2), MIDDLE, 1)
+    return 0.5 - np.cos(2 * np.pi * radius) / 2
 
 
 @functools.cache

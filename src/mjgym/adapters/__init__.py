@@ -1,0 +1,1 @@
+"""Environments under the interfaces of other libraries: thin wrappers without task logic."""

@@ -1,0 +1,125 @@
+"""The `dm_env` interface, as the published suite has it, over any of the environments."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+import dm_env
+import gymnasium
+import numpy as np
+from dm_env import specs
+
+from mjgym import registry
+from mjgym.build import steps_in
+from mjgym.spaces import control_bounds
+
+FLAT = "observations"  # name of the one entry of a flat observation
+
+
+class DmEnv(dm_env.Environment):
+    """A Gymnasium environment of ours as a `dm_env.Environment`.
+
+    Time limits end an episode with discount 1, terminations with discount 0. A step after the end
+    of an episode, or before the first one, ignores its action and starts an episode.
+
+    Args:
+        env: an environment of this package, with Gymnasium's wrappers (such as `TimeLimit`).
+        seed: of the first episode; None for an unpredictable one.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, np.ndarray], seed: int | None = None) -> None:
+        self._env = env
+        self._seed = seed
+        self._ended = True
+        self._low, self._high = control_bounds(env.unwrapped.model)
+
+    @property
+    def env(self) -> gymnasium.Env[Any, np.ndarray]:
+        """The environment below."""
+        return self._env
+
+    def reset(self) -> dm_env.TimeStep:
+        """Start an episode."""
+        observation, _ = self._env.reset(seed=self._seed)
+        self._seed = None
+        self._ended = False
+        return dm_env.restart(self._entries(observation))
+
+    def step(self, action: Any) -> dm_env.TimeStep:
+        """Advance by one control step; a single number goes to all actuators."""
+        if self._ended:
+            return self.reset()
+        action = np.asarray(action, dtype=np.float64)
+        if action.size == 1:
+            action = np.broadcast_to(action.ravel(), self._low.shape)
+        observation, reward, terminated, truncated, _ = self._env.step(action)
+        self._ended = terminated or truncated
+        entries = self._entries(observation)
+        if truncated:  # on the same step, the time limit wins over a termination
+            return dm_env.truncation(float(reward), entries)
+        if terminated:
+            return dm_env.termination(float(reward), entries)
+        return dm_env.transition(float(reward), entries)
+
+    def observation_spec(self) -> dict[str, specs.Array]:
+        """Name, shape and dtype of each entry, in the order of the flat observation."""
+        space = self._env.observation_space
+        entries: Mapping[str, Any] = (
+            space.spaces if isinstance(space, gymnasium.spaces.Dict) else {FLAT: space}
+        )
+        return {n: specs.Array(box.shape, box.dtype, name=n) for n, box in entries.items()}
+
+    def action_spec(self) -> specs.BoundedArray:
+        """The controls' ranges, float64."""
+        return specs.BoundedArray(self._low.shape, np.float64, self._low, self._high, "action")
+
+    def close(self) -> None:
+        """Close the environment below."""
+        self._env.close()
+
+    def _entries(self, observation: Any) -> dict[str, np.ndarray]:
+        return dict(observation) if isinstance(observation, dict) else {FLAT: observation}
+
+
+def from_env(env: gymnasium.Env[Any, np.ndarray], seed: int | None = None) -> DmEnv:
+    """An environment made by `gymnasium.make` as a `dm_env.Environment`."""
+    return DmEnv(env, seed)
+
+
+def load(
+    domain: str,
+    task: str,
+    task_kwargs: Mapping[str, Any] | None = None,
+    environment_kwargs: Mapping[str, Any] | None = None,
+) -> DmEnv:
+    """A task of the suite, called as in the published suite: `load("cartpole", "swingup")`.
+
+    Args:
+        domain: e.g. "cartpole".
+        task: e.g. "swingup".
+        task_kwargs: fields of the task, `random` (a seed) and `time_limit` (s, may be infinite).
+        environment_kwargs: `flat_observation` (bool).
+
+    Raises:
+        ValueError: there is no such domain or task; the message names the nearest ones.
+        TypeError: an argument is unknown; the message names the nearest ones.
+    """
+    known = [id.removeprefix("dmc/") for id in registry.ids(namespace="dmc")]
+    name = f"{domain}-{task}-v0"
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3) or known
+        shown = ", ".join(repr(tuple(n.removesuffix("-v0").split("-", 1))) for n in near)
+        raise ValueError(f"no task {(domain, task)!r}; did you mean {shown}?")
+    fields = dict(task_kwargs or {})
+    seed = fields.pop("random", None)
+    time_limit = fields.pop("time_limit", None)
+    options = dict(environment_kwargs or {})
+    flat = options.pop("flat_observation", False)
+    if options:
+        raise TypeError(f"environment_kwargs: unknown {next(iter(options))!r}; flat_observation?")
+    if time_limit is not None:
+        cls = registry.registration(f"dmc/{name}").task_class
+        steps = steps_in(time_limit, cls.control_timestep)
+        fields["max_episode_steps"] = -1 if steps is None else steps  # -1: Gymnasium's "no limit"
+    mode = "flat" if flat else "dict"
+    return DmEnv(gymnasium.make(f"dmc/{name}", observation=mode, dtype="float64", **fields), seed)

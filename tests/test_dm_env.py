@@ -1,0 +1,105 @@
+"""The dm_env adapter."""
+
+import dm_env
+import gymnasium
+import numpy as np
+import pytest
+from absl.testing import absltest
+from dm_env import test_utils
+from suite import TASKS, transitions
+
+from mjgym.adapters import dm_env as adapter
+
+
+class ConformsTest(test_utils.EnvironmentTestMixin, absltest.TestCase):
+    """dm_env's own conformance test."""
+
+    def make_object_under_test(self):
+        return adapter.load("cartpole", "swingup", task_kwargs={"random": 0, "time_limit": 0.5})
+
+
+class TerminatingConformsTest(test_utils.EnvironmentTestMixin, absltest.TestCase):
+    def make_object_under_test(self):
+        return adapter.load("lqr", "lqr_2_1", task_kwargs={"random": 0})
+
+
+class FlatConformsTest(test_utils.EnvironmentTestMixin, absltest.TestCase):
+    def make_object_under_test(self):
+        env = gymnasium.make("dmc/quadruped-walk-v0", max_episode_steps=20)
+        return adapter.from_env(env, seed=1)
+
+
+@pytest.mark.parametrize(
+    "name", ["walker-walk", "quadruped-fetch", "finger-turn_hard", "fish-swim"]
+)
+def test_specs_are_the_published_ones(name):
+    facts = TASKS[name]
+    env = adapter.load(*name.split("-"))
+    assert {k: list(s.shape) for k, s in env.observation_spec().items()} == facts["observation"]
+    assert list(env.observation_spec()) == list(facts["observation"])
+    assert env.action_spec().minimum.tolist() == facts["action"]["minimum"]
+    assert env.action_spec().maximum.tolist() == facts["action"]["maximum"]
+    assert env.action_spec().dtype == np.float64
+
+
+def test_time_limit_ends_with_discount_one():
+    env = adapter.load("pendulum", "swingup", task_kwargs={"random": 1})
+    steps = 0
+    timestep = env.reset()
+    while not timestep.last():
+        timestep = env.step([0.5])
+        steps += 1
+    assert steps == TASKS["pendulum-swingup"]["step_limit"]
+    assert timestep.discount == 1.0
+    assert env.step([0.5]).first()
+
+
+def test_termination_ends_with_discount_zero():
+    env = adapter.load("lqr", "lqr_2_1", task_kwargs={"random": 0})
+    env.reset()
+    env.env.unwrapped.set_state({"qpos": np.zeros(2), "qvel": np.zeros(2)})
+    timestep = env.step([0.0])
+    assert timestep.last()
+    assert timestep.discount == 0.0
+
+
+def test_observations_and_rewards_are_the_recorded_ones():
+    record = transitions("walker-run", "random")
+    env = adapter.load("walker", "run")
+    env.reset()
+    env.env.unwrapped.set_state(
+        {k: record[f"before_{k}"][3] for k in ("qpos", "qvel", "qacc_warmstart")}
+    )
+    timestep = env.step(record["action"][3])
+    assert timestep.reward == pytest.approx(record["reward"][3], abs=1e-12)
+    np.testing.assert_allclose(timestep.observation["velocity"], record["obs_velocity"][3], 1e-9)
+
+
+def test_flat_observation_joins_the_entries():
+    flat = adapter.load("hopper", "hop", {"random": 3}, {"flat_observation": True}).reset()
+    entries = adapter.load("hopper", "hop", {"random": 3}).reset()
+    joined = np.concatenate([np.ravel(x) for x in entries.observation.values()])
+    assert (flat.observation["observations"] == joined).all()
+
+
+def test_one_number_goes_to_all_actuators():
+    env = adapter.load("cheetah", "run", {"random": 3})
+    env.reset()
+    env.step(0.25)
+    assert (env.env.unwrapped.data.ctrl == 0.25).all()
+
+
+def test_infinite_time_limit():
+    env = adapter.load("cartpole", "balance", {"random": 3, "time_limit": float("inf")})
+    env.reset()
+    for _ in range(1100):
+        assert env.step([0.0]).step_type == dm_env.StepType.MID
+
+
+def test_errors_name_the_nearest():
+    with pytest.raises(ValueError, match=r"cartpole.*swingup"):
+        adapter.load("cartpole", "swing_up")
+    with pytest.raises(TypeError, match="did you mean sparse"):
+        adapter.load("cartpole", "swingup", {"sprse": True})
+    with pytest.raises(TypeError, match="flat_observation"):
+        adapter.load("cartpole", "swingup", environment_kwargs={"flat": True})
