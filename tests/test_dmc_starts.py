@@ -58,8 +58,12 @@ def test_starts_are_distributed_as_the_recorded_ones(id):
         assert (np.abs(values.mean(axis=0) - mean) <= error + 1e-9).all(), field
         # The spread of 200 draws: a factor of two holds even for heavy tails.
         spread = values.std(axis=0)
-        moving = std > 1e-6
-        assert (spread[~moving] <= 1e-5).all(), field
+        lowest, highest = record[f"start_{field}_min"], record[f"start_{field}_max"]
+        still = std <= 1e-6
+        # A touch in one start of 200 says nothing of how often it happens.
+        rare = np.maximum(highest - mean, mean - lowest) > 10 * std
+        moving = ~still & ~rare
+        assert (spread[still] <= 1e-5).all(), field
         assert (spread[moving] <= 2 * std[moving] + 1e-9).all(), field
         assert (spread[moving] >= std[moving] / 2 - 1e-9).all(), field
     envs.close()

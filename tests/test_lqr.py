@@ -142,7 +142,7 @@ def test_seeds_draw_the_springs():
     ]
     np.testing.assert_array_equal(compiled(6, 2).jnt_stiffness, published)
     np.testing.assert_array_equal(compiled(6, 2).dof_damping, 0)
-    other = compiled(6, 2, seed=8).jnt_stiffness
+    other = compiled(6, 2, stiffness_seed=8).jnt_stiffness
     assert np.all((other >= 15) & (other <= 25))
     assert np.all(other != published)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjgym import mjcf
 from mjgym.spaces import DTYPES, MODES
-from mjgym.task import Task
+from mjgym.task import Arrays, Task
 
 ON_DIVERGENCE = ("truncate", "raise")
 WHOLE = 1e-8  # how far control_timestep / timestep may be from a whole number
@@ -57,7 +57,7 @@ def substeps(task: Task, model: mujoco.MjModel) -> int:
             f"{type(task).__name__}: control_timestep {task.control_timestep} s must be a whole"
             f" number of physics timesteps of {model.opt.timestep} s"
         )
-    return n
+    return int(n)
 
 
 def steps_in(time_limit: float, control_timestep: float) -> int | None:
@@ -66,6 +66,11 @@ def steps_in(time_limit: float, control_timestep: float) -> int | None:
         return None
     # The first step whose time reaches the limit; rounding must not add one.
     return int(np.ceil(time_limit / control_timestep - WHOLE))
+
+
+def owned(entries: Arrays) -> dict[str, np.ndarray]:
+    """Copies of what a hook returned, which may be live arrays of the simulation."""
+    return {name: np.array(value) for name, value in entries.items()}
 
 
 def encode_generator(rng: np.random.Generator) -> np.ndarray:

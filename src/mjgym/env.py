@@ -1,6 +1,6 @@
 """One environment: a task on one simulation."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import mujoco
@@ -13,6 +13,7 @@ from mjgym.build import (
     compile_model,
     decode_generator,
     encode_generator,
+    owned,
     substeps,
 )
 from mjgym.sim import Single
@@ -41,7 +42,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         control_timestep: seconds between two actions.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(
         self,
@@ -63,7 +64,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._action_shape = self.action_space.shape
         self._simulation.reset()
         view = self._view = self._simulation.view
-        view.memory = task.memory(view)
+        view.memory = owned(task.memory(view))
         self._layout = Layout(task.observation(view), observation, dtype)
         self.observation_space = self._layout.space()
         self._started = False
@@ -80,7 +81,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         simulation.reset()
         self.task.initialize(view, self.np_random)
         simulation.forward(actuation=False)
-        view.memory = self.task.memory(view)
+        view.memory = owned(self.task.memory(view))
         self._started = True
         self._steps = 0
         self._success_once = False
@@ -119,7 +120,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             info["success"] = bool(success)
             info["success_once"] = self._success_once
         if view.memory:
-            view.memory = task.update(view)
+            view.memory = owned(task.update(view))
         return self._observe(), reward, terminated, False, info
 
     def _observe(self) -> Any:
@@ -178,7 +179,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
-        return {name: np.array(x) for name, x in self.task.observation(self._view).items()}
+        return owned(self.task.observation(self._view))
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environment is made from, and its state."""

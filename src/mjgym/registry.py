@@ -80,7 +80,7 @@ def _split(
 
 
 def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None) -> list[str]:
-    """Registered ids, in the order of registration.
+    """Registered ids, sorted.
 
     Args:
         namespace: only ids of this namespace, e.g. "dmc".
@@ -93,11 +93,11 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
     _known("tag", wanted, {t for r in _task.registrations.values() for t in r.tags})
     spaces = {id.partition("/")[0] for id in _task.registrations}
     _known("namespace", {namespace} if namespace else set(), spaces)
-    return [
+    return sorted(
         id
         for id, registration in _task.registrations.items()
         if wanted <= registration.tags and namespace in (None, id.partition("/")[0])
-    ]
+    )
 
 
 def _known(kind: str, wanted: set[str], known: set[str]) -> None:

@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from mjgym.arrays import Array, namespace
+
 Sigmoid = Literal[
     "gaussian",
     "hyperbolic",
@@ -22,8 +24,6 @@ Sigmoid = Literal[
 ]
 SIGMOIDS: tuple[str, ...] = get_args(Sigmoid)
 REACH_ZERO = ("cosine", "linear", "quadratic")  # these are 0 beyond some distance
-
-Array = Any  # an array of any library that follows the array API standard, or a number
 
 
 def tolerance(
@@ -67,13 +67,27 @@ def tolerance(
         raise ValueError(f"bounds: the lower end must not exceed the upper one, got {bounds}")
     if negative.any() if _is_array(negative) else negative:
         raise ValueError(f"margin: must not be negative, got {margin}")
-    xp = _namespace(x, upper, margin)
+    xp = namespace(x, upper, margin)
     inside = (lower <= x) & (x <= upper)
     if flat.all() if _is_array(flat) else flat:
         return xp.where(inside, 1.0, 0.0)
     scale = _scale(sigmoid, value_at_margin)
     distance = xp.maximum(lower - x, x - upper) / margin
     return xp.where(inside, 1.0, _SHAPES[sigmoid](xp, distance * scale))
+
+
+def small_control(control: Array) -> Array:
+    """Between 0.8 and 1: (4 + mean of the actuators' 1 - u^2) / 5, where 1 - u^2 is at least 0.
+
+    Args:
+        control: of actuators whose range is [-1, 1], (..., nu).
+
+    Returns:
+        The factor, (...): 1 for no control at all.
+    """
+    xp = namespace(control)
+    saved = xp.maximum(1 - control * control, 0.0)  # a quadratic tolerance with margin 1
+    return (4 + saved.sum(axis=-1) / control.shape[-1]) / 5
 
 
 def _is_array(x: Any) -> bool:
@@ -98,14 +112,6 @@ def _of_number(
         return 1.0
     distance = (lower - x if x < lower else x - upper) / margin
     return float(_SHAPES[sigmoid](_NUMBERS, distance * scale))
-
-
-def _namespace(*arrays: Array) -> Any:
-    if any(isinstance(x, np.ndarray) for x in arrays):
-        return np
-    import array_api_compat
-
-    return array_api_compat.array_namespace(*[x for x in arrays if _is_array(x)])
 
 
 class _NUMBERS:

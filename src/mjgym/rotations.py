@@ -5,11 +5,9 @@ with the scalar first. Everything is elementwise arithmetic and short sums, so o
 batch of them give the same bits.
 """
 
-from typing import Any
-
 import numpy as np
 
-Array = Any
+from mjgym.arrays import Array, namespace
 
 # Entries of a rotation matrix (..., 9): the first letter is the world's axis, the second the
 # body's. xmat[..., ZX] is the world-z part of the body's x axis, xmat[..., Z_ROW] the world's
@@ -20,7 +18,7 @@ Z_ROW = slice(6, 9)
 
 def norm(x: Array) -> Array:
     """Euclidean length along the last axis: (..., n) to (...)."""
-    return ((x * x).sum(axis=-1)) ** 0.5
+    return namespace(x).sqrt((x * x).sum(axis=-1))
 
 
 def to_local(xmat: Array, vector: Array) -> Array:

@@ -88,11 +88,11 @@ class Layout:
             start += size
         self.size = start
 
-    def space(self) -> gymnasium.Space[Any]:
-        """The observation space of one environment; unbounded, as are the quantities."""
+    def space(self, lead: tuple[int, ...] = ()) -> gymnasium.Space[Any]:
+        """The space of one observation, or of a batch; unbounded, as are the quantities."""
 
         def box(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
-            return gymnasium.spaces.Box(-np.inf, np.inf, shape, self.dtype.type)
+            return gymnasium.spaces.Box(-np.inf, np.inf, (*lead, *shape), self.dtype.type)
 
         if self.mode == "flat":
             return box((self.size,))

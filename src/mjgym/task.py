@@ -4,11 +4,13 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 
-Array = Any
+__all__ = ["Array", "Arrays", "Registration", "Task", "on_register", "register", "registrations"]
+
 Arrays = dict[str, Array]
 
 
@@ -22,7 +24,7 @@ class Task:
     `model` and `initialize` are plain code for one simulation. All other hooks are pure functions
     of a `View` and run for one simulation (`v.lead == ()`) or for all sub-environments at once
     (`v.lead == (n,)`), so they index from the right (`x[..., 2]`, `axis=-1`) and have neither a
-    loop over environments nor an `if` on an array. They return new arrays.
+    loop over environments nor an `if` on an array. The engine copies what they return.
 
     A control step computes, in this order: `control`, the physics, `terms`, `reward`,
     `terminated`, `success`, `update`, `observation`.
@@ -103,7 +105,7 @@ class Registration:
 
 
 registrations: dict[str, Registration] = {}
-"""Every registered task by id, in the order of registration."""
+"""Every registered task by id."""
 
 on_register: list[Callable[[Registration], None]] = []
 """Called with each new registration."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,6 +17,7 @@ from mjgym.build import (
     compile_model,
     decode_generator,
     encode_generator,
+    owned,
     substeps,
 )
 from mjgym.env import MEMORY
@@ -65,7 +66,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         control_timestep: seconds between two actions.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+    metadata = {  # noqa: RUF012  (as Gymnasium declares it)
         "render_modes": [],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
@@ -121,7 +122,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._action_shape = (num_envs, *self.single_action_space.shape)
         self.single_observation_space = self._layout.space()
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.observation_space = self._layout.space((num_envs,))
 
         # The buffers of the present and of the previous observation take turns.
         self._buffers = [self._layout.empty((num_envs,)), self._layout.empty((num_envs,))]
@@ -138,7 +139,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         task, view = self.task, self._view
         everyone = np.arange(self.num_envs)
         self._simulations.begin(everyone)
-        view.memory = task.memory(view)
+        view.memory = owned(task.memory(view))
         with np.errstate(all="ignore"):  # what is bound only now is still zero
             task.control(view, np.zeros((self.num_envs, self.model.nu)))
             task.reward(task.terms(view))
@@ -147,7 +148,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             task.update(view)
             task.observation(view)
         self._simulations.begin(everyone)
-        view.memory = task.memory(view)
+        view.memory = owned(task.memory(view))
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -291,7 +292,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def _update_memory(self, renewed: np.ndarray | None) -> None:
         memory = self._view.memory
-        updated = self.task.update(self._view)
+        updated = owned(self.task.update(self._view))
         if renewed is not None:  # a new episode keeps the memory that it started with
             for name, values in updated.items():
                 values[renewed] = memory[name][renewed]
@@ -379,7 +380,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         ended = self._done.copy()
         ids = np.flatnonzero(ended)
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for i in ids:
+        for i in ids.tolist():
             final_obs[i] = row(self._buffers[0], i)
         final_info = _only(info, ended)
         info = _only(info, ~ended)
@@ -403,7 +404,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
-        return {name: np.array(x) for name, x in self.task.observation(self._view).items()}
+        return owned(self.task.observation(self._view))
 
     def get_state(self, ids: Sequence[int] | np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Everything that the futures of some episodes depend on, as copies by name.

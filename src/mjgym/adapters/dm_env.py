@@ -16,7 +16,7 @@ from mjgym.spaces import control_bounds
 FLAT = "observations"  # name of the one entry of a flat observation
 
 
-class DmEnv(dm_env.Environment):
+class DmEnv(dm_env.Environment):  # type: ignore[misc]
     """A Gymnasium environment of ours as a `dm_env.Environment`.
 
     Time limits end an episode with discount 1, terminations with discount 0. A step after the end
@@ -31,7 +31,7 @@ class DmEnv(dm_env.Environment):
         self._env = env
         self._seed = seed
         self._ended = True
-        self._low, self._high = control_bounds(env.unwrapped.model)
+        self._low, self._high = control_bounds(env.get_wrapper_attr("model"))
 
     @property
     def env(self) -> gymnasium.Env[Any, np.ndarray]:

@@ -2,13 +2,13 @@
 
 import difflib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import mujoco
 
 from mjgym.mjcf.assets import asset_path
 
-Spec = mujoco.MjSpec
+Spec: TypeAlias = mujoco.MjSpec
 
 # How the words of MJCF are spelt in the engine's enumerations, by element and attribute.
 _ENUMERATIONS: dict[tuple[str, str], tuple[Any, str]] = {

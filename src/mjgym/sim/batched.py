@@ -1,16 +1,13 @@
 """Many simulations of one model on `mujoco.batch`."""
 
-from typing import Any
-
 import mujoco
 import mujoco.batch
 import numpy as np
 
+from mjgym.arrays import Array
 from mjgym.sim.engine import ACTUATION_OFF, ASSET_FIELDS, DIVERGED, quiet, state_fields
 from mjgym.sim.single import Single
 from mjgym.sim.view import Named, View
-
-Array = Any
 
 
 class BatchedView(View):

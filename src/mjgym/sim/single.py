@@ -1,14 +1,11 @@
 """One simulation on MjData."""
 
-from typing import Any
-
 import mujoco
 import numpy as np
 
+from mjgym.arrays import Array
 from mjgym.sim.engine import ACTUATION_OFF, DIVERGED, quiet, state_fields
 from mjgym.sim.view import Named, View
-
-Array = Any
 
 
 class SingleView(View):

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
-Array = Any
+from mjgym.arrays import Array
 
 
 class Named:
@@ -36,9 +35,8 @@ class View:
     Every field of `MjData` and `MjModel` is an attribute (`v.qpos`, `v.sensordata`,
     `v.geom_size`), and `body`, `joint`, `geom`, `site`, `sensor`, `actuator`, `tendon` and
     `camera` give the arrays of one element. All have the leading shape `lead`: `()` for one
-    simulation, `(n,)` for a batch. Arrays are live, so return copies or results of arithmetic,
-    never the arrays themselves. Assignment writes into the simulation (`v.qpos = 0`), which only
-    `Task.initialize` may do.
+    simulation, `(n,)` for a batch. Arrays are live. Assignment writes into the simulation
+    (`v.qpos = 0`), which only `Task.initialize` may do.
     """
 
     lead: tuple[int, ...]

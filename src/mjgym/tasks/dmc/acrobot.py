@@ -49,7 +49,7 @@ class Acrobot(Task):
         arms = v.xmat[..., ARMS, :]  # absolute: the elbow's angle does not show by itself
         return {
             "orientations": np.concatenate([arms[..., XZ], arms[..., ZZ]], axis=-1),
-            "velocity": v.qvel.copy(),
+            "velocity": v.qvel,
         }
 
     def terms(self, v: View) -> Arrays:

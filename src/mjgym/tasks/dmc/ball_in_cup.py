@@ -41,7 +41,7 @@ class BallInCup(Task):
         until_free(v, draw)
 
     def observation(self, v: View) -> Arrays:
-        return {"position": v.qpos.copy(), "velocity": v.qvel.copy()}
+        return {"position": v.qpos, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
         return {"caught": _caught(v) * 1.0}

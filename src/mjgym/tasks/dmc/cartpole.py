@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.rewards import tolerance
+from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
@@ -105,7 +105,7 @@ class Cartpole(Task):
     def observation(self, v: View) -> Arrays:
         angles = v.xmat[..., POLES, :][..., [ZZ, XZ]]  # cosine and sine, absolute
         position = np.concatenate([v.qpos[..., :1], angles.reshape(*v.lead, -1)], axis=-1)
-        return {"position": position, "velocity": v.qvel.copy()}
+        return {"position": position, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
         cosines = v.xmat[..., POLES, ZZ]
@@ -115,11 +115,10 @@ class Cartpole(Task):
                 "centred": tolerance(cart, (-CENTRE, CENTRE)),
                 "upright": tolerance(cosines.min(axis=-1), (UPRIGHT_COSINE, 1.0)),
             }
-        control = tolerance(v.ctrl[..., 0], margin=1, sigmoid="quadratic", value_at_margin=0)
         hinge_velocity = np.abs(v.qvel[..., 1:]).max(axis=-1)  # the fastest hinge decides
         return {
             "upright": ((1 + cosines) / 2).mean(axis=-1),
-            "small_control": (4 + control) / 5,
+            "small_control": small_control(v.ctrl),
             "small_velocity": (1 + tolerance(hinge_velocity, margin=HINGE_VELOCITY_MARGIN)) / 2,
             "centred": (1 + tolerance(cart, margin=SLIDER_MARGIN)) / 2,
         }

@@ -44,7 +44,7 @@ class Finger(Task):
     def observation(self, v: View) -> Arrays:
         return {
             "position": v.xp.concat([v.qpos[..., :SPINNER], _from_spinner(v, "tip")], axis=-1),
-            "velocity": v.qvel.copy(),
+            "velocity": v.qvel,
             "touch": v.xp.log1p(v.sensordata[..., TOUCH]),
         }
 

@@ -43,9 +43,9 @@ class Fish(Task):
 
     def observation(self, v: View) -> Arrays:
         return {
-            "joint_angles": v.qpos[..., JOINTS].copy(),
+            "joint_angles": v.qpos[..., JOINTS],
             "upright": v.body("torso").xmat[..., ZZ].copy(),
-            "velocity": v.qvel.copy(),
+            "velocity": v.qvel,
         }
 
 

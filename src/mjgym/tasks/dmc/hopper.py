@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym import mjcf
 from mjgym.resets import random_joints
-from mjgym.rewards import tolerance
+from mjgym.rewards import small_control, tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Arrays, Task, register
@@ -54,8 +54,8 @@ class Hopper(Task):
 
     def observation(self, v: View) -> Arrays:
         return {
-            "position": v.qpos[..., 1:].copy(),  # where along the track does not matter
-            "velocity": v.qvel.copy(),
+            "position": v.qpos[..., 1:],  # where along the track does not matter
+            "velocity": v.qvel,
             "touch": np.log1p(v.sensordata[..., TOUCH]),
         }
 
@@ -71,5 +71,4 @@ class Hopper(Task):
                 value_at_margin=0.5,
             )
             return {"standing": standing, "hopping": hopping}
-        control = tolerance(v.ctrl, margin=1, sigmoid="quadratic", value_at_margin=0)
-        return {"standing": standing, "small_control": (4 + control.mean(axis=-1)) / 5}
+        return {"standing": standing, "small_control": small_control(v.ctrl)}

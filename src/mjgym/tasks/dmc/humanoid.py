@@ -64,14 +64,14 @@ class Humanoid(Task):
 
     def observation(self, v: View) -> Arrays:
         if self.pure_state:
-            return {"position": v.qpos.copy(), "velocity": v.qvel.copy()}
+            return {"position": v.qpos, "velocity": v.qvel}
         return {
-            "joint_angles": v.qpos[..., JOINTS].copy(),
+            "joint_angles": v.qpos[..., JOINTS],
             "head_height": v.body("head").xpos[..., 2].copy(),
             "extremities": upright.extremities(v, "torso", EXTREMITIES),
             "torso_vertical": v.body("torso").xmat[..., Z_ROW].copy(),
             "com_velocity": v.sensor("torso_subtreelinvel").data.copy(),
-            "velocity": v.qvel.copy(),
+            "velocity": v.qvel,
         }
 
     def terms(self, v: View) -> Arrays:

@@ -55,12 +55,12 @@ class HumanoidCMU(Task):
 
     def observation(self, v: View) -> Arrays:
         return {
-            "joint_angles": v.qpos[..., JOINTS].copy(),
+            "joint_angles": v.qpos[..., JOINTS],
             "head_height": v.body("head").xpos[..., 2].copy(),
             "extremities": upright.extremities(v, "thorax", EXTREMITIES),
             "torso_vertical": v.body("thorax").xmat[..., Z_ROW].copy(),
             "com_velocity": v.sensor("thorax_subtreelinvel").data.copy(),
-            "velocity": v.qvel.copy(),
+            "velocity": v.qvel,
         }
 
     def terms(self, v: View) -> Arrays:

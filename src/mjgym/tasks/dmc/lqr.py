@@ -42,7 +42,7 @@ class LQR(Task):
     masses: int = 2  # balls in the chain
     actuators: int = 1  # motors, on as many of the first joints
     control_cost: float = 0.1  # 1/N^2
-    seed: int = 7  # of the springs' stiffnesses; 7 is that of the published models
+    stiffness_seed: int = 7  # draws the springs; 7 is that of the published models
 
     time_limit = float("inf")  # s
     control_timestep = 0.03  # s
@@ -59,7 +59,7 @@ class LQR(Task):
 
     def model(self) -> mjcf.Spec:
         # A stiffness and a damping for each ball in turn, from the published suite's generator.
-        rng = np.random.RandomState(self.seed)
+        rng = np.random.RandomState(self.stiffness_seed)
         spec = mjcf.load("dmc/lqr.xml")
         chain = spec.find_default("chain")  # the joints, geoms and sites of its bodies take it over
         ball = spec.worldbody
@@ -87,7 +87,7 @@ class LQR(Task):
         v.qpos[:] = np.sqrt(2) * unit_vector(rng, self.masses)
 
     def observation(self, v: View) -> Arrays:
-        return {"position": v.qpos.copy(), "velocity": v.qvel.copy()}
+        return {"position": v.qpos, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
         return {

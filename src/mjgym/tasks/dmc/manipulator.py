@@ -102,7 +102,7 @@ class Manipulator(Task):
             **arm,
             "hand_pos": planar_pose(v, "hand"),
             "object_pos": planar_pose(v, self.object),
-            "object_vel": v.qvel[..., OBJECTS:].copy(),
+            "object_vel": v.qvel[..., OBJECTS:],
             "target_pos": planar_pose(v, f"target_{self.object}"),
         }
 

@@ -38,7 +38,7 @@ class Pendulum(Task):
         v.qpos[0] = rng.uniform(-np.pi, np.pi)
 
     def observation(self, v: View) -> Arrays:
-        return {"orientation": v.body("pole").xmat[..., [ZZ, XZ]], "velocity": v.qvel.copy()}
+        return {"orientation": v.body("pole").xmat[..., [ZZ, XZ]], "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
         return {"upright": tolerance(v.body("pole").xmat[..., ZZ], (UPRIGHT_COSINE, 1.0))}

@@ -5,7 +5,7 @@ from typing import Any
 
 from mjgym import mjcf
 from mjgym.resets import random_joints, unit_vector
-from mjgym.rewards import tolerance
+from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
@@ -52,13 +52,12 @@ class PointMass(Task):
             v.wrap_prm[2:] = second
 
     def observation(self, v: View) -> Arrays:
-        return {"position": v.qpos.copy(), "velocity": v.qvel.copy()}
+        return {"position": v.qpos, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
-        control = v.xp.maximum(1 - v.ctrl * v.ctrl, 0.0)  # of each motor; a quadratic tolerance
         return {
             "near_target": tolerance(_distance(v), (0, TARGET_RADIUS), margin=TARGET_RADIUS),
-            "small_control": (4 + control.mean(axis=-1)) / 5,
+            "small_control": small_control(v.ctrl),
         }
 
     def success(self, v: View) -> Array:

@@ -17,11 +17,13 @@ from mjgym.tasks.dmc.terrain import bumpy_bowl
 
 WALK_SPEED = 0.5  # m/s
 RUN_SPEED = 5.0  # m/s
+LOWEST_HEIGHT = 0.19  # m, below which the torso is in the floor however it is turned
 HEIGHT_STEP = 0.01  # m, in which the height of the start is searched for
 HEIGHT_ATTEMPTS = 10_000
 
 TERRAIN_SIZE = 30.0  # m, half the side of the terrain
 TERRAIN_POINTS = 201  # of its elevations in each direction
+TERRAIN_SPACING = 2 * TERRAIN_SIZE / (TERRAIN_POINTS - 1)  # m, between two of them
 ESCAPE_FLOOR = 40.0  # m, half the side of the floor around the terrain
 ESCAPE_TILT = 20.0  # degrees, up to which the torso counts as upright on slopes
 
@@ -140,9 +142,10 @@ class Escape(Quadruped):
     varies = ("hfield_data",)
 
     def __post_init__(self) -> None:
-        if not 0 < self.bump_spacing <= TERRAIN_SIZE:
+        if not TERRAIN_SPACING <= self.bump_spacing <= TERRAIN_SIZE:
             raise ValueError(
-                f"bump_spacing: must lie in (0, {TERRAIN_SIZE}], got {self.bump_spacing}"
+                f"bump_spacing: must lie in [{TERRAIN_SPACING}, {TERRAIN_SIZE}],"
+                f" got {self.bump_spacing}"
             )
         if not 0 <= self.lowest_bump <= 1:
             raise ValueError(f"lowest_bump: must lie in [0, 1], got {self.lowest_bump}")
@@ -269,10 +272,11 @@ def _place(v: SingleView, x: float, y: float, quaternion: np.ndarray) -> None:
     v.qpos[ROOT_QUATERNION] = quaternion
     height = 0.0
     for _ in range(HEIGHT_ATTEMPTS):
-        v.qpos[ROOT_PLACE] = (x, y, height)
-        v.forward()
-        if v.ncon == 0:
-            return
+        if height > LOWEST_HEIGHT:
+            v.qpos[ROOT_PLACE] = (x, y, height)
+            v.forward()
+            if v.ncon == 0:
+                return
         # Added up, not multiplied: on its feet, the quadruped just touches the floor at 0.52 m, and
         # the rounding of the sum decides that this is high enough, as in the published suite.
         height += HEIGHT_STEP

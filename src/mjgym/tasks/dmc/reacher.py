@@ -51,9 +51,9 @@ class Reacher(Task):
 
     def observation(self, v: View) -> Arrays:
         return {
-            "position": v.qpos.copy(),
+            "position": v.qpos,
             "to_target": _to_target(v),
-            "velocity": v.qvel.copy(),
+            "velocity": v.qvel,
         }
 
     def terms(self, v: View) -> Arrays:

@@ -106,7 +106,7 @@ class Swimmer(Task):
         sensors = v.sensordata
         offset = sensors[..., TARGET] - sensors[..., NOSE]
         return {
-            "joints": v.qpos[..., 3:].copy(),
+            "joints": v.qpos[..., 3:],
             "to_target": sensors[..., AXES_X] * offset[..., :1]
             + sensors[..., AXES_Y] * offset[..., 1:],
             "body_velocities": sensors[..., _planar(self.links)],

@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 
-from mjgym.rewards import tolerance
+from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm, to_local
 from mjgym.sim import View
 from mjgym.task import Array, Arrays
@@ -31,9 +31,8 @@ def terms(v: View, head_height: Array, cosine: Array, velocity: Array, speed: fl
     Returns:
         `small_control`, `standing`, `upright` and, with a speed, `moving`, otherwise `still`.
     """
-    control = np.maximum(1 - v.ctrl * v.ctrl, 0)  # a quadratic tolerance, written out for speed
     result = {
-        "small_control": (4 + control.mean(axis=-1)) / 5,
+        "small_control": small_control(v.ctrl),
         "standing": tolerance(head_height, (HEAD_HEIGHT, inf), margin=HEAD_MARGIN),
         "upright": tolerance(
             cosine,

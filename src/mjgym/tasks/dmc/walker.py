@@ -58,7 +58,7 @@ class Walker(Task):
         return {
             "orientations": v.xmat[..., BODIES, X_AXIS].reshape(*v.lead, -1),
             "height": v.body("torso").xpos[..., 2].copy(),
-            "velocity": v.qvel.copy(),
+            "velocity": v.qvel,
         }
 
     def terms(self, v: View) -> Arrays:
