@@ -156,7 +156,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         return tuple(self._seeds)
 
     @property
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override, misc]
         """The sub-environments' random generators."""
         return tuple(self._rng(i) for i in range(self.num_envs))
 
