@@ -35,8 +35,7 @@ class Options:
         ):
             value = getattr(self, name)
             if value not in known:
-                near = difflib.get_close_matches(str(value), known, n=1) or known
-                raise ValueError(f"{name}: {value!r} is unknown; did you mean {' or '.join(near)}?")
+                raise ValueError(f"{name}: {value!r} is none of {', '.join(known)}")
 
 
 def compile_model(task: Task) -> mujoco.MjModel:

@@ -1,0 +1,371 @@
+"""What is timed: our batch and single environment, the two peers, and the engine's own loop.
+
+Each function here builds one subject and runs in a process of its own. All are driven by
+`measure` with actions that were drawn beforehand, uniformly from the controls' ranges (from
+[-1, 1] where there is none).
+"""
+
+import contextlib
+import copy
+import importlib
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+WARM_UP = 100  # control steps before the first window: what was dropped has landed by then
+RESETS = 3  # timed before the warm-up
+RAMP = 3  # calls before each window that do not count: caches are cold, threads asleep
+UNLIMITED = 1e9  # an action's bound above this is none
+ROLLOUT = 64  # physics steps (at least) in one call of the engine's loop
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a subject is built for.
+
+    Attributes:
+        id: of the task.
+        num_envs: simulations of the vectorized subjects.
+        threads: that they may use.
+        seed: of the first simulation, and of the actions.
+    """
+
+    id: str
+    num_envs: int
+    threads: int
+    seed: int = 0
+
+
+@dataclass
+class Subject:
+    """One thing to time.
+
+    Attributes:
+        advance: makes one call with an action.
+        actions: to cycle through.
+        per_call: control steps in a call.
+        ended: whether the call's result says that all episodes have ended.
+        restart: then begins new ones; None if there are no episodes.
+        reset: begins all episodes anew, as its user would; None if there are no episodes.
+        release: lets go of threads.
+    """
+
+    advance: Callable[[Any], Any]
+    actions: Iterable[Any]
+    per_call: int
+    ended: Callable[[Any], bool] = lambda result: False
+    restart: Callable[[], Any] | None = None
+    reset: Callable[[], Any] | None = None
+    release: Callable[[], Any] = lambda: None
+
+
+@dataclass
+class Window:
+    """What one measurement counted.
+
+    Attributes:
+        calls: of `advance`.
+        seconds: spent in them.
+        restarts: seconds of each restart that fell into the window; not part of `seconds`.
+    """
+
+    calls: int = 0
+    seconds: float = 0.0
+    restarts: list[float] = field(default_factory=list)
+
+
+def prepare(subject: Subject) -> list[float]:
+    """Time resets, then let the episodes get going; returns the resets' durations in seconds."""
+    durations = []
+    if subject.reset is not None:
+        subject.reset()
+        for _ in range(RESETS):
+            started = time.perf_counter()
+            subject.reset()
+            durations.append(time.perf_counter() - started)
+    for action in itertools.islice(subject.actions, -(-WARM_UP // _steps_per_call(subject))):
+        subject.advance(action)
+    return durations
+
+
+def _steps_per_call(subject: Subject) -> int:
+    """Control steps of each simulation in a call; only the engine's loop makes more than one."""
+    return getattr(subject.advance, "control_steps", 1)
+
+
+def measure(subject: Subject, seconds: float) -> Window:
+    """Go on where the last window ended, until calls and restarts have taken `seconds`.
+
+    Each call is timed by itself: looking for the end of the episodes does not count, and a restart
+    counts apart, because a window holds none, one or two of them by chance. `report.rate` puts
+    them together in the proportion that the length of an episode gives.
+    """
+    clock, advance, ended, restart = (
+        time.perf_counter,
+        subject.advance,
+        subject.ended,
+        subject.restart,
+    )
+    actions = iter(subject.actions)
+    for action in itertools.islice(actions, RAMP):
+        if ended(advance(action)) and restart is not None:
+            restart()
+    window = Window()
+    spent = 0.0
+    while spent < seconds:
+        action = next(actions)
+        started = clock()
+        result = advance(action)
+        duration = clock() - started
+        window.calls += 1
+        window.seconds += duration
+        spent += duration
+        if ended(result) and restart is not None:
+            started = clock()
+            restart()
+            duration = clock() - started
+            window.restarts.append(duration)
+            spent += duration
+    return window
+
+
+def random_actions(
+    low: np.ndarray, high: np.ndarray, lead: tuple[int, ...], dtype: Any, count: int, seed: int
+) -> Iterable[np.ndarray]:
+    """An endless cycle through `count` arrays of actions.
+
+    Args:
+        low: lower bounds of one action, (nu,).
+        high: upper bounds of one action, (nu,).
+        lead: leading shape of each array.
+        dtype: of the arrays.
+        count: of different arrays.
+        seed: to draw them with.
+    """
+    low = np.where(low < -UNLIMITED, -1.0, low)
+    high = np.where(high > UNLIMITED, 1.0, high)
+    drawn = np.random.default_rng(seed).uniform(low, high, (count, *lead, *low.shape))
+    return itertools.cycle(list(drawn.astype(dtype)))
+
+
+def batch(settings: Settings) -> Subject:
+    """`gymnasium.make_vec` of our id, all its defaults: float32 actions, autoreset on."""
+    import gymnasium
+
+    import mjgym  # noqa: F401  (registers the ids)
+
+    envs = gymnasium.make_vec(
+        settings.id, num_envs=settings.num_envs, threads=settings.threads
+    )
+    envs.reset(seed=settings.seed)
+    return _vector(envs, np.float32, settings)
+
+
+def envpool(settings: Settings) -> Subject:
+    """EnvPool's Gymnasium interface in its synchronous mode, with actions in its own type."""
+    import envpool as peer
+
+    from comparison.names import envpool_name
+
+    name = envpool_name(settings.id)
+    if name not in peer.list_all_envs():
+        raise LookupError(f"EnvPool has no {name}")
+    envs = peer.make_gymnasium(
+        name, num_envs=settings.num_envs, num_threads=settings.threads, seed=settings.seed
+    )
+    envs.reset()
+    return _vector(envs, envs.action_space.dtype, settings)
+
+
+def _vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
+    """A Gymnasium-like vector environment whose `step` after an episode's end resets."""
+    space = getattr(envs, "single_action_space", envs.action_space)
+    actions = random_actions(
+        space.low, space.high, (settings.num_envs,), dtype, count=16, seed=settings.seed
+    )
+    return Subject(
+        advance=envs.step,
+        actions=actions,
+        per_call=settings.num_envs,
+        ended=lambda result: bool((result[2] | result[3]).all()),
+        restart=lambda: envs.step(next(iter(actions))),
+        reset=envs.reset,
+        release=envs.close,
+    )
+
+
+def single(settings: Settings) -> Subject:
+    """`gymnasium.make` of our id, with the wrappers that it comes with."""
+    import gymnasium
+
+    import mjgym  # noqa: F401  (registers the ids)
+
+    env = gymnasium.make(settings.id)
+    env.reset(seed=settings.seed)
+    space: Any = env.action_space
+    return Subject(
+        advance=env.step,
+        actions=random_actions(
+            space.low, space.high, (), np.float32, count=1000, seed=settings.seed
+        ),
+        per_call=1,
+        ended=lambda result: result[2] or result[3],
+        restart=env.reset,
+        reset=env.reset,
+        release=env.close,
+    )
+
+
+def dm_control(settings: Settings) -> Subject:
+    """`dm_control.suite.load` of the same task, stepped as its own environment."""
+    from comparison.names import domain_and_task
+
+    suite = load_suite()
+    env = suite.load(*domain_and_task(settings.id), task_kwargs={"random": settings.seed})
+    env.reset()
+    spec = env.action_spec()
+    return Subject(
+        advance=env.step,
+        actions=random_actions(
+            spec.minimum, spec.maximum, (), np.float32, count=1000, seed=settings.seed
+        ),
+        per_call=1,
+        ended=lambda result: result.last(),
+        restart=env.reset,
+        reset=env.reset,
+        release=env.close,
+    )
+
+
+def load_suite() -> Any:
+    """`dm_control.suite`, without GL, on an engine that is newer than its table of fields.
+
+    Its table names fields of MjModel and MjData that MuJoCo 4.0 no longer has, and reading any of
+    them fails; the entries without a field behind them are dropped first.
+    """
+    os.environ["MUJOCO_GL"] = "disable"
+    import mujoco
+
+    sizes = importlib.import_module("dm_control.mujoco.wrapper.mjbindings.sizes")
+    structs = {name.lower(): getattr(mujoco, name) for name in dir(mujoco) if name[:2] == "Mj"}
+    for struct, fields in sizes.array_sizes.items():
+        for name in [n for n in fields if not hasattr(structs[struct], n)]:
+            del fields[name]
+    return importlib.import_module("dm_control.suite")
+
+
+class _Loop:
+    """The engine's `mj_step` in a C loop on all threads: what no environment can be faster than.
+
+    It is `mujoco.rollout` with a pool of threads, one MjData each, on the model of our environment
+    (texture-free, the fields as each episode has them). Each simulation begins with a reset of the
+    task and goes on from call to call; a call makes at least ROLLOUT physics steps of each
+    simulation with controls that change with every control step. Per physics step the loop also
+    copies the state and the sensors out; against `mj_step(model, data, nstep)`, which copies
+    nothing, that costs 0 to 4 % (measured on cartpole and walker). Of a simulation it forgets the
+    warm start between two calls, which costs solver iterations in one step of ROLLOUT. Nothing
+    else is computed: no observation, no reward, no reset.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        import gymnasium
+        import mujoco
+        from mujoco import rollout
+
+        import mjgym  # noqa: F401  (registers the ids)
+
+        quiet = mujoco.MjLogConfig.get()
+        quiet.logto_console = quiet.logto_file = False
+        quiet.set()
+        env: Any = gymnasium.make(settings.id)
+        limit = env.spec.max_episode_steps
+        env = env.unwrapped
+        model = self.model = env.model
+        n, kind = settings.num_envs, mujoco.mjtState.mjSTATE_FULLPHYSICS
+        self._starts = np.empty((n, mujoco.mj_stateSize(model, kind)))
+        models = []
+        for i in range(n):
+            env.reset(seed=settings.seed + i)
+            mujoco.mj_getState(model, env.data, self._starts[i], kind)
+            if env.task.varies:
+                models.append(copy.copy(model))
+        self._models = models or model
+        self._data = [mujoco.MjData(model) for _ in range(settings.threads)]
+        substeps = round(env.control_timestep / env.physics_timestep)
+        self.control_steps = -(-ROLLOUT // substeps)
+        self.physics_steps = substeps * self.control_steps
+        self._lasts = (self.physics_steps - 0.5) * env.physics_timestep  # s
+        self._limit = np.inf if limit is None else limit * env.control_timestep  # s
+        self._now = self._starts.copy()
+        self._states = np.empty((n, self.physics_steps, self._starts.shape[1]))
+        self._sensors = np.empty((n, self.physics_steps, model.nsensordata))
+        self._chunk = max(1, n // (settings.threads * 64))
+        self.pool = rollout.Rollout(nthread=settings.threads)
+        actions = random_actions(
+            env.action_space.low,
+            env.action_space.high,
+            (n, self.control_steps),
+            np.float64,
+            count=4,
+            seed=settings.seed,
+        )
+        self.actions = itertools.cycle(
+            [np.repeat(a, substeps, axis=1) for a in itertools.islice(actions, 4)]
+        )
+
+    def __call__(self, controls: np.ndarray) -> None:
+        self.pool.rollout(
+            self._models,
+            self._data,
+            self._now,
+            controls,
+            nstep=self.physics_steps,
+            state=self._states,
+            sensordata=self._sensors,
+            chunk_size=self._chunk,
+        )
+        ends = self._states[:, -1]
+        # The first entry of a state is the time. A simulation that diverges stands still.
+        over = (ends[:, 0] - self._now[:, 0] < self._lasts) | (ends[:, 0] > self._limit)
+        self._now[...] = ends
+        if over.any():
+            self._now[over] = self._starts[over]
+
+
+def limit(settings: Settings) -> Subject:
+    """The engine alone; see `_Loop`."""
+    loop = _Loop(settings)
+    return Subject(
+        advance=loop,
+        actions=loop.actions,
+        per_call=settings.num_envs * loop.control_steps,
+        release=loop.pool.close,
+    )
+
+
+SUBJECTS: dict[str, Callable[[Settings], Subject]] = {
+    "envpool": envpool,
+    "batch": batch,
+    "limit": limit,
+    "single": single,
+    "dm_control": dm_control,
+}
+PEERS: dict[str, Callable[[], Any]] = {
+    "envpool": lambda: importlib.import_module("envpool"),
+    "dm_control": load_suite,
+}
+
+
+@contextlib.contextmanager
+def built(name: str, settings: Settings) -> Any:
+    """A subject, released at the end."""
+    subject = SUBJECTS[name](settings)
+    try:
+        yield subject
+    finally:
+        subject.release()
