@@ -44,9 +44,7 @@ def rollout(env, steps, seed=0):
 
 
 def same(a, b):
-    return all(
-        np.array_equal(x[0], y[0]) and x[1:] == y[1:] for x, y in zip(a, b, strict=True)
-    )
+    return all(np.array_equal(x[0], y[0]) and x[1:] == y[1:] for x, y in zip(a, b, strict=True))
 
 
 @pytest.mark.parametrize("observation", ["flat", "dict"])
@@ -165,7 +163,7 @@ def test_state_restores_bit_for_bit(id):
     env.reset(seed=11)
     rollout(env, 3)
     env.set_state(state)
-    assert all(np.array_equal(a, b) for a, b in zip(here.values(), env.observe().values()))
+    assert all(np.array_equal(a, b) for a, b in zip(here.values(), env.observe().values(), strict=True))
     assert same(then, rollout(env, 9, seed=4))
     assert np.array_equal(after, env.reset()[0])  # the random generator too
     other = gymnasium.make(id, dtype="float64").unwrapped

@@ -48,7 +48,8 @@ class Subject:
     Attributes:
         advance: makes one call with an action.
         actions: to cycle through.
-        per_call: control steps in a call.
+        simulations: that each call advances.
+        control_steps: by which it advances them; only the engine's loop makes more than one.
         ended: whether the call's result says that all episodes have ended.
         restart: then begins new ones; None if there are no episodes.
         reset: begins all episodes anew, as its user would; None if there are no episodes.
@@ -57,7 +58,8 @@ class Subject:
 
     advance: Callable[[Any], Any]
     actions: Iterable[Any]
-    per_call: int
+    simulations: int = 1
+    control_steps: int = 1
     ended: Callable[[Any], bool] = lambda result: False
     restart: Callable[[], Any] | None = None
     reset: Callable[[], Any] | None = None
@@ -88,14 +90,9 @@ def prepare(subject: Subject) -> list[float]:
             started = time.perf_counter()
             subject.reset()
             durations.append(time.perf_counter() - started)
-    for action in itertools.islice(subject.actions, -(-WARM_UP // _steps_per_call(subject))):
+    for action in itertools.islice(subject.actions, -(-WARM_UP // subject.control_steps)):
         subject.advance(action)
     return durations
-
-
-def _steps_per_call(subject: Subject) -> int:
-    """Control steps of each simulation in a call; only the engine's loop makes more than one."""
-    return getattr(subject.advance, "control_steps", 1)
 
 
 def measure(subject: Subject, seconds: float) -> Window:
@@ -191,7 +188,7 @@ def _vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     return Subject(
         advance=envs.step,
         actions=actions,
-        per_call=settings.num_envs,
+        simulations=settings.num_envs,
         ended=lambda result: bool((result[2] | result[3]).all()),
         restart=lambda: envs.step(next(iter(actions))),
         reset=envs.reset,
@@ -213,7 +210,6 @@ def single(settings: Settings) -> Subject:
         actions=random_actions(
             space.low, space.high, (), np.float32, count=1000, seed=settings.seed
         ),
-        per_call=1,
         ended=lambda result: result[2] or result[3],
         restart=env.reset,
         reset=env.reset,
@@ -234,7 +230,6 @@ def dm_control(settings: Settings) -> Subject:
         actions=random_actions(
             spec.minimum, spec.maximum, (), np.float32, count=1000, seed=settings.seed
         ),
-        per_call=1,
         ended=lambda result: result.last(),
         restart=env.reset,
         reset=env.reset,
@@ -343,7 +338,8 @@ def limit(settings: Settings) -> Subject:
     return Subject(
         advance=loop,
         actions=loop.actions,
-        per_call=settings.num_envs * loop.control_steps,
+        simulations=settings.num_envs,
+        control_steps=loop.control_steps,
         release=loop.pool.close,
     )
 

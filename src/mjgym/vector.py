@@ -64,6 +64,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         model: the MjModel that all simulations share (without textures).
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
+        threads: that step the simulations.
     """
 
     metadata = {  # noqa: RUF012  (as Gymnasium declares it)
@@ -110,9 +111,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.control_timestep = self.physics_timestep * self._substeps
         # Starts are drawn on a simulation of their own, with a model that they may write to.
         self._scratch = Single(compile_model(task) if task.varies else self.model, task.varies)
-        self._simulations = Batched(
-            self.model, num_envs, threads or allowed_cores(), tuple(task.varies)
-        )
+        self.threads = min(threads or allowed_cores(), num_envs)
+        self._simulations = Batched(self.model, num_envs, self.threads, task.varies)
         self._view = self._simulations.view
         self._scratch.reset()
         self._layout = Layout(task.observation(self._scratch.view), observation, dtype)

@@ -52,7 +52,7 @@ class Batched:
         self.n = n
         self.varies = varies
         self.state_fields = state_fields(model)
-        self.batch = mujoco.batch.Batch(model, n, nthread=min(threads, n), persistent=True)
+        self.batch = mujoco.batch.Batch(model, n, nthread=threads, persistent=True)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
         # model of its own; then the engine holds all varying fields there.
         self._models: list[mujoco.MjModel] | None = None

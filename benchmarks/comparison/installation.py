@@ -1,0 +1,85 @@
+"""The benchmark's own virtual environment, with this checkout and the peers in it."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("mujoco==4.0.0", "matplotlib>=3.8")
+PEERS = {"envpool": "envpool==1.2.5", "dm_control": "dm_control==1.0.50"}
+INSTALLED = "mjgym-benchmark.json"  # in the environment's folder: what has been installed
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of a virtual environment."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def is_inside(folder: Path) -> bool:
+    """Whether this process runs in a virtual environment."""
+    return Path(sys.prefix).resolve() == folder.resolve()
+
+
+def make(folder: Path) -> None:
+    """Make the environment, or complete one that is there.
+
+    This checkout is installed editable, so that a later run measures what the files then say. A
+    peer that cannot be installed is written down with the reason, see `refusals`, and tried again
+    in the next run.
+
+    Raises:
+        RuntimeError: the environment cannot be made, or this checkout cannot be installed in it.
+    """
+    if not python_of(folder).exists():
+        print(f"making a virtual environment in {folder}", flush=True)
+        _run([sys.executable, "-m", "venv", str(folder)])
+    done = _installed(folder)
+    project = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    ours = [str(ROOT), project, *OURS]
+    if done.get("ours") != ours:
+        print("installing this checkout", flush=True)
+        _run([*_pip(folder), *OURS, "-e", str(ROOT)])
+        done["ours"] = ours
+    refused = {}
+    for name, requirement in PEERS.items():
+        if done.get(name) == requirement:
+            continue
+        print(f"installing {requirement}", flush=True)
+        try:
+            _run([*_pip(folder), *OURS, requirement])
+        except RuntimeError as error:
+            refused[name] = f"{requirement} cannot be installed: {error}"
+        else:
+            done[name] = requirement
+    done["refused"] = refused
+    (folder / INSTALLED).write_text(json.dumps(done, indent=2))
+
+
+def refusals(folder: Path) -> dict[str, str]:
+    """Why peers could not be installed, by name."""
+    refused = _installed(folder).get("refused", {})
+    return refused if isinstance(refused, dict) else {}
+
+
+def _installed(folder: Path) -> dict[str, object]:
+    try:
+        content = json.loads((folder / INSTALLED).read_text())
+    except (OSError, json.JSONDecodeError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _pip(folder: Path) -> list[str]:
+    return [str(python_of(folder)), "-m", "pip", "install", "--quiet"]
+
+
+def _run(command: list[str]) -> None:
+    """Run a command; where it fails, its own errors are the message."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        errors = [line for line in lines if line.lower().startswith("error")] or lines[-1:]
+        raise RuntimeError(" ".join(" ".join(errors).split()))

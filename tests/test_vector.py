@@ -1,0 +1,391 @@
+"""The vector environment: equal to single ones slot by slot, in all autoreset modes, and faults."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from suite import IDS
+from test_env import SOME
+
+import mjgym
+
+N = 5
+
+
+def actions_for(envs, steps, seed=0):
+    rng = np.random.default_rng(seed)
+    low = np.maximum(envs.action_space.low, -1)
+    high = np.minimum(envs.action_space.high, 1)
+    return [rng.uniform(low, high) for _ in range(steps)]
+
+
+def equal(a, b):
+    """Equality of nested dicts, arrays and tuples, bit for bit."""
+    if isinstance(a, dict):
+        return isinstance(b, dict) and list(a) == list(b) and all(equal(a[k], b[k]) for k in a)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype == object:
+        return a.shape == b.shape and all(
+            equal(x, y) if x is not None else y is None for x, y in zip(a, b, strict=True)
+        )
+    return a.dtype == b.dtype and np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+@pytest.mark.parametrize("id", IDS)
+def test_every_slot_equals_a_single_env(id, observation):
+    envs = gymnasium.make_vec(id, num_envs=N, observation=observation, dtype="float64")
+    singles = [gymnasium.make(id, observation=observation, dtype="float64") for _ in range(N)]
+    starts, _ = envs.reset(seed=100)
+    assert envs.observation_space.contains(starts)
+    single_starts = [env.reset(seed=100 + i)[0] for i, env in enumerate(singles)]
+    for i, start in enumerate(single_starts):
+        assert equal(_row(starts, i), start)
+    for actions in actions_for(envs, 15):
+        observations, rewards, terminations, truncations, info = envs.step(actions)
+        for i, env in enumerate(singles):
+            single = env.step(actions[i])
+            assert equal(_row(observations, i), single[0])
+            assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
+            for name, value in single[4]["terms"].items():
+                assert info["terms"][name][i] == value
+    for one in (envs, *singles):
+        one.close()
+
+
+def _row(observation, i):
+    if isinstance(observation, dict):
+        return {name: values[i] for name, values in observation.items()}
+    return observation[i]
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+@pytest.mark.parametrize("id", SOME)
+def test_autoreset_equals_sync_vector_env(id, observation, mode):
+    """Transition by transition, infos included, over episodes that end at different times."""
+    ours = gymnasium.make_vec(
+        id, num_envs=N, observation=observation, max_episode_steps=6, autoreset_mode=mode
+    )
+    sync = SyncVectorEnv(
+        [lambda: gymnasium.make(id, observation=observation, max_episode_steps=6)] * N,
+        autoreset_mode=mode,
+    )
+    assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
+    assert ours.single_observation_space == sync.single_observation_space
+    assert ours.action_space == sync.action_space
+    assert equal(ours.reset(seed=7), sync.reset(seed=7))
+    # Start some episodes anew, so that not all of them end in the same step.
+    mask = np.arange(N) % 2 == 0
+    done = np.zeros(N, dtype=bool)
+    for k, actions in enumerate(np.float32(actions_for(ours, 20))):
+        if k == 3:
+            a = ours.reset(options={"reset_mask": mask.copy()})
+            b = sync.reset(options={"reset_mask": mask.copy()})
+            assert equal(a, b)
+        if mode == AutoresetMode.DISABLED and done.any():
+            a = ours.reset(options={"reset_mask": done.copy()})
+            b = sync.reset(options={"reset_mask": done.copy()})
+            assert equal(a, b)
+        a, b = ours.step(actions), sync.step(actions)
+        assert equal(a[:4], b[:4]), k
+        assert equal(_sorted(a[4]), _sorted(b[4])), (k, a[4], b[4])
+        done = a[2] | a[3]
+    assert k == 19
+    ours.close()
+    sync.close()
+
+
+def _sorted(info):
+    return {k: _sorted(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
+
+
+def test_terminations_autoreset_like_sync():
+    """lqr ends when it is at rest in the middle."""
+    make = "dmc/lqr-lqr_2_1-v0"
+    ours, sync = (
+        gymnasium.make_vec(make, num_envs=3),
+        SyncVectorEnv([lambda: gymnasium.make(make)] * 3),
+    )
+    ours.reset(seed=0)
+    sync.reset(seed=0)
+    rest = {"qpos": np.zeros((1, 2)), "qvel": np.zeros((1, 2))}
+    ours.set_state(rest, ids=[1])
+    sync.envs[1].unwrapped.set_state({k: v[0] for k, v in rest.items()})
+    action = np.zeros((3, 1), dtype=np.float32)
+    for k in range(3):
+        a, b = ours.step(action), sync.step(action)
+        assert equal(a[:4], b[:4])
+        assert a[2].tolist() == [False, k == 0, False]
+
+
+@pytest.mark.parametrize("id", ["dmc/humanoid-walk-v0", "dmc/quadruped-escape-v0"])
+def test_the_number_of_threads_does_not_matter(id):
+    results = []
+    for threads in (1, 2, 3):
+        envs = gymnasium.make_vec(id, num_envs=4, threads=threads, max_episode_steps=5)
+        envs.reset(seed=1)
+        results.append([envs.step(a)[:4] for a in actions_for(envs, 8)])
+        envs.close()
+    assert all(equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
+
+
+def test_seeds_one_by_one():
+    envs = gymnasium.make_vec("dmc/fish-swim-v0", num_envs=3)
+    consecutive = envs.reset(seed=4)[0]
+    assert envs.np_random_seed == (4, 5, 6)
+    listed = envs.reset(seed=[6, 5, 4])[0]
+    assert np.array_equal(consecutive, listed[::-1])
+    kept = envs.np_random[1].bit_generator.state
+    envs.reset(seed=[1, None, 2])
+    assert envs.np_random_seed == (1, 5, 2)
+    assert envs.np_random[1].bit_generator.state != kept  # it went on
+    with pytest.raises(ValueError, match="seed: 2 seeds for 3"):
+        envs.reset(seed=[1, 2])
+
+
+def test_unseeded_slots_differ():
+    envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=8)
+    assert len(np.unique(envs.reset()[0][:, 0])) == 8
+
+
+@pytest.mark.parametrize("id", [*SOME, "dmc/quadruped-escape-v0"])
+def test_states_restore_bit_for_bit(id):
+    envs = gymnasium.make_vec(id, num_envs=N, max_episode_steps=20, dtype="float64")
+    envs.reset(seed=0)
+    for actions in actions_for(envs, 7):
+        before = envs.step(actions)[0]
+    state = envs.get_state()
+    later = [envs.step(a) for a in actions_for(envs, 16, seed=3)]
+    envs.reset(seed=50)
+    assert np.array_equal(envs.set_state(state), before)
+    again = [envs.step(a) for a in actions_for(envs, 16, seed=3)]
+    assert all(equal(a, b) for a, b in zip(later, again, strict=True))
+    # One slot's state continues in another slot, and in a single environment.
+    envs.set_state(state)
+    part = envs.get_state(ids=[3])
+    envs.reset(seed=60)
+    envs.set_state(part, ids=[1])
+    single = gymnasium.make(id, dtype="float64").unwrapped
+    single.reset(seed=0)
+    single.set_state({name: value[0] for name, value in part.items()})
+    for old, actions in zip(later[:10], actions_for(envs, 16, seed=3), strict=False):
+        actions[1] = actions[3]
+        now = envs.step(actions)
+        assert np.array_equal(now[0][1], old[0][3])
+        assert now[1][1] == old[1][3]
+        alone = single.step(actions[3])
+        assert np.array_equal(alone[0], old[0][3])
+        assert alone[1] == old[1][3]
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_pickle_and_deepcopy_continue_bit_for_bit(duplicate, mode):
+    envs = gymnasium.make_vec(
+        "dmc/finger-turn_easy-v0", num_envs=4, max_episode_steps=6, autoreset_mode=mode
+    )
+    envs.reset(seed=0)
+    steps = 5 if mode == AutoresetMode.DISABLED else 6
+    for actions in actions_for(envs, steps):
+        envs.step(actions)
+    twin = duplicate(envs)
+    assert twin.spec == envs.spec
+    for actions in actions_for(envs, 1 if mode == AutoresetMode.DISABLED else 9, seed=1):
+        assert equal(envs.step(actions), twin.step(actions))
+
+
+@pytest.mark.parametrize("id", ["dmc/walker-walk-v0", "dmc/finger-turn_hard-v0"])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_a_diverging_slot_ends_alone(id, mode, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    kwargs = {"num_envs": 4, "dtype": "float64", "autoreset_mode": mode}
+    envs, calm = gymnasium.make_vec(id, **kwargs), gymnasium.make_vec(id, **kwargs)
+    envs.reset(seed=0)
+    calm.reset(seed=0)
+    others = np.array([0, 1, 3])
+    for k, actions in enumerate(actions_for(envs, 12)):
+        if k == 4:
+            last = envs.set_state({"qvel": np.full((1, envs.model.nv), 1e30)}, ids=[2])[0]
+        observations, rewards, terminations, truncations, info = envs.step(actions)
+        expected = calm.step(actions)
+        assert np.isfinite(observations).all()
+        assert np.array_equal(observations[others], expected[0][others])
+        assert np.array_equal(rewards[others], expected[1][others])
+        assert not terminations.any()
+        assert truncations.tolist() == [False, False, k == 4, False]
+        if k == 4:
+            if mode == AutoresetMode.SAME_STEP:
+                assert np.array_equal(info["final_obs"][2], last)
+                assert info["final_info"]["diverged"].tolist() == [False, False, True, False]
+            else:
+                assert np.array_equal(observations[2], last)
+                assert info["diverged"].tolist() == [False, False, True, False]
+            assert rewards[2] == 0.0
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_divergence_raises_on_request():
+    envs = gymnasium.make_vec("dmc/walker-walk-v0", num_envs=3, on_divergence="raise")
+    envs.reset(seed=0)
+    envs.set_state({"qvel": np.full((1, 9), 1e30)}, ids=[1])
+    with pytest.raises(mjgym.DivergenceError, match=r"\[1\].*Walker"):
+        envs.step(np.zeros((3, 6)))
+    with pytest.raises(gymnasium.error.ResetNeeded, match="sub-environment 1"):
+        envs.step(np.zeros((3, 6)))
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    envs.step(np.zeros((3, 6)))
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (np.array([[0, 0], [0, np.nan], [0, 0.0]]), "nan at sub-environment 1, index 1"),
+        (np.zeros((2, 2)), r"expected shape \(3, 2\), got \(2, 2\)"),
+        ("left", "not an array"),
+    ],
+)
+def test_wrong_actions_are_refused_before_anything_is_stepped(action, words):
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=3)
+    envs.reset(seed=0)
+    before = envs.get_state()
+    with pytest.raises(ValueError, match=words):
+        envs.step(action)
+    assert equal(before, envs.get_state())
+
+
+@pytest.mark.parametrize(
+    ("state", "ids", "words"),
+    [
+        ({"qpso": np.zeros((3, 2))}, None, "qpso.*qpos"),
+        ({"qpos": np.zeros((2, 2))}, None, r"qpos.*\(2, 2\).*\(3, 2\)"),
+        ({"qpos": np.full((3, 2), np.inf)}, None, "qpos.*finite"),
+        ({"qpos": np.zeros((1, 2))}, [3], "no sub-environment 3"),
+        ({"qpos": np.zeros((1, 2))}, [-1], "no sub-environment -1"),
+        ({"qpos": np.zeros((2, 2))}, [1, 1], "once"),
+        ({"qpos": np.zeros((1, 2))}, [0.5], "integers"),
+    ],
+)
+def test_malformed_states_are_refused_before_anything_is_written(state, ids, words):
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=3)
+    envs.reset(seed=0)
+    before = envs.get_state()
+    with pytest.raises(ValueError, match=words):
+        envs.set_state(state, ids=ids)
+    assert equal(before, envs.get_state())
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "words"),
+    [
+        ({"num_envs": 0}, ValueError, "num_envs"),
+        ({"threads": 0}, ValueError, "threads"),
+        ({"thread": 2}, TypeError, "thread.*threads"),
+        ({"autoreset_mode": "Sometimes"}, ValueError, "Sometimes"),
+        ({"spede": 2.0}, TypeError, "spede.*speed"),
+    ],
+)
+def test_wrong_arguments_name_the_nearest(kwargs, error, words):
+    with pytest.raises(error, match=words):
+        gymnasium.make_vec("dmc/walker-run-v0", **{"num_envs": 2, **kwargs})
+
+
+def test_step_before_reset_and_after_the_end():
+    envs = gymnasium.make_vec(
+        "dmc/reacher-easy-v0", num_envs=2, autoreset_mode="Disabled", max_episode_steps=1
+    )
+    with pytest.raises(gymnasium.error.ResetNeeded, match="sub-environment 0"):
+        envs.step(np.zeros((2, 2)))
+    envs.reset(seed=0, options={"reset_mask": np.array([True, False])})
+    with pytest.raises(gymnasium.error.ResetNeeded, match="sub-environment 1"):
+        envs.step(np.zeros((2, 2)))
+    envs.reset(seed=0)
+    envs.step(np.zeros((2, 2)))
+    with pytest.raises(gymnasium.error.ResetNeeded, match="reset_mask"):
+        envs.step(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "mask", [[True, False], np.array([1, 0]), np.array([True]), np.zeros(2, bool)]
+)
+def test_wrong_reset_masks(mask):
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2)
+    with pytest.raises((TypeError, ValueError), match="reset_mask"):
+        envs.reset(options={"reset_mask": mask})
+
+
+def test_copy_false_returns_the_buffer():
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2, copy=False)
+    a, _ = envs.reset(seed=0)
+    kept = a.copy()
+    for _ in range(2):
+        envs.step(np.ones((2, 2)))
+    assert not np.array_equal(a, kept)
+    safe = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2)
+    a, _ = safe.reset(seed=0)
+    for _ in range(2):
+        safe.step(np.ones((2, 2)))
+    assert np.array_equal(a, kept)
+
+
+def test_all_allowed_cores_are_used(monkeypatch):
+    assert mjgym.vector.allowed_cores() == len(os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 2, 5})
+    envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=8)
+    assert envs.threads == 3
+    assert gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=2).threads == 2
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_async_vector_env(context):
+    make = [_make_reacher] * 3
+    asynchronous = AsyncVectorEnv(make, context=context)
+    sync = SyncVectorEnv(make)
+    try:
+        assert equal(asynchronous.reset(seed=1)[0], sync.reset(seed=1)[0])
+        for actions in np.float32(actions_for(sync, 6)):
+            assert equal(asynchronous.step(actions)[:4], sync.step(actions)[:4])
+    finally:
+        asynchronous.close()
+
+
+def _make_reacher():
+    import mjgym  # noqa: F401
+
+    return gymnasium.make("dmc/reacher-easy-v0", max_episode_steps=4)
+
+
+def test_a_forked_child_is_told_instead_of_hanging():
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=4, threads=2)
+    envs.reset(seed=0)
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+
+    def child():
+        try:
+            envs.step(np.zeros((4, 2)))
+        except RuntimeError as error:
+            there.send(str(error))
+        os._exit(0)
+
+    process = context.Process(target=child)
+    process.start()
+    assert here.poll(timeout=30)
+    assert "os.fork()" in here.recv()
+    process.join(timeout=30)
+    assert process.exitcode == 0
+
+
+def test_closing_twice():
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2)
+    envs.reset()
+    envs.close()
+    envs.close()
