@@ -1,9 +1,10 @@
 """What an environment costs beside time: memory, and how long its import takes."""
 
-import resource
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -24,6 +25,8 @@ print(time.perf_counter() - started)
 
 def resident() -> int:
     """Bytes of memory that this process holds; where the system does not say, held at most."""
+    import resource  # not on Windows
+
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -68,9 +71,18 @@ def import_time(module: str, before: str = "sys", repeats: int = 5) -> float:
     """
     code = _TIMED_IMPORT.format(before=before, module=module)
     durations = []
-    for _ in range(repeats + 1):  # the first one may have to read the files from the disk
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        durations.append(float(done.stdout.split()[-1]))
+    with tempfile.TemporaryDirectory(prefix="mjgym-benchmark-") as cache:
+        # Compiled modules are kept, whatever this process has been told: the first import fills
+        # the cache and does not count.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for _ in range(repeats + 1):
+            done = subprocess.run(
+                [sys.executable, "-c", code],
+                capture_output=True,
+                text=True,
+                check=True,
+                env=environment,
+            )
+            durations.append(float(done.stdout.split()[-1]))
     return statistics.median(durations[1:])

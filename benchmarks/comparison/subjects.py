@@ -156,9 +156,7 @@ def batch(settings: Settings) -> Subject:
 
     import mjgym  # noqa: F401  (registers the ids)
 
-    envs = gymnasium.make_vec(
-        settings.id, num_envs=settings.num_envs, threads=settings.threads
-    )
+    envs = gymnasium.make_vec(settings.id, num_envs=settings.num_envs, threads=settings.threads)
     envs.reset(seed=settings.seed)
     return _vector(envs, np.float32, settings)
 

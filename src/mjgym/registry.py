@@ -70,8 +70,10 @@ def _split(
     for name in kwargs:
         if name not in valid:
             near = difflib.get_close_matches(name, [*valid, *elsewhere], n=3) or valid
+            # Python's own words, which Gymnasium and TorchRL look for in the message.
             raise TypeError(
-                f"{cls.__name__}: unknown argument {name!r}; did you mean {', '.join(near)}?"
+                f"{cls.__name__} got an unexpected keyword argument {name!r};"
+                f" did you mean {', '.join(near)}?"
             )
     return (
         {k: v for k, v in kwargs.items() if k in fields},

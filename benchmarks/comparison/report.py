@@ -1,0 +1,292 @@
+"""Rates, ratios, their summary, and how they are shown: a table, a JSON file, a plot."""
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from comparison.installation import ROOT
+
+# Ratio by name: the subject above and the one below the line. They are measured one after the
+# other in each repeat.
+RATIOS = {
+    "batch / EnvPool": ("batch", "envpool"),
+    "batch / limit": ("batch", "limit"),
+    "single / dm_control": ("single", "dm_control"),
+}
+# Order of measurement; every other repeat goes through it backwards.
+ORDER = ("envpool", "batch", "limit", "single", "dm_control")
+PACKAGES = ("mjgym", "mujoco", "gymnasium", "numpy", "envpool", "dm_control")
+
+Result = dict[str, Any]
+
+
+def rate(
+    calls: int,
+    seconds: float,
+    *,
+    simulations: int,
+    control_steps: int,
+    reset_seconds: float,
+    episode_steps: float,
+) -> float:
+    """Control steps per second, over all simulations and with the resets' share.
+
+    Args:
+        calls: number of calls.
+        seconds: that the calls took, without resets.
+        simulations: that each call advances.
+        control_steps: by which it advances each.
+        reset_seconds: what it takes to reset all simulations.
+        episode_steps: control steps in an episode, after which there is a reset; may be infinite.
+    """
+    per_step = seconds / calls / control_steps
+    return simulations / (per_step + reset_seconds / episode_steps)
+
+
+def result(
+    id: str, num_envs: int, episode_steps: float, subjects: dict[str, dict[str, Any]]
+) -> Result:
+    """What has been measured for one id, with rates and ratios.
+
+    Args:
+        id: of the task.
+        num_envs: simulations of the vectorized subjects.
+        episode_steps: control steps in an episode, may be infinite.
+        subjects: by name `{"error": why}` or `{"simulations", "control_steps", "resets",
+            "windows"}`, the last a list of `{"calls", "seconds", "restarts"}`, one each repeat.
+    """
+    described = {}
+    for name, measured in subjects.items():
+        if "error" in measured:
+            described[name] = measured
+            continue
+        windows = measured["windows"]
+        resets = [*measured["resets"], *(r for w in windows for r in w["restarts"])]
+        reset_seconds = statistics.median(resets) if resets else 0.0
+        rates = [
+            rate(
+                window["calls"],
+                window["seconds"],
+                simulations=measured["simulations"],
+                control_steps=measured["control_steps"],
+                reset_seconds=reset_seconds,
+                episode_steps=episode_steps,
+            )
+            for window in windows
+        ]
+        described[name] = {
+            **measured,
+            "reset_seconds": reset_seconds,
+            "rates": rates,
+            "rate": statistics.median(rates),
+        }
+    ratios = {}
+    for name, (above, below) in RATIOS.items():
+        pair = [described.get(above, {}).get("rates"), described.get(below, {}).get("rates")]
+        if None not in pair:
+            repeats = [a / b for a, b in zip(*pair, strict=True)]
+            ratios[name] = {"repeats": repeats, "median": statistics.median(repeats)}
+    return {
+        "id": id,
+        "num_envs": num_envs,
+        "episode_steps": None if episode_steps == float("inf") else episode_steps,
+        "subjects": described,
+        "ratios": ratios,
+    }
+
+
+def summary(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
+    """For each ratio: over how many ids, geometric and plain mean, least and where, wins."""
+    summarized = {}
+    for name in RATIOS:
+        values = {r["id"]: r["ratios"][name]["median"] for r in results if name in r["ratios"]}
+        if values:
+            least = min(values, key=values.__getitem__)
+            summarized[name] = {
+                "ids": len(values),
+                "geometric_mean": statistics.geometric_mean(values.values()),
+                "mean": statistics.mean(values.values()),
+                "minimum": values[least],
+                "minimum_id": least,
+                "at_least_one": sum(v >= 1 for v in values.values()),
+            }
+    return summarized
+
+
+HEADER = (
+    "id",
+    "N",
+    "batch /s",
+    "EnvPool /s",
+    "ratio",
+    "limit /s",
+    "ratio",
+    "single /s",
+    "dm_control /s",
+    "ratio",
+)
+
+
+def row(measured: Result) -> tuple[str, ...]:
+    """One line of the table; what is missing is empty."""
+
+    def steps(name: str) -> str:
+        value = measured["subjects"].get(name, {}).get("rate")
+        return "" if value is None else f"{value:,.0f}"
+
+    def ratio(name: str) -> str:
+        value = measured["ratios"].get(name)
+        return "" if value is None else f"{value['median']:.2f}"
+
+    return (
+        measured["id"],
+        str(measured["num_envs"]),
+        steps("batch"),
+        steps("envpool"),
+        ratio("batch / EnvPool"),
+        steps("limit"),
+        ratio("batch / limit"),
+        steps("single"),
+        steps("dm_control"),
+        ratio("single / dm_control"),
+    )
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table with aligned columns, all but the first to the right."""
+    cells = [tuple(header), *(tuple(r) for r in rows)]
+    widths = [max(3, *(len(r[i]) for r in cells)) for i in range(len(header))]
+
+    def line(values: Sequence[str]) -> str:
+        padded = [
+            v.ljust(w) if i == 0 else v.rjust(w)
+            for i, (v, w) in enumerate(zip(values, widths, strict=True))
+        ]
+        return f"| {' | '.join(padded)} |"
+
+    rule = ["-" * w if i == 0 else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
+    return "\n".join([line(cells[0]), line(rule), *(line(r) for r in cells[1:])])
+
+
+def text(results: Sequence[Result], unavailable: dict[str, str]) -> str:
+    """Everything that is printed at the end: table, summary, what is missing and why."""
+    parts = [table(HEADER, (row(r) for r in results))]
+    lines = [
+        (
+            name,
+            str(s["ids"]),
+            f"{s['geometric_mean']:.2f}",
+            f"{s['mean']:.2f}",
+            f"{s['minimum']:.2f}",
+            s["minimum_id"],
+            str(s["at_least_one"]),
+        )
+        for name, s in summary(results).items()
+    ]
+    header = ("ratio", "ids", "geometric mean", "mean", "minimum", "of", "ids >= 1")
+    parts.append(table(header, lines))
+    missing = [f"{name}: {reason}" for name, reason in unavailable.items()]
+    missing += [
+        f"{r['id']}, {name}: {subject['error']}"
+        for r in results
+        for name, subject in r["subjects"].items()
+        if "error" in subject and name not in unavailable
+    ]
+    if missing:
+        parts.append("\n".join(["Left empty:", *missing]))
+    return "\n\n".join(parts)
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """Versions, processor, cores, date and commit."""
+    versions: dict[str, str | None] = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            versions[package] = None
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "cpu": _processor(),
+        "allowed_cores": threads,
+        "cores": os.cpu_count(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "versions": versions,
+        "commit": _git("rev-parse", "HEAD"),
+        "changed_since_commit": bool(_git("status", "--porcelain", "--", "src", "assets")),
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+    partial.replace(path)
+
+
+def plot(path: Path, results: Sequence[Result], title: str) -> None:
+    """Horizontal bars of the three ratios for each id, with a line at 1 and at the mean."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    ids = [r["id"] for r in results]
+    means = summary(results)
+    figure, axes = pyplot.subplots(
+        1,
+        len(RATIOS),
+        figsize=(13, 1.6 + 0.26 * len(ids)),
+        sharey=True,
+        layout="constrained",
+        squeeze=False,
+    )
+    for axis, name in zip(axes[0], RATIOS, strict=True):
+        values = [r["ratios"].get(name, {}).get("median", 0.0) for r in results]
+        colors = ["tab:blue" if value >= 1 else "tab:orange" for value in values]
+        if name == "batch / limit":  # which it cannot pass
+            colors = ["tab:gray"] * len(values)
+        bars = axis.barh(ids, values, color=colors, height=0.7)
+        axis.bar_label(bars, [f"{v:.2f}" if v else "" for v in values], padding=3, fontsize=7)
+        axis.axvline(1.0, color="black", linewidth=0.8)
+        axis.margins(x=0.12)
+        heading = name
+        if name in means:
+            mean = means[name]["geometric_mean"]
+            axis.axvline(mean, color="tab:red", linewidth=0.8, linestyle="--")
+            heading = f"{name}\ngeometric mean {mean:.2f} (dashed)"
+        axis.set_title(heading, fontsize=9)
+        axis.tick_params(labelsize=7)
+        axis.set_xlabel("ratio of control steps per second", fontsize=8)
+    axes[0][0].invert_yaxis()
+    figure.suptitle(title, fontsize=10)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)

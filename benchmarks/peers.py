@@ -1,0 +1,276 @@
+"""Time mjgym against EnvPool, dm_control and the engine's own loop, on this machine.
+
+    python benchmarks/peers.py                              # all ids, the better part of an hour
+    python benchmarks/peers.py --quick                      # a handful of them
+    python benchmarks/peers.py dmc/walker-walk-v0 dmc/cartpole-swingup-v0 --num-envs 256
+    python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory and import time instead
+
+It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+and the peers into it, and runs itself there. For each id, five subjects are timed:
+
+- **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
+- **EnvPool**: the same task, as many sub-environments and threads;
+- **limit**: `mj_step` on our model in a loop of C++, on as many threads, with neither observation
+  nor reward nor reset;
+- **single**: `gymnasium.make`, one environment as a user has it;
+- **dm_control**: `suite.load`, the same.
+
+Each has a process of its own, which is stopped while another one is timed. A repeat times all five
+one after the other (the next one in the opposite order), so that a ratio's two sides are
+neighbours in time: ratios are taken within a repeat, and the median of the repeats is shown. All
+get random actions drawn beforehand and are timed in mid-episode; resets are timed apart, and count
+as often as an episode ends. Control steps per second are those of all sub-environments together.
+"""
+
+import argparse
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from comparison import footprint, installation, report
+from comparison.names import NAMESPACE, QUICK, check_ids, envs_for
+from comparison.subjects import Settings
+from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject, why_not
+
+RESULTS = Path(__file__).resolve().parent / "results"
+NUM_ENVS, MEMORY_NUM_ENVS = 256, 1024
+MEMORY_ID = "dmc/walker-walk-v0"
+
+
+def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Namespace:
+    """The command line; a mistake in it ends the program with status 2.
+
+    Args:
+        arguments: without the program's name.
+        known: registered ids; None if they cannot be known yet.
+    """
+    summary, _, description = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        description=summary,
+        epilog=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("ids", nargs="*", help=f"default: all of {NAMESPACE}/")
+    parser.add_argument("--quick", action="store_true", help="a handful of ids")
+    parser.add_argument(
+        "--num-envs",
+        type=int,
+        help=f"sub-environments of a batch, default {NUM_ENVS} ({MEMORY_NUM_ENVS} with --memory);"
+        " dogs are at most 32",
+    )
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--repeats", type=int, default=3, help="measurements of each subject")
+    parser.add_argument(
+        "--memory", action="store_true", help="memory for each sub-environment and import times"
+    )
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for JSON and plot")
+    parser.add_argument(
+        "--venv", type=Path, default=RESULTS / "venv", help="the benchmark's virtual environment"
+    )
+    options = parser.parse_args(arguments)
+    if options.num_envs is None:
+        options.num_envs = MEMORY_NUM_ENVS if options.memory else NUM_ENVS
+    for name, least in (("num_envs", 1), ("repeats", 1)):
+        if getattr(options, name) < least:
+            flag = name.replace("_", "-")
+            parser.error(f"--{flag}: must be at least {least}, got {getattr(options, name)}")
+    if not 0 < options.seconds < float("inf"):
+        parser.error(f"--seconds: must be more than 0, got {options.seconds}")
+    if options.quick and options.ids:
+        parser.error("--quick: names ids itself, give either")
+    if options.memory and not options.ids:
+        options.ids = [MEMORY_ID]
+    if known is not None:
+        try:
+            check_ids(options.ids, known)
+        except ValueError as error:
+            parser.error(str(error))
+        options.ids = options.ids or [id for id in known if not options.quick or id in QUICK]
+    return options
+
+
+def registered() -> list[str] | None:
+    """The ids of the namespace; None where mjgym is not installed."""
+    try:
+        from mjgym import registry
+    except ImportError:
+        return None
+    return registry.ids(namespace=NAMESPACE)
+
+
+def episode_steps(id: str) -> float:
+    """Control steps in an episode, infinite if it has no end."""
+    import gymnasium
+
+    limit = gymnasium.spec(id).max_episode_steps
+    return float("inf") if limit is None else limit
+
+
+def compare(
+    id: str, options: argparse.Namespace, threads: int, unavailable: dict[str, str]
+) -> report.Result:
+    """Time all subjects on one id, in repeats that go through all of them."""
+    num_envs = envs_for(id, options.num_envs)
+    settings = Settings(id, num_envs, threads)
+    measured: dict[str, dict[str, Any]] = {}
+    workers: dict[str, Worker] = {}
+
+    def ask(name: str, request: Any, timeout: float) -> Any:
+        try:
+            return workers[name].ask(request, timeout)
+        except WorkerError as error:
+            measured[name] = {"error": str(error)}
+            workers.pop(name).close()
+            return None
+
+    try:
+        for name in report.ORDER:
+            if name in unavailable:
+                measured[name] = {"error": unavailable[name]}
+                continue
+            workers[name] = Worker(time_subject, name, settings)
+            prepared = ask(name, "prepare", BUILD_TIMEOUT)
+            if prepared is not None:
+                resets, simulations, control_steps = prepared
+                measured[name] = {
+                    "simulations": simulations,
+                    "control_steps": control_steps,
+                    "resets": resets,
+                    "windows": [],
+                }
+        for repeat in range(options.repeats):
+            for name in report.ORDER[:: -1 if repeat % 2 else 1]:
+                if name in workers:
+                    window = ask(name, options.seconds, BUILD_TIMEOUT + 10 * options.seconds)
+                    if window is not None:
+                        measured[name]["windows"].append(dataclasses.asdict(window))
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return report.result(id, num_envs, episode_steps(id), measured)
+
+
+def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:
+    """Compare on all ids; the files are written anew after each, so that a stop loses nothing."""
+    content = {
+        "machine": report.machine(threads),
+        "arguments": {
+            "num_envs": options.num_envs,
+            "seconds": options.seconds,
+            "repeats": options.repeats,
+        },
+        "unavailable": unavailable,
+    }
+    title = f"{content['machine']['cpu']}, {threads} cores, {content['machine']['date'][:10]}"
+    results: list[report.Result] = []
+    options.out.mkdir(parents=True, exist_ok=True)
+    for number, id in enumerate(options.ids, 1):
+        results.append(compare(id, options, threads, unavailable))
+        ratios = [f"{name} {r['median']:.2f}" for name, r in results[-1]["ratios"].items()]
+        print(f"{number}/{len(options.ids)} {id}: {', '.join(ratios) or 'nothing'}", flush=True)
+        content["results"] = results
+        content["summary"] = report.summary(results)
+        report.write_json(options.out / "peers.json", content)
+        report.plot(options.out / "peers.png", results, title)
+    print(f"\n{report.text(results, unavailable)}")
+    print(f"\nWritten: {options.out / 'peers.json'}, {options.out / 'peers.png'}")
+    return 0 if any(r["ratios"] for r in results) else 1
+
+
+def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:
+    """Memory for each sub-environment, ours against EnvPool's, and import times."""
+    memory: dict[str, dict[str, Any]] = {}
+    for id in options.ids:
+        num_envs = envs_for(id, options.num_envs)
+        memory[id] = {"num_envs": num_envs}
+        for name in ("batch", "envpool"):
+            if name in unavailable:
+                continue
+            try:
+                memory[id][name] = footprint.memory_per_env(name, Settings(id, num_envs, threads))
+            except WorkerError as error:
+                print(f"{id}, {name}: {error}")
+
+    def megabytes(value: float | None) -> str:
+        return "" if value is None else f"{value / footprint.MEGABYTE:.3f}"
+
+    def ratio(of: dict[str, Any]) -> str:
+        both = "batch" in of and "envpool" in of and of["envpool"] > 0
+        return f"{of['batch'] / of['envpool']:.3f}" if both else ""
+
+    rows = [
+        (id, str(m["num_envs"]), megabytes(m.get("batch")), megabytes(m.get("envpool")), ratio(m))
+        for id, m in memory.items()
+    ]
+    print(report.table(("id", "N", "batch MB/env", "EnvPool MB/env", "ratio"), rows))
+    imports = {
+        "gymnasium, mujoco": footprint.import_time("gymnasium, mujoco"),
+        "mjgym beyond these": footprint.import_time("mjgym", "gymnasium, mujoco"),
+        "mjgym": footprint.import_time("mjgym"),
+    }
+    if "envpool" not in unavailable:
+        imports["envpool"] = footprint.import_time("envpool")
+    if "dm_control" not in unavailable:
+        imports["dm_control.suite"] = footprint.import_time(
+            "comparison.subjects as subjects; subjects.load_suite()", "numpy"
+        )
+    rows = [(name, f"{seconds:.3f}") for name, seconds in imports.items()]
+    print("\n" + report.table(("import", "seconds"), rows))
+    for name, reason in unavailable.items():
+        print(f"Left empty: {name}: {reason}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    report.write_json(
+        options.out / "memory.json",
+        {
+            "machine": report.machine(threads),
+            "bytes_per_env": memory,
+            "import_seconds": imports,
+            "unavailable": unavailable,
+        },
+    )
+    print(f"\nWritten: {options.out / 'memory.json'}")
+    return 0
+
+
+def rerun_inside(venv: Path) -> int:
+    """Run this command again in the benchmark's environment."""
+    command = [str(installation.python_of(venv)), *sys.argv]
+    if os.name == "posix":  # the same process, so that whoever ends it ends everything
+        sys.stdout.flush()
+        os.execv(command[0], command)
+    return subprocess.run(command, check=False).returncode
+
+
+def main() -> int:
+    """Run the command; returns its status."""
+    options = parse(sys.argv[1:], registered())
+    if not installation.is_inside(options.venv):
+        try:
+            installation.make(options.venv)
+        except RuntimeError as error:
+            print(f"{options.venv}: {error}", file=sys.stderr)
+            return 1
+        return rerun_inside(options.venv)
+    # Stopped processes must not stay behind: let `finally` end them.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    from mjgym.vector import allowed_cores
+
+    unavailable = installation.refusals(options.venv)
+    for peer in installation.PEERS:
+        if peer not in unavailable:
+            reason = why_not(peer)
+            if reason is not None:
+                unavailable[peer] = f"does not load: {reason}"
+    for name, reason in unavailable.items():
+        print(f"{name} {reason}", flush=True)
+    run = weigh_all if options.memory else time_all
+    return run(options, allowed_cores(), unavailable)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""`mjgym demo`: step a batch with random actions and show what there is."""
+
+import time
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+
+from mjgym.cli.ids import known_id
+
+
+def demo(
+    id: Annotated[
+        str, typer.Argument(help="The task to run.", callback=known_id)
+    ] = "dmc/walker-walk-v0",
+    num_envs: Annotated[int, typer.Option(min=1, help="Sub-environments in the batch.")] = 64,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Control steps; default: one episode.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the starts and of the actions.")] = 0,
+) -> None:
+    """Step a batch of a task with random actions, and list the ids there are."""
+    import gymnasium
+    import numpy as np
+    from rich.console import Console
+    from rich.progress import track
+
+    from mjgym import registry
+
+    console = Console()
+    envs: Any = gymnasium.make_vec(id, num_envs=num_envs)
+    steps = steps or gymnasium.spec(id).max_episode_steps or 1000
+    console.print(f"{num_envs} x [bold]{id}[/bold], {steps} control steps, random actions")
+    envs.reset(seed=seed)
+    rng = np.random.default_rng(seed)
+    low, high = np.maximum(envs.action_space.low, -1), np.minimum(envs.action_space.high, 1)
+    returns = np.zeros(num_envs)
+    start = time.perf_counter()
+    for _ in track(range(steps), description="stepping", console=console):
+        returns += envs.step(rng.uniform(low, high))[1]
+    seconds = time.perf_counter() - start
+    envs.close()
+    console.print(
+        f"returns: mean {returns.mean():.2f}, lowest {returns.min():.2f},"
+        f" highest {returns.max():.2f}"
+    )
+    rate = num_envs * steps / seconds
+    console.print(f"speed: {rate:,.0f} control steps per second in one process")
+    ids = registry.ids()
+    console.print(f"\n{len(ids)} ids:")
+    for domain, tasks in groupby(ids, key=lambda i: i.partition("-")[0]):
+        names = "  ".join(i.removeprefix(f"{domain}-") for i in tasks)
+        console.print(f"  [bold]{domain}[/bold]-  {names}", highlight=False)

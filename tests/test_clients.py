@@ -1,0 +1,71 @@
+"""Real clients on our ids: stable-baselines3 and TorchRL."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import SAC
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
+from torchrl.envs import GymEnv
+from torchrl.envs.utils import check_env_specs
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    torch.set_num_threads(1)
+
+
+def test_stable_baselines3_learns_on_a_single_env():
+    """A few hundred steps of SAC run, and what comes out is a policy for our spaces."""
+    env = gymnasium.make("dmc/pendulum-swingup-v0", max_episode_steps=50)
+    model = SAC("MlpPolicy", env, learning_starts=50, batch_size=32, seed=0)
+    before = [p.clone() for p in model.actor.parameters()]
+    model.learn(200)
+    assert model.num_timesteps == 200
+    assert any(not torch.equal(a, b) for a, b in zip(before, model.actor.parameters(), strict=True))
+    observation, _ = env.reset(seed=0)
+    action, _ = model.predict(observation, deterministic=True)
+    assert env.action_space.contains(action)
+
+
+def test_stable_baselines3_on_its_own_vec_env():
+    envs = make_vec_env("dmc/walker-walk-v0", n_envs=4, seed=0)
+    model = SAC("MlpPolicy", envs, learning_starts=40, batch_size=32, seed=0)
+    model.learn(240)
+    assert model.num_timesteps == 240
+    envs.close()
+
+
+def test_stable_baselines3_accepts_dict_observations():
+    env = gymnasium.make("dmc/reacher-easy-v0", observation="dict", max_episode_steps=25)
+    check_env(env.unwrapped, warn=False)
+    SAC("MultiInputPolicy", env, learning_starts=20, batch_size=16, seed=0).learn(60)
+
+
+def test_torchrl_gym_env():
+    env = GymEnv("dmc/cheetah-run-v0", device="cpu")
+    env.set_seed(0)
+    check_env_specs(env)
+    rollout = env.rollout(20)
+    assert rollout["observation"].shape == (20, 17)
+    assert rollout["next", "reward"].shape == (20, 1)
+
+
+def test_torchrl_agrees_with_gymnasium():
+    env = GymEnv("dmc/cheetah-run-v0", device="cpu")
+    plain = gymnasium.make("dmc/cheetah-run-v0")
+    env.set_seed(3)
+    state = env.reset()
+    plain.reset(seed=3)  # so does set_seed
+    single, _ = plain.reset()
+    assert np.array_equal(state["observation"].numpy(), single)
+    for _ in range(5):
+        action = np.full(6, 0.3, dtype=np.float32)
+        state["action"] = torch.from_numpy(action)
+        state = env.step(state)["next"]
+        single, reward, _, _, _ = plain.step(action)
+        assert np.array_equal(state["observation"].numpy(), single)
+        assert state["reward"].item() == pytest.approx(reward)
