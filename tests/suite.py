@@ -1,10 +1,13 @@
 """The recorded facts of the published suite, for the tests."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium.utils.env_checker import check_env
 
 import mjgym
 from mjgym.task import Task
@@ -47,3 +50,21 @@ class LegacyGenerator:
         self.standard_normal = self._state.standard_normal
         self.random = self._state.random_sample
         self.integers = self._state.randint
+
+
+# The one piece of Gymnasium's advice that the suite cannot follow: observations are unbounded, and
+# the published action ranges of quadruped and lqr are not [-1, 1].
+ADVICE = "|".join(
+    (
+        "A Box observation space (minimum|maximum) value is -?infinity",
+        "we recommend using a symmetric and normalized space",
+    )
+)
+
+
+def gymnasium_checker(env: gymnasium.Env[Any, Any]) -> None:
+    """Gymnasium's checker, its warnings as errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", f".*({ADVICE})")
+        check_env(env.unwrapped)

@@ -21,7 +21,7 @@ WARM_UP = 100  # control steps before the first window: what was dropped has lan
 RESETS = 3  # timed before the warm-up
 RAMP = 3  # calls before each window that do not count: caches are cold, threads asleep
 UNLIMITED = 1e9  # an action's bound above this is none
-ROLLOUT = 64  # physics steps (at least) in one call of the engine's loop
+ROLLOUT = 128  # physics steps (at least) in one call of the engine's loop
 
 
 @dataclass(frozen=True)

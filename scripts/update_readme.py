@@ -1,0 +1,70 @@
+"""Writes the tables of the README that follow from the registry.
+
+python scripts/update_readme.py          writes them
+python scripts/update_readme.py --check  exits with 1 if they are stale
+"""
+
+import argparse
+import sys
+from itertools import groupby
+from pathlib import Path
+
+import gymnasium
+
+from mjgym import registry
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+BEGIN = "<!-- suite:begin (written by scripts/update_readme.py) -->"
+END = "<!-- suite:end -->"
+
+
+def suite_table() -> str:
+    """A row for each domain: what it is, its tasks, dimensions and timing."""
+    lines = [
+        "| domain | tasks | observation | action | control, s | steps |",
+        "|---|---|---|---|---|---|",
+    ]
+    for domain, ids in groupby(registry.ids(namespace="dmc"), lambda i: i.partition("-")[0]):
+        rows: dict[tuple[str, ...], list[str]] = {}
+        for id in ids:
+            env = gymnasium.make(id)
+            facts = (
+                str(env.observation_space.shape[0]),
+                str(env.action_space.shape[0]),
+                f"{env.unwrapped.control_timestep:g}",
+                str(env.spec.max_episode_steps or "no limit"),
+            )
+            name = id.removeprefix(f"{domain}-").removesuffix("-v0")
+            rows.setdefault(facts, []).append(name)
+            env.close()
+        for facts, names in rows.items():
+            tasks = ", ".join(f"`{name}`" for name in names)
+            lines.append(f"| `{domain}` | {tasks} | {' | '.join(facts)} |")
+    count = len(registry.ids(namespace="dmc"))
+    lines.append("")
+    lines.append(f"{count} ids: `<domain>-<task>-v0`, e.g. `dmc/walker-walk-v0`.")
+    return "\n".join(lines)
+
+
+def updated(text: str) -> str:
+    """The README with fresh tables."""
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{suite_table()}\n{END}{tail}"
+
+
+def main() -> int:
+    """Write or check; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only say whether it is stale")
+    text = README.read_text()
+    if parser.parse_args().check:
+        stale = updated(text) != text
+        print("README is stale: run scripts/update_readme.py" if stale else "README is up to date")
+        return int(stale)
+    README.write_text(updated(text))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
