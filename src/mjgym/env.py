@@ -16,6 +16,7 @@ from mjgym.build import (
     owned,
     substeps,
 )
+from mjgym.describe import describe
 from mjgym.sim import Single
 from mjgym.spaces import Layout, action_space, check_action, copy_observation
 from mjgym.task import Arrays, Task
@@ -180,6 +181,15 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
         return owned(self.task.observation(self._view))
+
+    def describe(self) -> dict[str, Any]:
+        """What the environment is made of, as data for JSON; see `mjgym.describe`.
+
+        `observation` and `action` hold a row for each number, with name, unit and source; `terms`
+        the reward's; `arguments` the task's fields; `file` and `line` where it is written.
+        """
+        described = describe(self.task, self._view, self._layout, self.model)
+        return {"id": self.spec.id if self.spec else None, **described}
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environment is made from, and its state."""

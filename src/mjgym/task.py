@@ -9,9 +9,45 @@ from mjgym.mjcf import Spec
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 
-__all__ = ["Array", "Arrays", "Registration", "Task", "on_register", "register", "registrations"]
+__all__ = [
+    "Array",
+    "Arrays",
+    "Registration",
+    "Signal",
+    "Task",
+    "on_register",
+    "register",
+    "registrations",
+]
 
 Arrays = dict[str, Array]
+
+
+@dataclasses.dataclass(frozen=True)
+class Signal:
+    """What one entry of an observation holds, for people and for programs.
+
+    Args:
+        meaning: one phrase, e.g. "angle of each joint, from the hip to the ankle".
+        names: one for each number of the entry, in their order, e.g. the joints' names.
+        unit: of all numbers, or one for each; "1" for none.
+        frame: the axes in which vectors are given: "world" or the name of a body or site; empty
+            where there is no choice of axes.
+        source: where the engine has it, e.g. "qpos" or "sensor velocimeter"; one for all numbers or
+            one for each.
+    """
+
+    meaning: str
+    names: tuple[str, ...]
+    unit: str | tuple[str, ...]
+    frame: str = ""
+    source: str | tuple[str, ...] = ""
+
+    def __post_init__(self) -> None:
+        for field in ("unit", "source"):
+            value = getattr(self, field)
+            if isinstance(value, tuple) and len(value) != len(self.names):
+                raise ValueError(f"{field}: {len(value)} for {len(self.names)} names")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +72,9 @@ class Task:
     """Seconds between two actions: a whole number of the model's own timestep."""
     varies: ClassVar[tuple[str, ...]] = ()
     """Fields of MjModel that `initialize` writes to. They start each episode at their defaults."""
+
+    versions: ClassVar[dict[int, str]] = {0: "the first version"}
+    """What each version of the id changed."""
 
     def model(self) -> Spec:
         """The model, built once for an environment; it depends on the fields alone."""
@@ -77,6 +116,10 @@ class Task:
     def success(self, v: View) -> Array | None:
         """Whether the goal is reached, bool of shape `v.lead`; None if the task has no goal."""
         return None
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        """What each entry of `observation` holds; `v.names` gives the names in the model."""
+        return {}
 
     def memory(self, v: View) -> Arrays:
         """What the episode must remember, at its start: arrays that lead with `v.lead`."""

@@ -15,7 +15,9 @@ class BatchedView(View):
 
     def __init__(self, simulations: "Batched") -> None:
         super().__init__((simulations.n,))
-        self.__dict__.update(_simulations=simulations, _batch=simulations.batch)
+        self.__dict__.update(
+            _simulations=simulations, _batch=simulations.batch, _model=simulations.model
+        )
 
     def _field(self, name: str) -> Array:
         simulations = self._simulations

@@ -7,6 +7,18 @@ import numpy as np
 
 from mjgym.arrays import Array
 
+_COUNTS = {
+    "body": "nbody",
+    "joint": "njnt",
+    "geom": "ngeom",
+    "site": "nsite",
+    "sensor": "nsensor",
+    "actuator": "nu",
+    "tendon": "ntendon",
+    "camera": "ncam",
+    "light": "nlight",
+}
+
 
 class Named:
     """The arrays of one named element: `v.body("torso").xpos`, `v.joint("hinge").qpos`, ...
@@ -71,6 +83,12 @@ class View:
             return self._named[kind, name]  # type: ignore[no-any-return]
         except KeyError:
             return self._named.setdefault((kind, name), self._element(kind, name))  # type: ignore[no-any-return]
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """The names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
+        model = self._model
+        count = getattr(model, _COUNTS[kind])
+        return tuple(getattr(model, kind)(i).name for i in range(count))
 
     def body(self, name: str) -> Named:
         """The arrays of a body: xpos, xquat, xmat, xipos, cvel, mass, ..."""

@@ -1,0 +1,251 @@
+"""Teach a dog, bone by bone and muscle by muscle, to stand, walk, trot, run and fetch a ball."""
+
+from dataclasses import dataclass
+from math import cos, inf, pi, radians, sqrt
+from typing import Any
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.rewards import tolerance
+from mjgym.rotations import ZZ, Z_ROW, about_z, norm, to_local
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Array, Arrays, Task, register
+
+WALK_SPEED = 1.0  # m/s
+TROT_SPEED = 3.0  # m/s
+RUN_SPEED = 9.0  # m/s
+
+TORSO_HEIGHT = 0.9 * 0.41522  # m, of nine tenths of the default pose's: above, it counts as high
+PELVIS_HEIGHT = 0.9 * 0.4761649  # m, likewise
+UPRIGHT_COSINE = cos(radians(30))  # of a tilt from upright, up to which a part counts as upright
+GRAVITY = 9.81  # m/s^2
+WEIGHT = GRAVITY * 10.240944392384  # N
+
+START_SPEED = 2.0  # standard deviation of the first velocities, m/s and rad/s
+
+FETCH_FLOOR = 10.0  # m, half the side of the floor; the walls stand at its ends
+TARGET_RADIUS = 0.1  # m
+BITE_RADIUS = 0.005  # m, of each jaw's place for biting
+BITE_MARGIN = 2.0  # m from there to the ball, where its reward has fallen to 0.1
+THROW_DISTANCE = 0.75 * FETCH_FLOOR  # m, from the target
+THROW_FROM = 0.05  # m above the floor
+THROW_TO = 3.0  # m above that, at most
+THROW_SPEED = 5.0  # m/s towards the target, at most
+THROW_SPREAD = 0.05  # of that speed, standard deviation along x and y
+
+WALLS = ("wall_px", "wall_py", "wall_nx", "wall_ny")
+
+# Parts of qpos and qvel: the torso's, the 73 hinges' (from the torso backwards to the tail's tip,
+# then neck and head, left and right fore leg), then, when fetching, the ball's.
+ROOT_QUATERNION, ANGLES, BALL_PLACE = slice(3, 7), slice(7, 80), slice(80, 83)
+ROOT_X_Y_YAW, RATES, BALL_VELOCITY = [0, 1, 5], slice(6, 79), slice(79, 82)
+# Parts of the sensor readings.
+INERTIAL, VELOCIMETER, TORSO_VELOCITY = slice(0, 9), slice(3, 6), slice(9, 12)
+TOUCH, FORCES = slice(15, 19), slice(19, 31)
+
+
+@dataclass(frozen=True)
+class Dog(Task):
+    """What the tasks of the dog share (Tunyasuvunakool et al., 2020).
+
+    Reward: the product of the terms. Six of them ask for standing: `torso_high` and `pelvis_high`,
+    1 above nine tenths of the height in the default pose and falling to 0.1 at the floor;
+    `skull_upright`, `torso_upright` and `pelvis_upright`, 1 up to a tilt of 30 degrees and falling
+    with its cosine to 0 upside down; `grounded`, from 0.9 with all paws in the air to 1 when they
+    bear the dog's weight.
+
+    Start: in the default pose, facing any way, with random velocities (2 m/s, 2 rad/s) along x and
+    y and about the vertical, and random activations.
+
+    Observation: `joint_angles` (rad) and `joint_velocites` (rad/s; spelt as in the published suite)
+    of the 73 hinges in the order of the model; `torso_pelvis_height` (m); `z_projection`, the
+    vertical as seen from skull, torso and pelvis; `torso_com_velocity`, of the whole dog's centre
+    of mass in the torso's axes (m/s); `inertial_sensors`, the head's acceleration (m/s^2), velocity
+    (m/s) and angular velocity (rad/s) in its axes; `foot_forces` between leg and paw, left and
+    right hind leg, left and right fore leg (N); `touch_sensors`, forces on left and right fore paw,
+    left and right hind paw (N); `actuator_state`, the activations. If asked for, `reward_factors`,
+    the reward's terms, comes last.
+    """
+
+    observe_reward_factors: bool = False  # observe the reward's terms too
+
+    time_limit = 15.0  # s
+    control_timestep = 0.015  # s
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        v.qpos[ROOT_QUATERNION] = about_z(rng.uniform(0, 2 * pi))
+        v.qvel[ROOT_X_Y_YAW] = START_SPEED * rng.normal(size=3)
+        lowest, highest = v.actuator_ctrlrange.T
+        v.act = rng.uniform(lowest, highest)
+
+    def observation(self, v: View) -> Arrays:
+        skull, torso, pelvis = v.body("skull"), v.body("torso"), v.body("pelvis")
+        sensors = v.sensordata
+        result = {
+            "joint_angles": v.qpos[..., ANGLES].copy(),
+            "joint_velocites": v.qvel[..., RATES].copy(),
+            "torso_pelvis_height": np.stack([torso.xpos[..., 2], pelvis.xpos[..., 2]], axis=-1),
+            "z_projection": np.concatenate(
+                [part.xmat[..., Z_ROW] for part in (skull, torso, pelvis)], axis=-1
+            ),
+            "torso_com_velocity": to_local(torso.xmat, sensors[..., TORSO_VELOCITY]),
+            "inertial_sensors": sensors[..., INERTIAL].copy(),
+            "foot_forces": sensors[..., FORCES].copy(),
+            "touch_sensors": sensors[..., TOUCH].copy(),
+            "actuator_state": v.act.copy(),
+        }
+        result.update(self.further_observation(v))
+        if self.observe_reward_factors:
+            result["reward_factors"] = np.stack(list(self.terms(v).values()), axis=-1)
+        return result
+
+    def further_observation(self, v: View) -> Arrays:
+        """What a task observes beyond the dog itself."""
+        return {}
+
+    def terms(self, v: View) -> Arrays:
+        skull, torso, pelvis = v.body("skull"), v.body("torso"), v.body("pelvis")
+        grounded = tolerance(
+            v.sensordata[..., TOUCH].sum(axis=-1),
+            (WEIGHT, inf),
+            margin=WEIGHT,
+            sigmoid="linear",
+            value_at_margin=0.9,
+        )
+        return {
+            "torso_high": _high(torso.xpos[..., 2], TORSO_HEIGHT),
+            "pelvis_high": _high(pelvis.xpos[..., 2], PELVIS_HEIGHT),
+            "skull_upright": _upright(skull.xmat[..., ZZ]),
+            "torso_upright": _upright(torso.xmat[..., ZZ]),
+            "pelvis_upright": _upright(pelvis.xmat[..., ZZ]),
+            "grounded": grounded,
+        }
+
+
+@register("dmc/dog-stand-v0", tags=("extra", "no_reward_viz"))
+@register("dmc/dog-walk-v0", tags=("extra", "no_reward_viz"), speed=WALK_SPEED)
+@register("dmc/dog-trot-v0", tags=("extra", "no_reward_viz"), speed=TROT_SPEED)
+@register("dmc/dog-run-v0", tags=("extra", "no_reward_viz"), speed=RUN_SPEED)
+@dataclass(frozen=True)
+class Move(Dog):
+    """Stand, and with a speed move forward, in whatever direction that is, at that speed.
+
+    Reward: the terms of every dog task times, with a speed, `moving` in [0.2, 1]: 1 while the
+    torso's forward velocity is between the speed and twice the speed, falling linearly to 0.2 at
+    rest and at three times the speed.
+
+    Start and observation: as of every dog task.
+    """
+
+    speed: float = 0.0  # m/s along the torso's own x axis; 0 rewards standing alone
+
+    def __post_init__(self) -> None:
+        if self.speed < 0:
+            raise ValueError(f"speed: must not be negative, got {self.speed}")
+
+    def model(self) -> mjcf.Spec:
+        spec = mjcf.load("dmc/dog.xml")
+        mjcf.remove(spec, "camera", "ball", "head")
+        mjcf.remove(spec, "geom", "target", *WALLS)
+        mjcf.remove(spec, "body", "ball")
+        spec.geom("floor").size[:2] = max(1.0, self.speed) * self.time_limit  # for a whole episode
+        return spec
+
+    def terms(self, v: View) -> Arrays:
+        terms = super().terms(v)
+        if self.speed:
+            velocity = to_local(v.body("torso").xmat, v.sensordata[..., TORSO_VELOCITY])
+            moving = tolerance(
+                velocity[..., 0],
+                (self.speed, 2 * self.speed),
+                margin=max(1.0, self.speed),
+                sigmoid="linear",
+                value_at_margin=0,
+            )
+            terms["moving"] = (1 + 4 * moving) / 5
+        return terms
+
+
+@register("dmc/dog-fetch-v0", tags=("extra", "hard", "no_reward_viz"))
+@dataclass(frozen=True)
+class Fetch(Dog):
+    """Catch a thrown ball with the mouth and bring it to the middle of a walled arena.
+
+    Reward: the terms of every dog task times `reach` and `bring`. `reach` in [1/7, 1] is 1 with the
+    ball between the jaws and (1 + 6 * 0.1) / 7 with the ball 2 m from there; it is also 1 while the
+    ball's centre is within 0.2 m of the target's. `bring` in [1/2, 1] is 1 while that distance is
+    within 0.1 m and (1 + 0.1) / 2 at 10 m. Success: within 0.1 m.
+
+    Start: as of every dog task; the ball 7.5 m from the target, in any direction, thrown towards it
+    at up to 5 m/s and up to 3 m high.
+
+    Observation: as of every dog task, then, in the head's axes, `ball_state`, place (m) and
+    velocity (m/s) of the ball relative to the head, and `target_position` relative to the head (m).
+    """
+
+    def model(self) -> mjcf.Spec:
+        return mjcf.load("dmc/dog.xml")
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        super().initialize(v, rng)
+        direction = rng.uniform(0, 2 * pi)
+        out = np.array([np.sin(direction), np.cos(direction)])
+        height = rng.uniform(0, THROW_TO)
+        speed = rng.uniform(0, THROW_SPEED)
+        v.qpos[BALL_PLACE] = (*THROW_DISTANCE * out, THROW_FROM)
+        towards = -out + THROW_SPREAD * rng.normal(size=2)
+        v.qvel[BALL_VELOCITY] = (*speed * towards, sqrt(2 * GRAVITY * height))
+
+    def further_observation(self, v: View) -> Arrays:
+        head = v.site("head")
+        seen = np.stack(
+            [
+                v.geom("ball").xpos - head.xpos,
+                v.qvel[..., BALL_VELOCITY],
+                v.geom("target").xpos - head.xpos,
+            ],
+            axis=-2,
+        )
+        ball, velocity, target = np.moveaxis(to_local(head.xmat[..., None, :], seen), -2, 0)
+        velocity = velocity - v.sensordata[..., VELOCIMETER]  # the head's own, in its axes
+        return {
+            "ball_state": np.concatenate([ball, velocity], axis=-1),
+            "target_position": target,
+        }
+
+    def terms(self, v: View) -> Arrays:
+        ball = v.geom("ball").xpos
+        upper, lower = v.site("upper_bite").xpos, v.site("lower_bite").xpos
+        to_mouth = (norm(ball - upper) + norm(ball - lower)) / 2
+        to_target = _to_target(v)
+        reach = tolerance(to_mouth, (0, BITE_RADIUS), margin=BITE_MARGIN, sigmoid="reciprocal")
+        bring = tolerance(to_target, (0, TARGET_RADIUS), margin=FETCH_FLOOR, sigmoid="reciprocal")
+        return {
+            **super().terms(v),
+            "reach": np.where(to_target < 2 * TARGET_RADIUS, 1.0, (1 + 6 * reach) / 7),
+            "bring": (1 + bring) / 2,
+        }
+
+    def success(self, v: View) -> Array:
+        return _to_target(v) <= TARGET_RADIUS
+
+
+def _to_target(v: View) -> Array:
+    """Distance of the ball's centre from the target's (m)."""
+    return norm(v.geom("ball").xpos - v.geom("target").xpos)
+
+
+def _high(height: Array, enough: float) -> Array:
+    return tolerance(height, (enough, inf), margin=enough)
+
+
+def _upright(cosine: Array) -> Array:
+    return tolerance(
+        cosine,
+        (UPRIGHT_COSINE, inf),
+        margin=1 + UPRIGHT_COSINE,
+        sigmoid="linear",
+        value_at_margin=0,
+    )
