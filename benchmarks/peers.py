@@ -208,16 +208,17 @@ def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, 
         for id, m in memory.items()
     ]
     print(report.table(("id", "N", "batch MB/env", "EnvPool MB/env", "ratio"), rows))
+    both = "import gymnasium, mujoco"
     imports = {
-        "gymnasium, mujoco": footprint.import_time("gymnasium, mujoco"),
-        "mjgym beyond these": footprint.import_time("mjgym", "gymnasium, mujoco"),
-        "mjgym": footprint.import_time("mjgym"),
+        "gymnasium and mujoco": footprint.import_time(both),
+        "mjgym beyond these": footprint.import_time("import mjgym", both),
+        "mjgym": footprint.import_time("import mjgym"),
     }
     if "envpool" not in unavailable:
-        imports["envpool"] = footprint.import_time("envpool")
+        imports["envpool"] = footprint.import_time("import envpool")
     if "dm_control" not in unavailable:
         imports["dm_control.suite"] = footprint.import_time(
-            "comparison.subjects as subjects; subjects.load_suite()", "numpy"
+            "load_suite()", "from comparison.subjects import load_suite"
         )
     rows = [(name, f"{seconds:.3f}") for name, seconds in imports.items()]
     print("\n" + report.table(("import", "seconds"), rows))

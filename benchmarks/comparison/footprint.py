@@ -13,12 +13,13 @@ from comparison.worker import BUILD_TIMEOUT, Worker
 
 STEPS = 10  # after which memory that is only touched by stepping counts too
 MEGABYTE = 1e6  # bytes
+FOLDER = str(Path(__file__).resolve().parents[1])
 
 _TIMED_IMPORT = """
-import {before}
+{before}
 import time
 started = time.perf_counter()
-import {module}
+{statement}
 print(time.perf_counter() - started)
 """
 
@@ -61,20 +62,20 @@ def _grow(connection: Connection, name: str, settings: Settings) -> None:
             connection.send((True, (resident() - before) / settings.num_envs))
 
 
-def import_time(module: str, before: str = "sys", repeats: int = 5) -> float:
-    """Seconds that a fresh process takes to import a module: the median.
+def import_time(statement: str, before: str = "", repeats: int = 5) -> float:
+    """Seconds that a fresh process takes for an import: the median.
 
     Args:
-        module: to import.
-        before: modules, joined by commas, that are imported first and do not count.
+        statement: that imports.
+        before: a statement that does not count, such as an import of what users have anyway.
         repeats: number of processes.
     """
-    code = _TIMED_IMPORT.format(before=before, module=module)
+    code = _TIMED_IMPORT.format(before=before, statement=statement)
     durations = []
     with tempfile.TemporaryDirectory(prefix="mjgym-benchmark-") as cache:
         # Compiled modules are kept, whatever this process has been told: the first import fills
         # the cache and does not count.
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache, "PYTHONPATH": FOLDER}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for _ in range(repeats + 1):
             done = subprocess.run(

@@ -249,6 +249,9 @@ def load_suite() -> Any:
     for struct, fields in sizes.array_sizes.items():
         for name in [n for n in fields if not hasattr(structs[struct], n)]:
             del fields[name]
+    # A terrain is sent to the renderer at each reset, unless there is none.
+    physics: Any = importlib.import_module("dm_control.mujoco").Physics
+    physics.contexts = None
     return importlib.import_module("dm_control.suite")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.sim.single import SingleView
 
-_FREE, _BALL, _SLIDE = 0, 1, 2  # mjtJoint
+_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 
 
 def unit_vector(rng: Any, size: int) -> np.ndarray:
@@ -28,25 +28,30 @@ def random_joints(v: SingleView, rng: Any) -> None:
     slides and the place of free joints stay as they are. A free joint's quaternion is four numbers
     uniform in (0, 1), normalised: as in the published suite, and not a uniform rotation.
     """
-    qpos = v.qpos
-    kinds, starts = v.jnt_type.tolist(), v.jnt_qposadr.tolist()
-    for kind, start, limited, (low, high) in zip(
-        kinds, starts, v.jnt_limited.tolist(), v.jnt_range.tolist(), strict=True
-    ):
-        if kind == _FREE:
-            quaternion = rng.uniform(size=4)
-            qpos[start + 3 : start + 7] = quaternion / np.linalg.norm(quaternion)
-        elif kind == _BALL and limited:
-            axis = unit_vector(rng, 3)
-            half = rng.uniform(0, high) / 2
-            qpos[start] = np.cos(half)
-            qpos[start + 1 : start + 4] = np.sin(half) * axis
-        elif kind == _BALL:
-            qpos[start : start + 4] = unit_vector(rng, 4)
-        elif limited:
-            qpos[start] = rng.uniform(low, high)
-        elif kind != _SLIDE:
-            qpos[start] = rng.uniform(-np.pi, np.pi)
+    kinds, limited = v.jnt_type, v.jnt_limited.astype(bool)
+    drawn = (kinds == _HINGE) | ((kinds == _SLIDE) & limited)
+    low, high = np.where(limited[:, None], v.jnt_range, (-np.pi, np.pi)).T
+    first = 0
+    for rotation in [*np.flatnonzero(kinds <= _BALL), len(kinds)]:  # and what lies between them
+        scalars = first + np.flatnonzero(drawn[first:rotation])
+        v.qpos[v.jnt_qposadr[scalars]] = rng.uniform(low[scalars], high[scalars])
+        if rotation < len(kinds):
+            _random_rotation(v, rng, rotation)
+        first = rotation + 1
+
+
+def _random_rotation(v: SingleView, rng: Any, joint: int) -> None:
+    start = v.jnt_qposadr[joint]
+    if v.jnt_type[joint] == _FREE:
+        quaternion = rng.uniform(size=4)
+        v.qpos[start + 3 : start + 7] = quaternion / np.linalg.norm(quaternion)
+    elif v.jnt_limited[joint]:
+        axis = unit_vector(rng, 3)
+        half = rng.uniform(0, v.jnt_range[joint, 1]) / 2
+        v.qpos[start] = np.cos(half)
+        v.qpos[start + 1 : start + 4] = np.sin(half) * axis
+    else:
+        v.qpos[start : start + 4] = unit_vector(rng, 4)
 
 
 def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = None) -> None:
@@ -62,7 +67,7 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
     """
     for _ in range(attempts) if attempts else itertools.count():
         draw()
-        v.forward()
+        v.place()
         if v.ncon == 0:
             return
     raise RuntimeError(f"no start without contacts in {attempts} attempts")

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym import mjcf
 from mjgym.rewards import tolerance
-from mjgym.rotations import ZZ, Z_ROW, about_z, norm, to_local
+from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register

@@ -84,7 +84,7 @@ class Manipulator(Task):
 
         where = rng.uniform()
         if where < IN_HAND:
-            v.forward()
+            v.place()
             hand = v.site("grasp")
             x, z = hand.xpos[::2]
             angle = np.pi - np.arctan2(hand.xmat[ZX], hand.xmat[XX])

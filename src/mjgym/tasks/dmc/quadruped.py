@@ -274,7 +274,7 @@ def _place(v: SingleView, x: float, y: float, quaternion: np.ndarray) -> None:
     for _ in range(HEIGHT_ATTEMPTS):
         if height > LOWEST_HEIGHT:
             v.qpos[ROOT_PLACE] = (x, y, height)
-            v.forward()
+            v.place()
             if v.ncon == 0:
                 return
         # Added up, not multiplied: on its feet, the quadruped just touches the floor at 0.52 m, and
