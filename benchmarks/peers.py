@@ -1,9 +1,9 @@
 """Time mjgym against EnvPool, dm_control and the engine's own loop, on this machine.
 
-    python benchmarks/peers.py                              # all ids, the better part of an hour
+    python benchmarks/peers.py                              # all ids, about an hour
     python benchmarks/peers.py --quick                      # a handful of them
     python benchmarks/peers.py dmc/walker-walk-v0 dmc/cartpole-swingup-v0 --num-envs 256
-    python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory and import time instead
+    python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory, creation and import time
 
 It makes a virtual environment of its own (or takes the one that is there), installs this checkout
 and the peers into it, and runs itself there. For each id, five subjects are timed:
@@ -66,7 +66,7 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--repeats", type=int, default=3, help="measurements of each subject")
     parser.add_argument(
-        "--memory", action="store_true", help="memory for each sub-environment and import times"
+        "--memory", action="store_true", help="memory, creation and import time instead"
     )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for JSON and plot")
     parser.add_argument(
@@ -183,31 +183,30 @@ def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, s
 
 
 def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:
-    """Memory for each sub-environment, ours against EnvPool's, and import times."""
-    memory: dict[str, dict[str, Any]] = {}
+    """Memory and creation of batches, ours against EnvPool's, and import times."""
+    weighed: dict[str, dict[str, Any]] = {}
     for id in options.ids:
-        num_envs = envs_for(id, options.num_envs)
-        memory[id] = {"num_envs": num_envs}
+        settings = Settings(id, envs_for(id, options.num_envs), threads)
+        weighed[id] = {"num_envs": settings.num_envs}
         for name in ("batch", "envpool"):
             if name in unavailable:
                 continue
             try:
-                memory[id][name] = footprint.memory_per_env(name, Settings(id, num_envs, threads))
+                weighed[id][name] = dataclasses.asdict(footprint.of_batch(name, settings))
             except WorkerError as error:
                 print(f"{id}, {name}: {error}")
 
-    def megabytes(value: float | None) -> str:
-        return "" if value is None else f"{value / footprint.MEGABYTE:.3f}"
+    def cells(id: str) -> list[str]:
+        of = weighed[id]
+        texts = [id, str(of["num_envs"])]
+        for name in ("batch", "envpool"):
+            known = name in of
+            texts.append(f"{of[name]['bytes_per_env'] / footprint.MEGABYTE:.3f}" if known else "")
+            texts.append(f"{of[name]['seconds']:.2f}" if known else "")
+        return texts
 
-    def ratio(of: dict[str, Any]) -> str:
-        both = "batch" in of and "envpool" in of and of["envpool"] > 0
-        return f"{of['batch'] / of['envpool']:.3f}" if both else ""
-
-    rows = [
-        (id, str(m["num_envs"]), megabytes(m.get("batch")), megabytes(m.get("envpool")), ratio(m))
-        for id, m in memory.items()
-    ]
-    print(report.table(("id", "N", "batch MB/env", "EnvPool MB/env", "ratio"), rows))
+    header = ("id", "N", "batch MB/env", "creation s", "EnvPool MB/env", "creation s")
+    print(report.table(header, map(cells, weighed)))
     both = "import gymnasium, mujoco"
     imports = {
         "gymnasium and mujoco": footprint.import_time(both),
@@ -229,7 +228,7 @@ def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, 
         options.out / "memory.json",
         {
             "machine": report.machine(threads),
-            "bytes_per_env": memory,
+            "batches": weighed,
             "import_seconds": imports,
             "unavailable": unavailable,
         },

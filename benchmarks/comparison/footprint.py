@@ -1,10 +1,13 @@
-"""What an environment costs beside time: memory, and how long its import takes."""
+"""What an environment costs before its first step: memory, creation, import."""
 
+import dataclasses
+import itertools
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -36,30 +39,49 @@ def resident() -> int:
     return pages * resource.getpagesize()
 
 
-def memory_per_env(name: str, settings: Settings) -> float:
-    """Bytes by which a process grows for each sub-environment of a vectorized subject.
+@dataclasses.dataclass(frozen=True)
+class Footprint:
+    """What making a batch took.
+
+    Attributes:
+        bytes_per_env: growth of the process for each sub-environment.
+        seconds: until the batch was made and reset.
+    """
+
+    bytes_per_env: float
+    seconds: float
+
+
+def of_batch(name: str, settings: Settings) -> Footprint:
+    """Make a batch in a process of its own and see what it takes.
 
     A batch of one is made first, so that libraries and whatever all sub-environments share do not
     count; then the batch of `settings.num_envs` is made, reset and stepped STEPS times.
+
+    Args:
+        name: of a vectorized subject.
+        settings: to build it with.
 
     Raises:
         WorkerError: the subject cannot be built.
     """
     with Worker(_grow, name, settings) as worker:
-        return float(worker.ask("grow", BUILD_TIMEOUT))
+        answer = worker.ask("grow", BUILD_TIMEOUT)
+    return Footprint(*answer)
 
 
 def _grow(connection: Connection, name: str, settings: Settings) -> None:
     connection.recv()
-    one = Settings(settings.id, 1, 1, settings.seed)
-    with built(name, one) as subject:
-        subject.advance(next(iter(subject.actions)))
+    with built(name, dataclasses.replace(settings, num_envs=1, threads=1)) as one:
+        one.advance(next(iter(one.actions)))
         before = resident()
+        started = time.perf_counter()
         with built(name, settings) as many:
-            actions = iter(many.actions)
-            for _ in range(STEPS):
-                many.advance(next(actions))
-            connection.send((True, (resident() - before) / settings.num_envs))
+            seconds = time.perf_counter() - started
+            for action in itertools.islice(many.actions, STEPS):
+                many.advance(action)
+            growth = resident() - before
+    connection.send((True, (growth / settings.num_envs, seconds)))
 
 
 def import_time(statement: str, before: str = "", repeats: int = 5) -> float:

@@ -277,7 +277,7 @@ def plot(path: Path, results: Sequence[Result], title: str) -> None:
         bars = axis.barh(ids, values, color=colors, height=0.7)
         axis.bar_label(bars, [f"{v:.2f}" if v else "" for v in values], padding=3, fontsize=7)
         axis.axvline(1.0, color="black", linewidth=0.8)
-        axis.margins(x=0.12)
+        axis.margins(x=0.12, y=0.01)
         heading = name
         if name in means:
             mean = means[name]["geometric_mean"]
@@ -287,6 +287,6 @@ def plot(path: Path, results: Sequence[Result], title: str) -> None:
         axis.tick_params(labelsize=7)
         axis.set_xlabel("ratio of control steps per second", fontsize=8)
     axes[0][0].invert_yaxis()
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle(f"{title} (orange: below 1)", fontsize=10)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

@@ -3,9 +3,19 @@
 from mjgym import registry
 from mjgym.build import DivergenceError
 from mjgym.env import Env
+from mjgym.fingerprint import fingerprint
 from mjgym.task import Task, register
 from mjgym.vector import VectorEnv
 
 __version__ = "0.1.0"
 
-__all__ = ["DivergenceError", "Env", "Task", "VectorEnv", "__version__", "register", "registry"]
+__all__ = [
+    "DivergenceError",
+    "Env",
+    "Task",
+    "VectorEnv",
+    "__version__",
+    "fingerprint",
+    "register",
+    "registry",
+]

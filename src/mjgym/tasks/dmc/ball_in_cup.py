@@ -7,7 +7,7 @@ from mjgym import mjcf
 from mjgym.resets import until_free
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, register
 
 CUP_HALF_SIZE = 0.05  # m, of the box inside the cup, in x and z
 BALL_RADIUS = 0.025  # m
@@ -42,6 +42,25 @@ class BallInCup(Task):
 
     def observation(self, v: View) -> Arrays:
         return {"position": v.qpos, "velocity": v.qvel}
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        joints = v.names("joint")
+        return {
+            "position": Signal(
+                meaning="displacement of the cup and of the ball from where the model draws them",
+                names=joints,
+                unit="m",
+                frame="world",
+                source="qpos",
+            ),
+            "velocity": Signal(
+                meaning="velocity of the cup and of the ball",
+                names=joints,
+                unit="m/s",
+                frame="world",
+                source="qvel",
+            ),
+        }
 
     def terms(self, v: View) -> Arrays:
         return {"caught": _caught(v) * 1.0}

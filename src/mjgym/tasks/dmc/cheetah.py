@@ -8,7 +8,7 @@ from mjgym import mjcf
 from mjgym.rewards import tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Arrays, Task, register
+from mjgym.task import Arrays, Signal, Task, register
 
 RUN_SPEED = 10.0  # m/s
 SETTLING_STEPS = 200  # physics steps of 0.01 s without control, before an episode starts
@@ -54,6 +54,26 @@ class Cheetah(Task):
         return {
             "position": v.qpos[..., 1:],  # where along the track does not matter
             "velocity": v.qvel,
+        }
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        joints = v.names("joint")
+        hinges = len(joints[2:])
+        return {
+            "position": Signal(
+                meaning="height of the torso, counted from 0.7 m, its pitch, each joint's angle",
+                names=joints[1:],
+                unit=("m", *["rad"] * hinges),
+                frame="world",
+                source="qpos",
+            ),
+            "velocity": Signal(
+                meaning="velocity of the torso, forward, up and in pitch, then of each joint",
+                names=joints,
+                unit=("m/s", "m/s", *["rad/s"] * hinges),
+                frame="world",
+                source="qvel",
+            ),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -11,7 +11,7 @@ from mjgym.resets import random_joints
 from mjgym.rewards import small_control, tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Arrays, Task, register
+from mjgym.task import Arrays, Signal, Task, register
 
 STAND_HEIGHT = (0.6, 2.0)  # m, of the torso's centre of mass above the foot's
 HOP_SPEED = 2.0  # m/s
@@ -57,6 +57,33 @@ class Hopper(Task):
             "position": v.qpos[..., 1:],  # where along the track does not matter
             "velocity": v.qvel,
             "touch": np.log1p(v.sensordata[..., TOUCH]),
+        }
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        joints = v.names("joint")
+        hinges = len(joints[2:])
+        touch = ("touch_toe", "touch_heel")
+        return {
+            "position": Signal(
+                meaning="height of the torso, counted from 1 m, its pitch, each joint's angle",
+                names=joints[1:],
+                unit=("m", *["rad"] * hinges),
+                frame="world",
+                source="qpos",
+            ),
+            "velocity": Signal(
+                meaning="velocity of the torso, forward, up and in pitch, then of each joint",
+                names=joints,
+                unit=("m/s", "m/s", *["rad/s"] * hinges),
+                frame="world",
+                source="qvel",
+            ),
+            "touch": Signal(
+                meaning="force with which something presses on the toe and on the heel",
+                names=touch,
+                unit="ln(1 + N)",
+                source=tuple(f"sensor {name}" for name in touch),
+            ),
         }
 
     def terms(self, v: View) -> Arrays:

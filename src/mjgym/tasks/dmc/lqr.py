@@ -9,7 +9,7 @@ from mjgym import mjcf
 from mjgym.resets import unit_vector
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, register
 
 STIFFNESS = 15.0, 25.0  # N/m, range of the springs'
 DAMPING = 0.0, 0.0  # N s/m, range of the springs'
@@ -88,6 +88,23 @@ class LQR(Task):
 
     def observation(self, v: View) -> Arrays:
         return {"position": v.qpos, "velocity": v.qvel}
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        joints = v.names("joint")
+        return {
+            "position": Signal(
+                meaning="displacement of each ball relative to the one before",
+                names=joints,
+                unit="m",
+                source="qpos",
+            ),
+            "velocity": Signal(
+                meaning="velocity of each ball relative to the one before",
+                names=joints,
+                unit="m/s",
+                source="qvel",
+            ),
+        }
 
     def terms(self, v: View) -> Arrays:
         return {

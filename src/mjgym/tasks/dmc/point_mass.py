@@ -9,7 +9,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, register
 
 TARGET_RADIUS = 0.015  # m
 LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearly parallel
@@ -53,6 +53,25 @@ class PointMass(Task):
 
     def observation(self, v: View) -> Arrays:
         return {"position": v.qpos, "velocity": v.qvel}
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        joints = v.names("joint")
+        return {
+            "position": Signal(
+                meaning="place of the mass, from the middle of the arena",
+                names=joints,
+                unit="m",
+                frame="world",
+                source="qpos",
+            ),
+            "velocity": Signal(
+                meaning="velocity of the mass",
+                names=joints,
+                unit="m/s",
+                frame="world",
+                source="qvel",
+            ),
+        }
 
     def terms(self, v: View) -> Arrays:
         return {

@@ -12,7 +12,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, register
 from mjgym.tasks.dmc.terrain import bumpy_bowl
 
 WALK_SPEED = 0.5  # m/s
@@ -47,6 +47,7 @@ BALL_PLACE = slice(23, 26)
 BALL_VELOCITY, BALL_SPIN = slice(22, 25), slice(25, 28)
 # Parts of the sensor readings.
 IMU, VELOCIMETER, FORCE_TORQUE, RANGES = slice(0, 6), slice(6, 9), slice(9, 33), slice(36, 56)
+FORCE_TORQUE_SENSORS = slice(3, 11)  # by number
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,51 @@ class Quadruped(Task):
             "torso_upright": v.body("torso").xmat[..., ZZ].copy(),
             "imu": sensors[..., IMU].copy(),
             "force_torque": np.arcsinh(sensors[..., FORCE_TORQUE]),
+        }
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        joints, actuators = v.names("joint")[1:17], v.names("actuator")  # without root, ball
+        forces_and_torques = v.names("sensor")[FORCE_TORQUE_SENSORS]
+        return {
+            "egocentric_state": Signal(
+                meaning="angle of each joint, velocity of each joint, each actuator's activation:"
+                " the filtered control",
+                names=(
+                    *(f"{joint} angle" for joint in joints),
+                    *(f"{joint} velocity" for joint in joints),
+                    *(f"{actuator} activation" for actuator in actuators),
+                ),
+                unit=(*["rad"] * 16, *["rad/s"] * 16, *["1"] * 12),
+                source=(*["qpos"] * 16, *["qvel"] * 16, *["act"] * 12),
+            ),
+            "torso_velocity": Signal(
+                meaning="velocity of the torso",
+                names=_vectors("torso"),
+                unit="m/s",
+                frame="torso",
+                source="sensor velocimeter",
+            ),
+            "torso_upright": Signal(
+                meaning="cosine of the torso's tilt",
+                names=("cosine of torso",),
+                unit="1",
+                frame="world",
+                source="body xmat",
+            ),
+            "imu": Signal(
+                meaning="acceleration of the torso, gravity included, then its angular velocity",
+                names=_vectors("accelerometer", "gyro"),
+                unit=(*["m/s^2"] * 3, *["rad/s"] * 3),
+                frame="torso",
+                source=(*["sensor imu_accel"] * 3, *["sensor imu_gyro"] * 3),
+            ),
+            "force_torque": Signal(
+                meaning="force that each toe exerts on its leg, then the torques",
+                names=_vectors(*forces_and_torques),
+                unit=(*["arcsinh(N)"] * 12, *["arcsinh(N m)"] * 12),
+                frame="each toe",
+                source=tuple(f"sensor {name}" for name in forces_and_torques for _ in "xyz"),
+            ),
         }
 
 
@@ -169,6 +215,24 @@ class Escape(Quadruped):
             "rangefinder": np.where(ranges == -1, 1.0, np.tanh(ranges)),
         }
 
+    def signals(self, v: View) -> dict[str, Signal]:
+        return {
+            **super().signals(v),
+            "origin": Signal(
+                meaning="from the torso to the middle of the bowl",
+                names=_vectors("origin"),
+                unit="m",
+                frame="torso",
+                source="body world - body torso",
+            ),
+            "rangefinder": Signal(
+                meaning="distance that each range finder measures, 1 where it sees nothing",
+                names=RANGEFINDERS,
+                unit="tanh(m)",
+                source=tuple(f"sensor {name}" for name in RANGEFINDERS),
+            ),
+        }
+
     def terms(self, v: View) -> Arrays:
         escaping = tolerance(
             norm(v.site("workspace").xpos),
@@ -233,6 +297,26 @@ class Fetch(Quadruped):
             "target_position": seen[..., 9:],
         }
 
+    def signals(self, v: View) -> dict[str, Signal]:
+        return {
+            **super().signals(v),
+            "ball_state": Signal(
+                meaning="place and velocity of the ball relative to the torso, then its spin, of"
+                " which the ball's own axes are taken for the world's",
+                names=_vectors("ball", "ball velocity", "ball spin"),
+                unit=(*["m"] * 3, *["m/s"] * 3, *["rad/s"] * 3),
+                frame="torso",
+                source=(*["body ball - body torso"] * 3, *["qvel, body xmat"] * 6),
+            ),
+            "target_position": Signal(
+                meaning="from the torso to the target",
+                names=_vectors("target"),
+                unit="m",
+                frame="torso",
+                source="site target - body torso",
+            ),
+        }
+
     def terms(self, v: View) -> Arrays:
         ball = v.body("ball").xpos
         return {
@@ -247,6 +331,10 @@ class Fetch(Quadruped):
     def success(self, v: View) -> Array:
         offset = v.site("target").xpos - v.body("ball").xpos
         return norm(offset[..., :2]) <= TARGET_RADIUS
+
+
+def _vectors(*names: str) -> tuple[str, ...]:
+    return tuple(f"{name} {axis}" for name in names for axis in "xyz")
 
 
 def _remove_ball(spec: mjcf.Spec) -> None:

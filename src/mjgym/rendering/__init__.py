@@ -1,0 +1,20 @@
+"""Pictures of simulations: which OpenGL draws, how it looks, and what is in view."""
+
+from mjgym.rendering.backends import Probe, RenderingError, candidates, choose, probe
+from mjgym.rendering.looks import QUALITIES, colour_by_reward
+from mjgym.rendering.renderer import Renderer
+from mjgym.rendering.studio import KINDS
+from mjgym.rendering.twin import Camera
+
+__all__ = [
+    "KINDS",
+    "QUALITIES",
+    "Camera",
+    "Probe",
+    "Renderer",
+    "RenderingError",
+    "candidates",
+    "choose",
+    "colour_by_reward",
+    "probe",
+]

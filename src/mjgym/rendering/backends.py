@@ -1,0 +1,247 @@
+"""Which OpenGL draws the pictures: found at the first one, without trust in any driver."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROBE_TIMEOUT = 30.0  # s, in which a driver must have drawn one small picture
+
+INSTALL = {
+    "glfw": "apt-get install libgl1 libx11-6 libxcursor1 libxi6 libxinerama1 libxrandr2",
+    "egl": "apt-get install libegl1 libgl1",
+    "osmesa": "apt-get install libosmesa6 libgl1",
+    "cgl": "part of macOS",
+}
+"""What a backend needs, on Debian and Ubuntu where that is a package."""
+
+# As MuJoCo reads its variable MUJOCO_GL.
+_ASKED = {
+    "glfw": "glfw",
+    "glx": "glfw",
+    "wgl": "glfw",
+    "egl": "egl",
+    "osmesa": "osmesa",
+    "cgl": "cgl",
+}
+_ANY = ("", "enable", "enabled", "on", "true", "1")
+_NONE = ("disable", "disabled", "off", "false", "0")
+
+# Mesa's software driver. With threads of its own it is slower at the sizes that agents see, and
+# hangs for ever in a forked process; without, it draws in the thread that asks it to.
+_SOFTWARE = ("llvmpipe", "softpipe")
+_SOFTWARE_THREADS = "LP_NUM_THREADS"
+
+
+class RenderingError(RuntimeError):
+    """No picture can be drawn: there is no OpenGL that works, or it has stopped answering."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What came of drawing one small picture with a backend in a process of its own.
+
+    Attributes:
+        backend: "glfw", "egl", "osmesa" or "cgl".
+        works: it drew.
+        reason: why it does not work, in one line; empty if it does.
+        vendor: of the driver, as it says itself; empty if it does not work.
+        renderer: the same, of the device.
+        version: the same, of OpenGL.
+    """
+
+    backend: str
+    works: bool
+    reason: str = ""
+    vendor: str = ""
+    renderer: str = ""
+    version: str = ""
+
+
+def candidates() -> tuple[str, ...]:
+    """The backends to try on this machine, in turn."""
+    if sys.platform == "darwin":
+        return ("cgl",)
+    if sys.platform == "win32":
+        return ("glfw",)
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return ("glfw", "egl", "osmesa") if display else ("egl", "osmesa")
+
+
+def probe(backend: str, timeout: float = PROBE_TIMEOUT) -> Probe:
+    """Draw a small picture with a backend in a throw-away process.
+
+    Args:
+        backend: one of `candidates()`.
+        timeout: seconds until the process is killed.
+    """
+    environment = {**os.environ, "MUJOCO_GL": backend}
+    script = Path(__file__).with_name("probe.py")
+    process = subprocess.Popen(
+        [sys.executable, "-P", str(script), backend],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    try:
+        output, complaint = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        return Probe(backend, False, f"no answer within {timeout:g} s")
+    if process.returncode == 0:
+        return Probe(backend, True, **json.loads(output.splitlines()[-1]))
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    reason = lines[-1] if lines else ""
+    if process.returncode < 0:
+        reason = f"the driver ended the process (signal {-process.returncode}) {reason}".strip()
+    return Probe(backend, False, reason or f"exit code {process.returncode}")
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    process.kill()
+    try:
+        process.communicate(timeout=5)
+    except subprocess.TimeoutExpired:  # it sleeps inside the kernel's driver; leave it there
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+class _State:
+    """What this process has decided and opened; one for the process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.chosen: str | None = None
+        self.opened: str | None = None  # the backend of the first context
+        self.outlives_fork = False  # a forked process can go on with what was opened
+        self.inherited: str | None = None  # what the parent opened and this process cannot use
+
+
+_state = _State()
+
+
+def choose() -> str:
+    """The backend of this process: what MUJOCO_GL says, else the first that works.
+
+    The first call decides, and may take some seconds. With MUJOCO_GL set nothing is probed.
+
+    Raises:
+        RenderingError: none works; the message says what was tried, why each failed and what to
+            install. Or MUJOCO_GL forbids rendering or is not known.
+    """
+    with _state.lock:
+        if _state.chosen is None:
+            _state.chosen = _choose()
+        return _state.chosen
+
+
+def _choose() -> str:
+    inherited = _state.inherited
+    wanted = os.environ.get("MUJOCO_GL", "").lower().strip()
+    if wanted in _NONE:
+        raise RenderingError(f"rendering is switched off by MUJOCO_GL={wanted}; unset it to render")
+    if wanted not in _ANY and wanted not in _ASKED:
+        known = ", ".join(sorted(set(_ASKED)))
+        raise RenderingError(f"MUJOCO_GL={wanted} is not known; unset it, or use one of {known}")
+    backend = _ASKED.get(wanted)
+    # The libraries of EGL and OSMesa are there once for a process; beside GLFW they can be opened.
+    if inherited is not None and (inherited != "glfw" or backend == "glfw"):
+        raise RenderingError(
+            f"this process was forked after its parent had rendered with {inherited}, which cannot"
+            " go on in a forked process. Start processes with multiprocessing's 'spawn' or"
+            " 'forkserver', or render in the parent only after the fork"
+        )
+    if backend is not None:
+        return backend
+    tried = []
+    for candidate in candidates():
+        if candidate == inherited:
+            continue
+        found = probe(candidate)
+        if found.works:
+            return candidate
+        tried.append(found)
+    raise RenderingError(_nothing_works(tried))
+
+
+def _nothing_works(tried: list[Probe]) -> str:
+    lines = ["no OpenGL works here, so there can be no pictures. Tried:"]
+    lines += [f"  {found.backend}: {found.reason}" for found in tried]
+    lines += ["Any one of these is enough (Debian, Ubuntu):"]
+    lines += [f"  {found.backend}: {INSTALL[found.backend]}" for found in tried]
+    return "\n".join(lines)
+
+
+def open_context(backend: str) -> Any:
+    """A GL context of the `mujoco` package, current in this thread.
+
+    Whoever asks for it must call its `free` in the same thread: it does not free itself.
+
+    Args:
+        backend: what `choose` returned.
+
+    Raises:
+        RenderingError: there is none; the message says what to install.
+    """
+    with _state.lock, _environment():
+        try:
+            module = importlib.import_module(f"mujoco.{backend}")
+            others = getattr(module, "EGL_DISPLAY", None) is not None  # opened it with threads
+            # Without the destructor, which may run in any thread and after the bindings are gone.
+            owned = type("GLContext", (module.GLContext,), {"__del__": lambda self: None})
+            context: Any = owned(64, 64)
+            context.make_current()
+            if _state.opened is None:
+                _state.outlives_fork = (
+                    backend in ("egl", "osmesa") and not others and _draws_in_caller()
+                )
+                _state.opened = backend
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise RenderingError(
+                f"OpenGL through {backend} does not work: {reason}\n"
+                f"It needs (Debian, Ubuntu): {INSTALL[backend]}\n"
+                "Without the environment variable MUJOCO_GL another one may be found."
+            ) from error
+    return context
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Variables that Mesa and PyOpenGL read (and MuJoCo sets), as they were afterwards."""
+    names = (_SOFTWARE_THREADS, "PYOPENGL_PLATFORM")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.setdefault(_SOFTWARE_THREADS, "0")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _draws_in_caller() -> bool:
+    """Whether the current context is a software driver's without threads of its own."""
+    GL = importlib.import_module("OpenGL.GL")
+    name = (GL.glGetString(GL.GL_RENDERER) or b"").decode().lower()
+    return any(s in name for s in _SOFTWARE) and os.environ[_SOFTWARE_THREADS] == "0"
+
+
+def after_fork() -> None:
+    """Take stock, in a forked process, of what its parent had opened."""
+    _state.lock = threading.RLock()  # another thread of the parent may have held it
+    if _state.opened is not None and not _state.outlives_fork:
+        _state.inherited, _state.opened, _state.chosen = _state.opened, None, None

@@ -1,0 +1,82 @@
+"""How pictures look: the published look, a fast one, and colours that follow the reward."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+# Materials that fade from "<name>_default" to "<name>_highlight" as the reward grows.
+REWARDED = ("self", "effector", "target")
+SHARPNESS = 4  # exponent of the reward in that fade
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is drawn of light, and how finely.
+
+    Attributes:
+        shadows: of lights and reflections in floors.
+        samples: of each pixel, against jagged edges; None for what the model says.
+        slices: around round shapes; None for what the model says.
+        stacks: along round shapes; None for what the model says.
+        quads: along the sides of boxes and planes; None for what the model says.
+    """
+
+    shadows: bool
+    samples: int | None = None
+    slices: int | None = None
+    stacks: int | None = None
+    quads: int | None = None
+
+    def prepare(self, model: mujoco.MjModel) -> None:
+        """Write into a model what the drawing of its shapes depends on."""
+        quality = model.vis.quality
+        if not self.shadows:
+            quality.shadowsize = 0
+        for field, value in (
+            ("offsamples", self.samples),
+            ("numslices", self.slices),
+            ("numstacks", self.stacks),
+            ("numquads", self.quads),
+        ):
+            if value is not None:
+                setattr(quality, field, value)
+
+
+QUALITIES = {
+    "reference": Look(shadows=True),
+    "fast": Look(shadows=False, samples=0, slices=12, stacks=8, quads=2),
+}
+"""By name: "reference" is the published look, "fast" has the same shapes and colours without
+shadows and reflections, with jagged edges and coarse shapes."""
+
+
+def scene_option() -> mujoco.MjvOption:
+    """What is shown: the engine's defaults without the rays of range finders, as published."""
+    option = mujoco.MjvOption()
+    option.flags[mujoco.mjtVisFlag.mjVIS_RANGEFINDER] = 0
+    return option
+
+
+def colour_by_reward(model: mujoco.MjModel, reward: float) -> None:
+    """Let the colours of a model show a reward.
+
+    Each of the materials `self`, `effector` and `target` gets the colour
+    w * highlight + (1 - w) * default with w = clip(reward, 0, 1)^4, where `<name>_highlight` and
+    `<name>_default` are materials of the model (the published suite's rule). A material that lacks
+    one of the two keeps its colour.
+
+    Args:
+        model: its `mat_rgba` is written.
+        reward: of the last step.
+    """
+    weight = float(np.clip(reward, 0.0, 1.0)) ** SHARPNESS
+    for name in REWARDED:
+        ids = [
+            mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_MATERIAL.value, f"{name}{suffix}")
+            for suffix in ("", "_default", "_highlight")
+        ]
+        if -1 not in ids:
+            shown, default, highlight = ids
+            colours = model.mat_rgba
+            colours[shown] = weight * colours[highlight] + (1 - weight) * colours[default]

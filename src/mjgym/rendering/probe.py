@@ -1,0 +1,72 @@
+"""Draws one small picture with one OpenGL backend, as a script: python probe.py BACKEND.
+
+It prints what the driver says about itself as JSON, or ends with a traceback. `backends.probe` runs
+it in a process of its own, because a broken driver may kill or hang the process that it is in.
+"""
+
+import importlib
+import json
+import os
+import sys
+import warnings
+
+SCENE = """
+<mujoco>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <geom type="sphere" size=".5" rgba="1 .5 0 1"/>
+  </worldbody>
+</mujoco>
+"""
+SIZE = 32  # pixels
+
+
+def draw(backend: str) -> dict[str, str]:
+    """What the driver says about itself, once it has drawn a sphere.
+
+    Args:
+        backend: a package of `mujoco` with a `GLContext`: "egl", "osmesa", "glfw" or "cgl".
+
+    Raises:
+        RuntimeError: there is no context, or the picture is empty.
+        Exception: whatever the driver's bindings raise.
+    """
+    import mujoco
+    import numpy as np
+
+    if backend == "glfw":  # it only warns, for example that there is no display
+        warnings.simplefilter("error", importlib.import_module("glfw").GLFWError)
+    context = importlib.import_module(f"mujoco.{backend}").GLContext(SIZE, SIZE)
+    context.make_current()
+    model = mujoco.MjModel.from_xml_string(SCENE)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+    mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, drawing)
+    if drawing.currentBuffer != mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value:
+        raise RuntimeError("the driver has no off-screen framebuffers")
+    scene = mujoco.MjvScene(model, 10)
+    mujoco.mjv_updateScene(
+        model,
+        data,
+        mujoco.MjvOption(),
+        None,
+        mujoco.MjvCamera(),
+        mujoco.mjtCatBit.mjCAT_ALL.value,
+        scene,
+    )
+    picture = np.zeros((SIZE, SIZE, 3), dtype=np.uint8)
+    rectangle = mujoco.MjrRect(0, 0, SIZE, SIZE)
+    mujoco.mjr_render(rectangle, scene, drawing)
+    mujoco.mjr_readPixels(picture, None, rectangle, drawing)
+    if picture.min() == picture.max():
+        raise RuntimeError("the driver draws nothing")
+
+    GL = importlib.import_module("OpenGL.GL")
+    names = {"vendor": GL.GL_VENDOR, "renderer": GL.GL_RENDERER, "version": GL.GL_VERSION}
+    return {key: (GL.glGetString(name) or b"").decode() for key, name in names.items()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(draw(sys.argv[1])), flush=True)
+    os._exit(0)  # a driver that fails when it is put away has still drawn

@@ -1,0 +1,251 @@
+"""Pictures of a task's simulations, one at a time or many, from any thread and after a fork."""
+
+import atexit
+import difflib
+import os
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import mujoco
+import numpy as np
+
+from mjgym.rendering import backends
+from mjgym.rendering.backends import RenderingError
+from mjgym.rendering.looks import QUALITIES
+from mjgym.rendering.studio import KINDS, Studio
+from mjgym.rendering.twin import Camera, Twin
+from mjgym.task import Task
+
+TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
+CLOSE_TIMEOUT = 5.0  # s, in which it must have been put away
+
+_T = TypeVar("_T")
+_Job = tuple["Future[Any]", Callable[[Studio], Any]]
+
+
+class Renderer:
+    """Draws the simulations of a task.
+
+    Nothing of OpenGL is touched before the first `render`. One renderer serves all
+    sub-environments of a batch. It may be used from several threads and, after `os.fork()`, in the
+    child as in the parent. All its drawing is done by a thread of its own, so that a driver that
+    hangs does not hang the program.
+
+    Args:
+        task: what is simulated.
+        model: the MjModel that the simulations share. What is written into it shows.
+        quality: one of `QUALITIES`.
+
+    Raises:
+        ValueError: the quality is unknown.
+    """
+
+    def __init__(self, task: Task, model: mujoco.MjModel, quality: str = "reference") -> None:
+        self._task = task
+        self._model = model
+        self._look = QUALITIES[_known("render_quality", quality, tuple(QUALITIES))]
+        self._lock = threading.RLock()
+        self._worker: _Worker | None = None
+        _processwide.add(self)
+
+    def render(
+        self,
+        state: Mapping[str, Any],
+        camera: Camera = 0,
+        *,
+        width: int = 84,
+        height: int = 84,
+        kind: str = "rgb",
+        reward: float | None = None,
+    ) -> np.ndarray:
+        """A picture of a simulation, first row on top.
+
+        Args:
+            state: the simulation's, as `snapshot` of one simulation gives it.
+            camera: a name, an index, -1 for the free camera, or an `MjvCamera`.
+            width: in pixels.
+            height: in pixels.
+            kind: "rgb", uint8 (height, width, 3); "depth", float32 (height, width), distance along
+                the view in metres; "segmentation", int32 (height, width, 2), id and type
+                (`mujoco.mjtObj`) of the object in each pixel, -1 and -1 for none.
+            reward: to show in the colours of the bodies; None for the model's own.
+
+        Raises:
+            ValueError: there is no such camera or kind, or a size is not positive.
+            RenderingError: no OpenGL works here, or the driver has not answered for a minute.
+        """
+        _known("kind", kind, KINDS)
+        for name, size in (("width", width), ("height", height)):
+            if size < 1:
+                raise ValueError(f"{name}: must be at least 1 pixel, got {size}")
+        _processwide.hold_at_fork()
+        with self._lock:
+            worker = self._worker or self._start(backends.choose())
+            try:
+                picture = worker.run(
+                    lambda studio: studio.draw(state, camera, width, height, kind, reward)
+                )
+            except TimeoutError:
+                self._worker = None
+                worker.stop(0)
+                raise RenderingError(
+                    f"the OpenGL driver has not answered for {TIMEOUT:g} s. After a fork of a"
+                    " process that used OpenGL by other means this is normal: start processes with"
+                    " multiprocessing's 'spawn'"
+                ) from None
+        _processwide.close_at_exit()
+        return picture
+
+    def _start(self, backend: str) -> "_Worker":
+        task, model, look = self._task, self._model, self._look
+        worker = _Worker(lambda: Studio(Twin(task, model, look), look, backend))
+        # Without waiting: garbage may be collected in any thread, in the worker's own, too.
+        weakref.finalize(self, worker.stop, 0).atexit = False
+        self._worker = worker
+        return worker
+
+    def close(self) -> None:
+        """Give back what the driver holds; a later `render` starts anew."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+            if worker is not None:
+                worker.stop(CLOSE_TIMEOUT)
+
+    def hold(self) -> bool:
+        """Keep everyone from drawing, until `release`; False if that takes too long."""
+        if not self._lock.acquire(timeout=TIMEOUT):
+            return False
+        if self._worker is not None:
+            self._worker.settle()
+        return True
+
+    def release(self) -> None:
+        """Let everyone draw again."""
+        self._lock.release()
+
+    def forget(self) -> None:
+        """Start anew in a forked process, without touching what belongs to its parent."""
+        self._lock = threading.RLock()
+        if self._worker is not None:
+            self._worker.forget()
+            self._worker = None
+
+
+class _Worker:
+    """A thread, and the studio that it makes and that only it touches."""
+
+    def __init__(self, make: Callable[[], Studio]) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._last: Future[Any] | None = None
+        self._thread: threading.Thread | None = threading.Thread(
+            target=_work, args=(self._jobs, make), name="mjgym rendering", daemon=True
+        )
+        self._thread.start()
+
+    def run(self, job: Callable[[Studio], _T]) -> _T:
+        """What the job returns or raises; TimeoutError if it takes longer than TIMEOUT."""
+        future: Future[_T] = Future()
+        self._last = future
+        self._jobs.put((future, job))
+        return future.result(TIMEOUT)
+
+    def settle(self) -> None:
+        """Wait until nothing is being drawn, for TIMEOUT at most."""
+        if self._last is not None:
+            wait([self._last], TIMEOUT)
+
+    def stop(self, timeout: float) -> None:
+        """Let the thread free the studio and end; waits for that for `timeout` s at most."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._jobs.put(None)
+            if timeout:
+                thread.join(timeout)
+
+    def forget(self) -> None:
+        """There is no such thread in this process."""
+        self._thread = None
+
+
+def _work(jobs: "queue.SimpleQueue[_Job | None]", make: Callable[[], Studio]) -> None:
+    studio: Studio | None = None
+    while (item := jobs.get()) is not None:
+        future, job = item
+        try:
+            studio = studio or make()
+            future.set_result(job(studio))
+        except BaseException as error:
+            future.set_exception(error)
+        del item, future, job  # hold on to nothing while waiting
+    if studio is not None:
+        with suppress(Exception):  # whatever the driver says now, nobody needs to know
+            studio.free()
+
+
+class _Processwide:
+    """All renderers of this process: held while it forks, closed when it ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._renderers: weakref.WeakSet[Renderer] = weakref.WeakSet()
+        self._held: list[Renderer] = []
+        self._holds_at_fork = False
+        self._closes_at_exit = False
+
+    def add(self, renderer: Renderer) -> None:
+        with self._lock:
+            self._renderers.add(renderer)
+
+    def hold_at_fork(self) -> None:
+        """From now on nobody draws while this process forks, whose child inherits all locks."""
+        with self._lock:
+            if not self._holds_at_fork:
+                os.register_at_fork(
+                    before=self._before_fork,
+                    after_in_parent=self._after_fork_in_parent,
+                    after_in_child=self._after_fork_in_child,
+                )
+                self._holds_at_fork = True
+
+    def close_at_exit(self) -> None:
+        """To be called after the first picture: MuJoCo's own handlers must run after this one."""
+        with self._lock:
+            if not self._closes_at_exit:
+                atexit.register(self._close)
+                self._closes_at_exit = True
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+        self._held = [renderer for renderer in list(self._renderers) if renderer.hold()]
+
+    def _after_fork_in_parent(self) -> None:
+        for renderer in self._held:
+            renderer.release()
+        self._held = []
+        self._lock.release()
+
+    def _after_fork_in_child(self) -> None:
+        self._lock = threading.Lock()
+        self._held = []
+        backends.after_fork()
+        for renderer in list(self._renderers):
+            renderer.forget()
+
+    def _close(self) -> None:
+        for renderer in list(self._renderers):
+            renderer.close()
+
+
+_processwide = _Processwide()
+
+
+def _known(name: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        near = difflib.get_close_matches(str(value), known, n=1) or known
+        raise ValueError(f"{name}: {value!r} is unknown; did you mean {' or '.join(near)}?")
+    return value

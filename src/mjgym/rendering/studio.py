@@ -1,0 +1,149 @@
+"""What draws one model: its twin, a GL context and what the driver keeps of the model there."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.rendering import backends
+from mjgym.rendering.backends import RenderingError
+from mjgym.rendering.looks import Look, scene_option
+from mjgym.rendering.twin import Camera, Twin
+
+KINDS = ("rgb", "depth", "segmentation")
+MAX_GEOMS = 10_000  # drawn at once
+COARSE_PLANE = 4  # cells along half a plane's longer side, in a look without shadows
+
+_OFFSCREEN = mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value
+_FONT = mujoco.mjtFontScale.mjFONTSCALE_100.value
+
+
+class Studio:
+    """Draws a simulation. Everything, `free` included, must run in one thread.
+
+    Args:
+        twin: the simulation's.
+        look: how to draw it.
+        backend: what `backends.choose` returned.
+
+    Raises:
+        RenderingError: the driver cannot.
+    """
+
+    def __init__(self, twin: Twin, look: Look, backend: str) -> None:
+        self._twin = twin
+        self._look = look
+        self._option = scene_option()
+        self._gl = backends.open_context(backend)
+        self._scene = mujoco.MjvScene(twin.model, MAX_GEOMS)
+        flags = self._scene.flags
+        flags[mujoco.mjtRndFlag.mjRND_SHADOW] = look.shadows
+        flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = look.shadows
+        self._uploaded: tuple[np.ndarray, np.ndarray] | None = None
+        self._drawing: Any = None
+
+    def draw(
+        self,
+        state: Mapping[str, Any],
+        camera: Camera,
+        width: int,
+        height: int,
+        kind: str,
+        reward: float | None,
+    ) -> np.ndarray:
+        """One picture; see `Renderer.render`."""
+        twin = self._twin
+        twin.follow(state, reward)
+        view = twin.camera(camera)
+        self._upload(width, height)
+        scene = self._scene
+        mujoco.mjv_updateScene(
+            twin.model,
+            twin.data,
+            self._option,
+            None,
+            view,
+            mujoco.mjtCatBit.mjCAT_ALL.value,
+            scene,
+        )
+        # Both read what is drawn in one colour for each object, unlit and with hard edges.
+        for flag in (mujoco.mjtRndFlag.mjRND_SEGMENT, mujoco.mjtRndFlag.mjRND_IDCOLOR):
+            scene.flags[flag] = kind != "rgb"
+        rectangle = mujoco.MjrRect(0, 0, width, height)
+        mujoco.mjr_render(rectangle, scene, self._drawing)
+        if kind == "depth":
+            nearness = np.empty((height, width), dtype=np.float32)
+            mujoco.mjr_readPixels(None, nearness, rectangle, self._drawing)
+            return self._depth(nearness[::-1])
+        colours = np.empty((height, width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(colours, None, rectangle, self._drawing)
+        picture = colours[::-1]  # OpenGL's first row is the lowest
+        return np.ascontiguousarray(picture) if kind == "rgb" else self._objects(picture)
+
+    def _upload(self, width: int, height: int) -> None:
+        """Give the driver what it keeps of the model, where that has changed."""
+        model = self._twin.model
+        planes = model.geom_size[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE]
+        if self._uploaded is None or not np.array_equal(planes, self._uploaded[0]):
+            self._make(width, height)
+            self._uploaded = planes, model.hfield_data.copy()
+        elif not np.array_equal(model.hfield_data, self._uploaded[1]):
+            for i in range(model.nhfield):
+                mujoco.mjr_uploadHField(model, self._drawing, i)
+            self._uploaded = planes, model.hfield_data.copy()
+        drawing = self._drawing
+        if (drawing.offWidth, drawing.offHeight) != (width, height):
+            mujoco.mjr_resizeOffscreen(width, height, drawing)
+
+    def _make(self, width: int, height: int) -> None:
+        if self._drawing is not None:
+            self._drawing.free()
+        model = self._twin.model
+        model.vis.global_.offwidth, model.vis.global_.offheight = width, height
+        sizes = model.geom_size.copy()
+        if not self._look.shadows:
+            # The third number of a plane is the side of the cells that it is drawn in: small ones
+            # for light and shadow to fall on, a million of them in a large floor.
+            planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+            model.geom_size[planes, 2] = sizes[planes, :2].max(axis=1) / COARSE_PLANE
+        try:
+            self._drawing = mujoco.MjrContext(model, _FONT)
+        except mujoco.FatalError as error:
+            raise RenderingError(f"the OpenGL driver cannot draw this model: {error}") from error
+        finally:
+            model.geom_size[:] = sizes
+        mujoco.mjr_setBuffer(_OFFSCREEN, self._drawing)
+        if self._drawing.currentBuffer != _OFFSCREEN:
+            raise RenderingError("the OpenGL driver has no off-screen framebuffers")
+        self._drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
+
+    def _depth(self, nearness: np.ndarray) -> np.ndarray:
+        """Distances along the view (m), float32, from 1 at the near to 0 at the far plane."""
+        model = self._twin.model
+        near = model.vis.map.znear * model.stat.extent
+        far = model.vis.map.zfar * model.stat.extent
+        z = nearness.astype(np.float64)
+        if self._scene.camera[0].orthographic:
+            distance = far - z * (far - near)
+        else:
+            distance = near / (near / far + z * (1 - near / far))
+        return distance.astype(np.float32)
+
+    def _objects(self, colours: np.ndarray) -> np.ndarray:
+        """Ids and types of the objects that colours stand for, int32 (height, width, 2)."""
+        scene = self._scene
+        known = np.full((scene.ngeom + 1, 2), -1, dtype=np.int32)  # 0 is the background
+        for geom in scene.geoms[: scene.ngeom]:
+            if geom.segid >= 0:
+                known[geom.segid + 1] = geom.objid, geom.objtype
+        numbers = colours.astype(np.uint32) @ np.array([1, 2**8, 2**16], dtype=np.uint32)
+        objects: np.ndarray = known[numbers]
+        return objects
+
+    def free(self) -> None:
+        """Give back what the driver holds."""
+        if self._drawing is not None:
+            self._drawing.free()
+            self._drawing = None
+        self._gl.free()

@@ -1,0 +1,101 @@
+"""A simulation's textured twin: a model and data of its own, in the simulation's state."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import mujoco
+import numpy as np
+
+from mjgym.rendering.looks import Look, colour_by_reward
+from mjgym.task import Task
+
+Camera: TypeAlias = str | int | mujoco.MjvCamera
+"""A camera's name or index, -1 for the free camera, or a free camera's place."""
+
+# How the names of those fields of MjModel begin that poses and pictures depend on.
+_SHOWN = ("body_", "jnt_", "geom_", "site_", "cam_", "light_", "mat_", "tendon_", "hfield_")
+
+
+class Twin:
+    """What a simulation looks like.
+
+    Args:
+        task: whose model, with its textures, is compiled here.
+        model: the simulation's own, without textures. Sizes, places, colours and other real numbers
+            that are written into it show in the next picture.
+        look: how it is to be drawn.
+
+    Attributes:
+        model: the textured MjModel.
+        data: its MjData.
+    """
+
+    def __init__(self, task: Task, model: mujoco.MjModel, look: Look) -> None:
+        self.model: mujoco.MjModel = task.model().compile()
+        self.data = mujoco.MjData(self.model)
+        look.prepare(self.model)
+        self._varies = frozenset(task.varies)
+        # Live arrays of both models, (of the twin, of the simulation): all that can be varied, which
+        # leaves out what links elements to each other and to textures.
+        self._followed = [
+            (getattr(self.model, name), theirs)
+            for name in dir(model)
+            if name.startswith(_SHOWN)
+            and isinstance(theirs := getattr(model, name), np.ndarray)
+            and theirs.dtype.kind == "f"
+            and theirs.size
+        ]
+
+    def follow(self, state: Mapping[str, Any], reward: float | None = None) -> None:
+        """Take over a state of the simulation.
+
+        Args:
+            state: the simulation's, by name: fields of MjData, and the model fields that the
+                task varies, as `snapshot` of one simulation gives them.
+            reward: to show in the colours; None for the model's own colours.
+        """
+        model, data = self.model, self.data
+        for own, theirs in self._followed:
+            own[...] = theirs
+        for name, value in state.items():
+            if name in self._varies:
+                getattr(model, name)[...] = value
+            elif name == "time":
+                data.time = float(value)
+            else:
+                getattr(data, name)[...] = value
+        if reward is not None:
+            colour_by_reward(model, reward)
+        mujoco.mj_fwdKinematics(model, data)
+        mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
+
+    def camera(self, camera: Camera) -> mujoco.MjvCamera:
+        """A camera as the engine takes it.
+
+        Raises:
+            ValueError: there is no such camera; the message names those there are.
+        """
+        if isinstance(camera, mujoco.MjvCamera):
+            return camera
+        view = mujoco.MjvCamera()
+        if camera == -1:
+            mujoco.mjv_defaultFreeCamera(self.model, view)
+            return view
+        names = [self.model.camera(i).name for i in range(self.model.ncam)]
+        if isinstance(camera, str):
+            if camera not in names:
+                near = difflib.get_close_matches(camera, names, n=3) or names
+                raise ValueError(f"no camera {camera!r}; did you mean {_list(near)}?")
+            camera = names.index(camera)
+        if not 0 <= camera < len(names):
+            raise ValueError(
+                f"no camera {camera}; there are {_list(names)}, and -1 for the free camera"
+            )
+        view.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
+        view.fixedcamid = camera
+        return view
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(f"{i}: {name!r}" if name else str(i) for i, name in enumerate(names))

@@ -1,0 +1,327 @@
+"""What environments say of themselves: every number has a name, and the name is the right one."""
+
+import ast
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import ClassVar
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+from suite import IDS, TASKS
+
+from mjgym.env import Env
+from mjgym.task import Signal, Task
+
+CASES = [(id, {}) for id in IDS] + [
+    ("dmc/cartpole-balance-v0", {"poles": 5}),
+    ("dmc/humanoid-stand-v0", {"pure_state": True}),
+    ("dmc/lqr-lqr_2_1-v0", {"masses": 4, "actuators": 3}),
+    ("dmc/manipulator-insert_peg-v0", {"fully_observable": False}),
+    ("dmc/stacker-stack_2-v0", {"boxes": 3}),
+    ("dmc/stacker-stack_2-v0", {"fully_observable": False}),
+    ("dmc/swimmer-swimmer6-v0", {"links": 3}),
+    ("dmc/dog-run-v0", {"observe_reward_factors": True}),
+]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]} {case[1] or ''}".strip())
+def env(request):
+    id, fields = request.param
+    env = gymnasium.make(id, dtype="float64", **fields)
+    env.reset(seed=0)
+    yield env.unwrapped
+    env.close()
+
+
+def entries(env):
+    """The rows of each entry of the observation."""
+    rows: dict[str, list] = {}
+    for row in env.describe()["observation"]:
+        rows.setdefault(row["entry"], []).append(row)
+    return rows
+
+
+def test_every_number_of_the_observation_is_described(env):
+    rows = env.describe()["observation"]
+    assert [row["index"] for row in rows] == list(range(env.observation_space.shape[0]))
+    for row in rows:
+        for field in ("entry", "name", "unit", "source", "meaning"):
+            assert isinstance(row[field], str), row
+            assert row[field].strip(), row
+        assert isinstance(row["frame"], str), row
+
+
+def test_entries_are_those_of_the_observation_and_their_names_are_unique(env):
+    observation = env.observe()
+    described = entries(env)
+    assert list(described) == list(observation)
+    for entry, rows in described.items():
+        assert len(rows) == np.size(observation[entry])
+        names = [row["name"] for row in rows]
+        assert len(set(names)) == len(names), entry
+    # Too many names, or a description of what is not observed, would go unnoticed in the rows.
+    signals = env.task.signals(env._view)
+    assert set(signals) == set(observation)
+    for entry, signal in signals.items():
+        assert len(signal.names) == np.size(observation[entry]), entry
+        assert "\n" not in signal.meaning
+
+
+def test_every_number_of_the_action_is_described(env):
+    rows = env.describe()["action"]
+    assert [row["index"] for row in rows] == list(range(env.action_space.shape[0]))
+    assert [row["name"] for row in rows] == [
+        env.model.actuator(i).name for i in range(env.model.nu)
+    ]
+    assert len({row["name"] for row in rows}) == len(rows)
+    for row in rows:
+        for field in ("name", "unit", "source"):
+            assert row[field].strip(), row
+    np.testing.assert_array_equal(np.float32([row["low"] for row in rows]), env.action_space.low)
+    np.testing.assert_array_equal(np.float32([row["high"] for row in rows]), env.action_space.high)
+
+
+UNIT = re.compile(
+    r"1|rad|m|N|N m|rad/s|m/s|rad/s\^2|m/s\^2|(ln\(1 \+ N\)|(arcsinh|tanh)\((N|N m|m)\))"
+)
+
+
+def test_units_and_frames_are_known(env):
+    elements = {"world", ""}.union(*(_names(env.model, kind) for kind in ("body", "site", "geom")))
+    for row in env.describe()["observation"]:
+        assert UNIT.fullmatch(row["unit"]), row
+        frame, _, angular = row["frame"].removesuffix(")").partition(" (angular: ")
+        assert angular in elements, row
+        assert frame in elements or frame.startswith("each "), row
+
+
+# Which number of a joint the last words of a name mean; a hinge or a slide has only one.
+PARTS = {
+    "qpos": ("x", "y", "z", *(f"quaternion {part}" for part in "wxyz")),
+    "qvel": ("x", "y", "z", "about x", "about y", "about z"),
+}
+AXES = ("x", "y", "z")
+ANGLES = {"sine of ": np.sin, "cosine of ": np.cos}
+FUNCTIONS = {"ln": np.log1p, "arcsinh": np.arcsinh, "tanh": np.tanh}
+SENSOR = re.compile(r"sensor (\S+)")
+OFFSET = re.compile(r"(body|geom|site) (\S+) - (body|geom|site) (\S+)")
+
+
+def expected(env, row):
+    """The number of the engine's that the row's name and source promise; None if they name none."""
+    model, data = env.model, env.data
+    source, frame = row["source"], row["frame"]
+    prefix = next((prefix for prefix in ANGLES if row["name"].startswith(prefix)), "")
+    element, _, part = row["name"].removeprefix(prefix).partition(" ")
+
+    if source in PARTS:
+        value = getattr(data.joint(element), source)
+        index = PARTS[source].index(part) if len(value) > 1 else 0
+        return ANGLES[prefix](value[index]) if prefix else value[index]
+    if source == "act":
+        return data.act[model.actuator(element).actadr[0]]
+    if match := SENSOR.fullmatch(source):
+        return _reading(env, row, match[1], element)
+    if source == "body xmat" and prefix:  # of the angle to the vertical
+        return data.body(element).xmat[2 if prefix == "sine of " else 8]
+    if source == "body xmat" and element == "vertical":
+        return data.body(frame).xmat[6 + AXES.index(part)]
+    if source == "body xquat":
+        return data.body(element).xquat["wxyz".index(part.removeprefix("quaternion "))]
+    if source == "body xpos" and frame == "world":
+        return data.body(element).xpos[AXES.index(part)]
+    if (match := OFFSET.fullmatch(source)) and part in AXES:
+        assert element in (match[2], "origin"), row
+        end, start = getattr(data, match[1])(match[2]), getattr(data, match[3])(match[4])
+        kind = "body" if frame in _names(model, "body") else "geom"
+        axes = getattr(data, kind)(frame).xmat.reshape(3, 3)
+        return ((end.xpos - start.xpos) @ axes)[AXES.index(part)]
+    return None
+
+
+def _reading(env, row, sensor, element):
+    """What the row says of a sensor: a component of its reading, or a function of it."""
+    value = env.data.sensor(sensor).data
+    if len(value) == 1:
+        assert row["name"] == sensor, row
+        (value,) = value
+    else:
+        value = value[AXES.index(row["name"][-1])]
+        on = env.model.sensor(sensor)
+        if on.objtype == mujoco.mjtObj.mjOBJ_SITE and element in _names(env.model, "body"):
+            body = env.model.site_bodyid[on.objid[0]]  # the one that the sensor sits on
+            assert env.model.body(body).name == element, row
+    function, inside, _ = row["unit"].partition("(")
+    if function == "tanh" and value == -1:  # a range finder that sees nothing
+        return 1.0
+    return FUNCTIONS[function](value) if inside else value
+
+
+def _names(model, kind):
+    count = {"body": model.nbody, "site": model.nsite, "geom": model.ngeom}[kind]
+    return {getattr(model, kind)(i).name for i in range(count)}
+
+
+def test_names_and_sources_are_right(env):
+    rng = np.random.default_rng(3)
+    model, task_state = env.model, env.get_state()
+    state = {
+        "qpos": rng.normal(size=model.nq),
+        "qvel": rng.normal(size=model.nv),
+        "act": rng.uniform(-1, 1, size=model.na),
+    }
+    observation = env.set_state({name: x for name, x in state.items() if name in task_state})
+    rows = env.describe()["observation"]
+    checked = 0
+    for row in rows:
+        value = expected(env, row)
+        if row["source"] in (*PARTS, "act") or SENSOR.fullmatch(row["source"]):
+            assert value is not None, row
+        if value is not None:
+            checked += 1
+            assert observation[row["index"]] == pytest.approx(value, rel=1e-12, abs=1e-12), row
+    assert checked >= 0.9 * len(rows)
+
+    # In a random pose most sensors of touch read 0: give every sensor a reading of its own.
+    readings = rng.uniform(0.1, 1.0, size=model.nsensordata)
+    finders = model.sensor_adr[model.sensor_type == mujoco.mjtSensor.mjSENS_RANGEFINDER]
+    readings[finders[::2]] = -1
+    observation = env.set_state({"sensordata": readings})
+    for row in rows:
+        if SENSOR.fullmatch(row["source"]):
+            assert observation[row["index"]] == pytest.approx(expected(env, row), rel=1e-12), row
+
+
+def test_description_is_json(env):
+    described = env.describe()
+    assert json.loads(json.dumps(described)) == described
+    assert described["id"] in IDS
+
+
+def test_file_and_line_show_the_class(env):
+    described = env.describe()
+    name = type(env.task).__name__
+    tree = ast.parse(Path(described["file"]).read_text())
+    (found,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name]
+    first = min([found.lineno, *(decorator.lineno for decorator in found.decorator_list)])
+    assert first <= described["line"] <= found.lineno
+    assert described["task"] == f"{type(env.task).__module__}:{name}"
+
+
+def test_prose_arguments_and_numbers(env):
+    described = env.describe()
+    for field in ("summary", "description", "reward", "start"):
+        assert described[field].strip(), field
+        assert "\n" not in described[field] or field == "description"
+    arguments = {row["name"]: row for row in described["arguments"]}
+    assert list(arguments) == [field.name for field in dataclasses.fields(env.task)]
+    for name, row in arguments.items():
+        assert row["value"] == getattr(env.task, name)
+        assert row["comment"].strip(), name
+        assert row["type"] in ("bool", "int", "float", "str"), name
+    model = env.model
+    assert described["physics_timestep"] == model.opt.timestep
+    assert described["control_timestep"] == env.task.control_timestep
+    assert described["time_limit"] == env.task.time_limit
+    assert described["terms"] == list(env.task.terms(env._view))
+    assert described["success"] == (env.task.success(env._view) is not None)
+    assert described["model"]["nq"] == model.nq
+    assert described["model"]["njnt"] == model.njnt
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_described_entries_have_the_published_shapes(id):
+    published = TASKS[id.removeprefix("dmc/").removesuffix("-v0")]["observation"]
+    described = entries(gymnasium.make(id).unwrapped)
+    assert {entry: len(rows) for entry, rows in described.items()} == {
+        entry: int(np.prod(shape)) for entry, shape in published.items()
+    }
+
+
+SLIDER = """
+<mujoco>
+  <worldbody>
+    <body name="block">
+      <joint name="rail" type="slide" axis="1 0 0"/>
+      <geom type="box" size=".1 .1 .1"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="rail" gear="3" ctrllimited="true" ctrlrange="-2 1"/></actuator>
+</mujoco>
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Undescribed(Task):
+    """Push a block.
+
+    It has neither signals nor paragraphs on reward and start.
+    """
+
+    weight: float = 1.0
+    goal: float = 0.5  # m
+
+    time_limit: ClassVar[float] = 1.0
+    control_timestep: ClassVar[float] = 0.002
+
+    def model(self):
+        return mujoco.MjSpec.from_string(SLIDER)
+
+    def observation(self, v):
+        return {
+            "place": v.body("block").xpos[..., 0].copy(),
+            "state": np.concatenate([v.qpos, v.qvel], axis=-1),
+            "rotation": v.body("block").xmat.reshape(*v.lead, 3, 3).copy(),
+        }
+
+    def terms(self, v):
+        return {"near": self.weight - abs(v.qpos[..., 0] - self.goal)}
+
+
+class PartlyDescribed(Undescribed):
+    def signals(self, v):
+        return {"state": Signal("place and speed", ("rail", "speed"), ("m", "m/s"), "", "qpos")}
+
+
+def test_a_task_that_describes_nothing_gets_names_from_the_places():
+    described = Env(Undescribed()).describe()
+    rows = described["observation"]
+    assert [row["index"] for row in rows] == list(range(12))
+    assert [row["name"] for row in rows[:3]] == ["place", "state[0]", "state[1]"]
+    assert len({row["name"] for row in rows}) == 12
+    assert all(row["name"].startswith("rotation[") for row in rows[3:])
+    for field in ("unit", "frame", "source", "meaning"):
+        assert {row[field] for row in rows} == {""}
+    (action,) = described["action"]
+    assert (action["name"], action["source"]) == ("rail", "joint rail")
+    assert (action["low"], action["high"]) == (-2, 1)
+    assert (action["unit"], action["gear"]) == ("N", 3)
+    assert described["id"] is None
+    assert described["summary"] == "Push a block."
+    assert described["reward"] == described["start"] == ""
+    comments = {row["name"]: row["comment"] for row in described["arguments"]}
+    assert comments == {"weight": "", "goal": "m"}
+    lines = Path(described["file"]).read_text().splitlines()
+    assert Path(described["file"]) == Path(__file__)
+    assert lines[described["line"] - 1] in (
+        "@dataclasses.dataclass(frozen=True)",
+        "class Undescribed(Task):",
+    )
+    assert json.loads(json.dumps(described)) == described
+
+
+def test_a_task_may_describe_some_of_its_entries():
+    rows = Env(PartlyDescribed()).describe()["observation"]
+    assert [row["name"] for row in rows[:3]] == ["place", "rail", "speed"]
+    assert [row["unit"] for row in rows[:3]] == ["", "m", "m/s"]
+    assert [row["source"] for row in rows[:3]] == ["", "qpos", "qpos"]
+
+
+def test_a_signal_has_a_unit_and_a_source_for_each_name():
+    for wrong in ({"unit": ("m",)}, {"unit": "m", "source": ("qpos",) * 3}):
+        with pytest.raises(ValueError, match=r"for 2 names"):
+            Signal(meaning="two numbers", names=("a", "b"), **wrong)
