@@ -182,7 +182,7 @@ class _Subject:
 def _build(subject: _Subject) -> Results:
     task, model = subject.task, subject.model
     cls = type(task)
-    if "__dataclass_params__" not in cls.__dict__ and cls.__dict__.get("__annotations__"):
+    if "__dataclass_params__" not in vars(cls) and inspect.get_annotations(cls):
         yield (
             "fail",
             f"{cls.__name__} has fields but is no dataclass, so that they are no arguments: put"
@@ -338,8 +338,8 @@ def _varies(subject: _Subject) -> Results:
     elif idle := [name for name in task.varies if name not in changed]:
         yield (
             "warn",
-            f"initialize() did not change {_list(idle)} in {STARTS} starts. Take it out of `varies`:"
-            " what is there is copied for every simulation",
+            f"initialize() did not change {_list(idle)} in {STARTS} starts. Take it out of"
+            " `varies`: what is there is copied for every simulation",
         )
     else:
         yield "pass", f"initialize() changes {_list(sorted(changed)) or 'no field of the model'}"

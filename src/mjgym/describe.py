@@ -1,8 +1,11 @@
 """What an environment is made of, as plain data: every index of its spaces named, with its unit."""
 
+import ast
 import dataclasses
+import difflib
 import inspect
 import io
+import textwrap
 import tokenize
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,9 @@ import numpy as np
 
 from mjgym.sim.view import View
 from mjgym.spaces import Layout, control_bounds
-from mjgym.task import Task
+from mjgym.task import Signal, Task
 
-# What an actuator acts on, by mjtTrn.
-_TRANSMISSIONS = {0: "joint", 1: "joint", 3: "tendon", 4: "site", 5: "body"}
-# Units of joint positions and velocities, by mjtJoint (hinge and slide).
-_SLIDE = 2
+_SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
 
 
 def observation_entries(task: Task, view: View, layout: Layout) -> list[dict[str, Any]]:
@@ -26,27 +26,47 @@ def observation_entries(task: Task, view: View, layout: Layout) -> list[dict[str
     Returns:
         Rows of `index`, `entry`, `name`, `unit`, `frame`, `source` and `meaning`. Entries that the
         task does not describe are named after their place, "entry[3]", with an empty unit.
+
+    Raises:
+        ValueError: the task describes an entry that is not there, or not with as many names as the
+            entry has numbers.
     """
     signals = task.signals(view)
+    cls = type(task).__name__
+    for entry in signals:
+        if entry not in layout.slices:
+            near = difflib.get_close_matches(entry, layout.slices, n=3) or list(layout.slices)
+            raise ValueError(
+                f"{cls}.signals: no entry {entry!r} in the observation;"
+                f" did you mean {', '.join(near)}?"
+            )
     rows = []
     for entry, part in layout.slices.items():
-        signal = signals.get(entry)
-        size = part.stop - part.start
-        for i in range(size):
-            row = {"index": part.start + i, "entry": entry}
-            if signal is None:
-                label = entry if layout.shapes[entry] == () else f"{entry}[{i}]"
-                row |= {"name": label, "unit": "", "frame": "", "source": "", "meaning": ""}
-            else:
-                row |= {
-                    "name": signal.names[i],
+        shape = layout.shapes[entry]
+        signal = signals.get(entry) or _unnamed(entry, shape)
+        if len(signal.names) != part.stop - part.start:
+            raise ValueError(
+                f"{cls}.signals: {len(signal.names)} names for the {part.stop - part.start}"
+                f" numbers of {entry!r}"
+            )
+        for i, name in enumerate(signal.names):
+            rows.append(
+                {
+                    "index": part.start + i,
+                    "entry": entry,
+                    "name": name,
                     "unit": _nth(signal.unit, i),
-                    "frame": signal.frame,
+                    "frame": _nth(signal.frame, i),
                     "source": _nth(signal.source, i),
                     "meaning": signal.meaning,
                 }
-            rows.append(row)
+            )
     return rows
+
+
+def _unnamed(entry: str, shape: tuple[int, ...]) -> Signal:
+    places = [", ".join(map(str, place)) for place in np.ndindex(shape)]
+    return Signal("", tuple(f"{entry}[{p}]" if p else entry for p in places), "")
 
 
 def _nth(value: str | tuple[str, ...], i: int) -> str:
@@ -57,28 +77,58 @@ def action_entries(model: mujoco.MjModel) -> list[dict[str, Any]]:
     """One row for each number of the action.
 
     Returns:
-        Rows of `index`, `name`, `low`, `high`, `unit` (of what the actuator exerts on its target
-        for a control of 1, times `gear`), `gear` and `source` (what it acts on).
+        Rows of `index`, `name`, `low`, `high`, `unit`, `gear`, `source` (what the actuator acts on)
+        and `meaning`. For motors the unit is that of what they exert for a control of 1 and a gear
+        of 1, for servos that of the target.
     """
     low, high = control_bounds(model)
     rows = []
     for i in range(model.nu):
-        kind = _TRANSMISSIONS.get(int(model.actuator_trntype[i]), "")
-        target = int(model.actuator_trnid[i, 0])
-        name = getattr(model, kind)(target).name if kind else ""
-        linear = kind == "tendon" or (kind == "joint" and model.jnt_type[target] == _SLIDE)
+        kind, target, linear = _target(model, i)
+        gain, bias = model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
+        acts = f"{kind} {target}".strip()
+        if bias[1] == -gain != 0:
+            unit, meaning = ("m", "rad")[not linear], f"target position of {acts}"
+        elif bias[2] == -gain != 0:
+            unit, meaning = ("m/s", "rad/s")[not linear], f"target velocity of {acts}"
+        else:
+            unit, meaning = ("N", "N m")[not linear], f"{('force', 'torque')[not linear]} on {acts}"
         rows.append(
             {
                 "index": i,
-                "name": model.actuator(i).name or name,
+                "name": model.actuator(i).name or target,
                 "low": float(low[i]),
                 "high": float(high[i]),
-                "unit": "N" if linear else "N m",
+                "unit": unit,
                 "gear": float(model.actuator_gear[i, 0]),
-                "source": f"{kind} {name}".strip(),
+                "source": acts,
+                "meaning": meaning,
             }
         )
     return rows
+
+
+def _target(model: mujoco.MjModel, actuator: int) -> tuple[str, str, bool]:
+    """Kind and name of what an actuator acts on, and whether it moves along a line."""
+    transmission = mujoco.mjtTrn
+    kind = int(model.actuator_trntype[actuator])
+    target = int(model.actuator_trnid[actuator, 0])
+    if kind in (transmission.mjTRN_JOINT, transmission.mjTRN_JOINTINPARENT):
+        return "joint", model.joint(target).name, _slides(model, target)
+    if kind == transmission.mjTRN_TENDON:
+        first = int(model.tendon_adr[target])
+        wrapped = int(model.wrap_objid[first])
+        over_joints = int(model.wrap_type[first]) == mujoco.mjtWrap.mjWRAP_JOINT
+        linear = _slides(model, wrapped) if over_joints else True
+        return "tendon", model.tendon(target).name, linear
+    if kind == transmission.mjTRN_BODY:
+        return "body", model.body(target).name, True
+    linear = bool(model.actuator_gear[actuator, :3].any())
+    return "site", model.site(target).name, linear
+
+
+def _slides(model: mujoco.MjModel, joint: int) -> bool:
+    return int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
 def describe(task: Task, view: View, layout: Layout, model: mujoco.MjModel) -> dict[str, Any]:
@@ -91,14 +141,15 @@ def describe(task: Task, view: View, layout: Layout, model: mujoco.MjModel) -> d
         model: of its simulations.
     """
     cls = type(task)
+    file, line = _place(cls)
     with np.errstate(all="ignore"):
         terms = list(task.terms(view))
     return {
         "task": f"{cls.__module__}:{cls.__qualname__}",
-        "file": _file(cls),
-        "line": _line(cls),
-        "summary": _summary(cls),
-        "description": inspect.getdoc(cls) or "",
+        "file": file,
+        "line": line,
+        "summary": _docstring(cls).partition("\n\n")[0].replace("\n", " "),
+        "description": _docstring(cls),
         "observation": observation_entries(task, view, layout),
         "action": action_entries(model),
         "terms": terms,
@@ -108,13 +159,10 @@ def describe(task: Task, view: View, layout: Layout, model: mujoco.MjModel) -> d
         "arguments": arguments(task),
         "physics_timestep": float(model.opt.timestep),
         "control_timestep": float(task.control_timestep),
-        "time_limit": float(task.time_limit),
+        "time_limit": None if task.time_limit == float("inf") else float(task.time_limit),
         "varies": list(task.varies),
-        "model": {
-            name: int(getattr(model, name))
-            for name in ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
-        },
-        "versions": {str(k): text for k, text in task.versions.items()},
+        "model": {name: int(getattr(model, name)) for name in _SIZES},
+        "versions": {str(version): text for version, text in task.versions.items()},
     }
 
 
@@ -138,48 +186,50 @@ def arguments(task: Task) -> list[dict[str, Any]]:
 
 
 def _comments(cls: type[Task]) -> dict[str, str]:
-    """The trailing comments of a class's fields, and of its bases', by field."""
+    """The comments beside a class's fields, and beside those of its bases, by field."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        if base is object or not dataclasses.is_dataclass(base):
+        source = textwrap.dedent(_source(base)) if dataclasses.is_dataclass(base) else ""
+        if not source:
             continue
-        try:
-            source = inspect.getsource(base)
-        except (OSError, TypeError):  # typed in at a prompt
-            continue
-        first = ""
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            if token.type == tokenize.COMMENT and first.isidentifier():
-                found[first] = token.string.lstrip("# ")
-            elif token.type in (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
-                first = ""
-            elif not first:
-                first = token.string
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+        comments = {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
+        (definition,) = ast.parse(source).body
+        for statement in getattr(definition, "body", []):
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                comment = comments.get(statement.end_lineno or 0, "")
+                found[statement.target.id] = comment.lstrip("# ")
     return found
 
 
-def _file(cls: type[Task]) -> str:
+def _source(cls: type) -> str:
     try:
-        return str(Path(inspect.getfile(cls)))
-    except (OSError, TypeError):
+        return inspect.getsource(cls)
+    except (OSError, TypeError):  # typed in at a prompt
         return ""
 
 
-def _line(cls: type[Task]) -> int:
+def _place(cls: type[Task]) -> tuple[str, int]:
+    """The file and line of a class statement, behind its decorators; "", 0 if there is no file."""
     try:
-        return inspect.getsourcelines(cls)[1]
+        lines, first = inspect.getsourcelines(cls)
+        file = str(Path(inspect.getfile(cls)))
     except (OSError, TypeError):
-        return 0
+        return "", 0
+    behind = next((i for i, text in enumerate(lines) if text.lstrip().startswith("class ")), 0)
+    return file, first + behind
 
 
-def _summary(cls: type[Task]) -> str:
-    return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
+def _docstring(cls: type) -> str:
+    """A class's own docstring; not the signature that dataclass puts in its place."""
+    text = cls.__doc__ or ""
+    return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
 
 
 def _paragraph(cls: type[Task], title: str) -> str:
     """The paragraph of the docstring, or of a base's, that begins with a title."""
     for base in cls.__mro__:
-        for paragraph in (inspect.getdoc(base) or "").split("\n\n"):
+        for paragraph in _docstring(base).split("\n\n"):
             if paragraph.startswith(f"{title}:"):
                 return paragraph.removeprefix(f"{title}:").strip().replace("\n", " ")
     return ""

@@ -31,8 +31,8 @@ class Signal:
         meaning: one phrase, e.g. "angle of each joint, from the hip to the ankle".
         names: one for each number of the entry, in their order, e.g. the joints' names.
         unit: of all numbers, or one for each; "1" for none.
-        frame: the axes in which vectors are given: "world" or the name of a body or site; empty
-            where there is no choice of axes.
+        frame: the axes in which vectors are given: "world" or the name of a body, geom or site;
+            empty where there is no choice of axes; one for all numbers or one for each.
         source: where the engine has it, e.g. "qpos" or "sensor velocimeter"; one for all numbers or
             one for each.
     """
@@ -40,11 +40,11 @@ class Signal:
     meaning: str
     names: tuple[str, ...]
     unit: str | tuple[str, ...]
-    frame: str = ""
+    frame: str | tuple[str, ...] = ""
     source: str | tuple[str, ...] = ""
 
     def __post_init__(self) -> None:
-        for field in ("unit", "source"):
+        for field in ("unit", "frame", "source"):
             value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != len(self.names):
                 raise ValueError(f"{field}: {len(value)} for {len(self.names)} names")

@@ -1,23 +1,157 @@
-"""Ids as arguments of commands."""
+"""Ids, and the modules that register them, as arguments of commands."""
 
 import difflib
+import importlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
 
 import typer
 
-from mjgym import registry
+
+class ModuleError(Exception):
+    """A module with tasks fails while it is imported; the message says where."""
 
 
 def known_id(value: str) -> str:
     """The id itself, if it is registered; a bare "walker-walk" means "dmc/walker-walk-v0".
 
+    "module:id" imports a module first, as in `gymnasium.make`; the module may be a file.
+
     Raises:
         typer.BadParameter: there is no such id; the message names the nearest ones.
     """
+    module, _, id = value.rpartition(":")
+    if module:
+        try:
+            load(module)
+        except ModuleError as error:
+            raise typer.BadParameter(str(error)) from None
+    found = find_id(id)
+    if found is None:
+        raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}")
+    return found
+
+
+def known_ids(values: list[str]) -> list[str]:
+    """`known_id` of each."""
+    return [known_id(value) for value in values]
+
+
+def find_id(value: str) -> str | None:
+    """The id that is meant, or None."""
+    from mjgym import registry
+
     known = registry.ids()
-    candidates = [value, f"{value}-v0", f"dmc/{value}", f"dmc/{value}-v0"]
-    for candidate in candidates:
-        if candidate in known:
-            return candidate
-    near = difflib.get_close_matches(candidates[-1], known, n=3, cutoff=0.4)
-    hint = f" Did you mean {', '.join(near)}?" if near else ""
-    raise typer.BadParameter(f"there is no id {value!r}.{hint}")
+    candidates = (value, f"{value}-v0", f"dmc/{value}", f"dmc/{value}-v0")
+    return next((candidate for candidate in candidates if candidate in known), None)
+
+
+def nearest_ids(value: str) -> str:
+    """A question that names the nearest ids; empty if none is near."""
+    from mjgym import registry
+
+    known = registry.ids()
+    wanted = value if "/" in value else f"dmc/{value}"
+    near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+    return f" Did you mean {', '.join(near)}?" if near else ""
+
+
+def ids_of(value: str) -> list[str]:
+    """The ids that are meant by an id, by "module:id", or by a module or file that registers some.
+
+    Raises:
+        typer.BadParameter: there is neither such an id nor such a module, or it registers none.
+        ModuleError: the module fails.
+    """
+    from mjgym import registry
+
+    if ":" in value or find_id(value) or (value.count("/") == 1 and not _is_file(value)):
+        return [known_id(value)]
+    before = set(registry.ids())
+    module = load(value)
+    prefixes = (module.__name__, f"{module.__name__}.")
+    found = [
+        id
+        for id in registry.ids()
+        if id not in before
+        or (name := registry.registration(id).task_class.__module__) == prefixes[0]
+        or name.startswith(prefixes[1])
+    ]
+    if not found:
+        raise typer.BadParameter(
+            f'{value} registers no ids: put @register("my/task-v0") above the task\'s class'
+        )
+    return found
+
+
+def _is_file(value: str) -> bool:
+    return value.endswith(".py") or Path(value).is_file()
+
+
+def load(name: str) -> ModuleType:
+    """Import a module by its name, from the working folder too, or by the path of its file.
+
+    Raises:
+        typer.BadParameter: there is no such module.
+        ModuleError: it fails.
+    """
+    importlib.invalidate_caches()
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return _load_file(Path(name)) if _is_file(name) else importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if not _is_file(name) and (name == missing or name.startswith(f"{missing}.")):
+            message = f"there is neither a module nor an id {name!r}.{nearest_ids(name)}"
+            raise typer.BadParameter(message) from None
+        raise _failed(name, error) from error
+    except Exception as error:
+        raise _failed(name, error) from error
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise typer.BadParameter(f"there is no file {path}.")
+    path = path.resolve()
+    folder = str(path.parent)
+    if folder not in sys.path:  # for what stands beside it
+        sys.path.insert(0, folder)
+    there = sys.modules.get(path.stem)
+    if there is not None and getattr(there, "__file__", None) == str(path):
+        return there
+    name = path.stem if there is None else f"{path.stem}_{abs(hash(path)):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise typer.BadParameter(f"{path} is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _failed(name: str, error: Exception) -> ModuleError:
+    """What went wrong, and the last line of the module's own that did it."""
+    where = ""
+    if isinstance(error, SyntaxError):
+        where = f" ({Path(error.filename or name).name}:{error.lineno})"
+        message = error.msg
+    else:
+        message = " ".join(str(error).split())
+        library = str(Path(__file__).parents[1])
+        frames = [
+            f
+            for f in traceback.extract_tb(error.__traceback__)
+            if not f.filename.startswith((library, "<frozen")) and "importlib" not in f.filename
+        ]
+        if frames:
+            where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
+    return ModuleError(f"{name} cannot be imported: {type(error).__name__}: {message}{where}")

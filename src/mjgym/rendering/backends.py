@@ -98,13 +98,13 @@ def probe(backend: str, timeout: float = PROBE_TIMEOUT) -> Probe:
     except subprocess.TimeoutExpired:
         _kill(process)
         return Probe(backend, False, f"no answer within {timeout:g} s")
-    if process.returncode == 0:
-        return Probe(backend, True, **json.loads(output.splitlines()[-1]))
+    if process.returncode in (0, 1) and output.strip():
+        return Probe(backend, process.returncode == 0, **json.loads(output.splitlines()[-1]))
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    reason = lines[-1] if lines else ""
+    end = f"exit code {process.returncode}"
     if process.returncode < 0:
-        reason = f"the driver ended the process (signal {-process.returncode}) {reason}".strip()
-    return Probe(backend, False, reason or f"exit code {process.returncode}")
+        end = f"signal {-process.returncode}"
+    return Probe(backend, False, ": ".join(["the driver ended the process", end, *lines[-1:]]))
 
 
 def _kill(process: "subprocess.Popen[str]") -> None:

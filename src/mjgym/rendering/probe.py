@@ -1,7 +1,7 @@
 """Draws one small picture with one OpenGL backend, as a script: python probe.py BACKEND.
 
-It prints what the driver says about itself as JSON, or ends with a traceback. `backends.probe` runs
-it in a process of its own, because a broken driver may kill or hang the process that it is in.
+It prints as JSON what the driver says about itself, or why there is no picture. `backends.probe`
+runs it in a process of its own, because a broken driver may kill or hang the process that it is in.
 """
 
 import importlib
@@ -67,6 +67,17 @@ def draw(backend: str) -> dict[str, str]:
     return {key: (GL.glGetString(name) or b"").decode() for key, name in names.items()}
 
 
+def main(backend: str) -> int:
+    """Print what came of it as JSON; the exit code is 1 if there is no picture."""
+    try:
+        print(json.dumps(draw(backend)), flush=True)
+    except Exception as error:
+        message = " ".join(str(error).split()) or "no reason given"
+        print(json.dumps({"reason": f"{type(error).__name__}: {message}"}), flush=True)
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    print(json.dumps(draw(sys.argv[1])), flush=True)
-    os._exit(0)  # a driver that fails when it is put away has still drawn
+    # At once: a driver that fails while it is put away has drawn all the same.
+    os._exit(main(sys.argv[1]))

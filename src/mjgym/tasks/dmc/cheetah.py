@@ -64,14 +64,14 @@ class Cheetah(Task):
                 meaning="height of the torso, counted from 0.7 m, its pitch, each joint's angle",
                 names=joints[1:],
                 unit=("m", *["rad"] * hinges),
-                frame="world",
+                frame=("world", *[""] * hinges),
                 source="qpos",
             ),
             "velocity": Signal(
                 meaning="velocity of the torso, forward, up and in pitch, then of each joint",
                 names=joints,
                 unit=("m/s", "m/s", *["rad/s"] * hinges),
-                frame="world",
+                frame=("world", "world", *[""] * hinges),
                 source="qvel",
             ),
         }

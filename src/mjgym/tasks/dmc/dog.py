@@ -1,4 +1,4 @@
-"""Teach a dog, bone by bone and muscle by muscle, to stand, walk, trot, run and fetch a ball."""
+"""Teach a dog with 73 hinges from jaw to tail's tip to stand, walk, trot, run and fetch a ball."""
 
 from dataclasses import dataclass
 from math import cos, inf, pi, radians, sqrt
@@ -17,11 +17,11 @@ WALK_SPEED = 1.0  # m/s
 TROT_SPEED = 3.0  # m/s
 RUN_SPEED = 9.0  # m/s
 
-TORSO_HEIGHT = 0.9 * 0.41522  # m, of nine tenths of the default pose's: above, it counts as high
+TORSO_HEIGHT = 0.9 * 0.41522  # m, nine tenths of the height in the default pose
 PELVIS_HEIGHT = 0.9 * 0.4761649  # m, likewise
-UPRIGHT_COSINE = cos(radians(30))  # of a tilt from upright, up to which a part counts as upright
+UPRIGHT_COSINE = cos(radians(30))  # of the largest tilt that still counts as upright
 GRAVITY = 9.81  # m/s^2
-WEIGHT = GRAVITY * 10.240944392384  # N
+WEIGHT = GRAVITY * 10.240944392384  # N, of the whole dog
 
 START_SPEED = 2.0  # standard deviation of the first velocities, m/s and rad/s
 
@@ -37,8 +37,8 @@ THROW_SPREAD = 0.05  # of that speed, standard deviation along x and y
 
 WALLS = ("wall_px", "wall_py", "wall_nx", "wall_ny")
 
-# Parts of qpos and qvel: the torso's, the 73 hinges' (from the torso backwards to the tail's tip,
-# then neck and head, left and right fore leg), then, when fetching, the ball's.
+# Parts of qpos and qvel: the torso's, the 73 hinges' (of loin, left and right hind leg, tail, neck
+# and head, left and right fore leg), then, when fetching, the ball's.
 ROOT_QUATERNION, ANGLES, BALL_PLACE = slice(3, 7), slice(7, 80), slice(80, 83)
 ROOT_X_Y_YAW, RATES, BALL_VELOCITY = [0, 1, 5], slice(6, 79), slice(79, 82)
 # Parts of the sensor readings.
@@ -133,8 +133,9 @@ class Move(Dog):
     """Stand, and with a speed move forward, in whatever direction that is, at that speed.
 
     Reward: the terms of every dog task times, with a speed, `moving` in [0.2, 1]: 1 while the
-    torso's forward velocity is between the speed and twice the speed, falling linearly to 0.2 at
-    rest and at three times the speed.
+    velocity of the dog's centre of mass along the torso is between the speed and twice the speed,
+    falling linearly to 0.2 at a standstill and at three times the speed (for speeds below 1 m/s,
+    over 1 m/s).
 
     Start and observation: as of every dog task.
     """
@@ -208,12 +209,10 @@ class Fetch(Dog):
             ],
             axis=-2,
         )
-        ball, velocity, target = np.moveaxis(to_local(head.xmat[..., None, :], seen), -2, 0)
-        velocity = velocity - v.sensordata[..., VELOCIMETER]  # the head's own, in its axes
-        return {
-            "ball_state": np.concatenate([ball, velocity], axis=-1),
-            "target_position": target,
-        }
+        seen = to_local(head.xmat[..., None, :], seen)
+        seen[..., 1, :] -= v.sensordata[..., VELOCIMETER]  # the head's velocity, in its axes
+        seen = seen.reshape(*v.lead, 9)
+        return {"ball_state": seen[..., :6], "target_position": seen[..., 6:]}
 
     def terms(self, v: View) -> Arrays:
         ball = v.geom("ball").xpos

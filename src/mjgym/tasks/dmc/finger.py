@@ -56,7 +56,7 @@ class Finger(Task):
                 meaning="angle of each joint of the finger, then the spinner's tip from its centre",
                 names=(*joints[:SPINNER], "tip x", "tip z"),
                 unit=("rad", "rad", "m", "m"),
-                frame="world",
+                frame=("", "", "world", "world"),
                 source=("qpos", "qpos", *["site tip - body spinner"] * 2),
             ),
             "velocity": Signal(

@@ -72,7 +72,7 @@ class Fish(Task):
                     *joints,
                 ),
                 unit=(*["m/s"] * 3, *["rad/s"] * (3 + len(joints))),
-                frame="world (angular: torso)",
+                frame=(*["world"] * 3, *["torso"] * 3, *[""] * len(joints)),
                 source="qvel",
             ),
         }

@@ -88,7 +88,7 @@ class Humanoid(Task):
                     *joints,
                 ),
                 unit=(*["m"] * 3, *["1"] * 4, *["rad"] * len(joints)),
-                frame="world",
+                frame=(*["world"] * 7, *[""] * len(joints)),
                 source="qpos",
             ),
             "velocity": described["velocity"],

@@ -120,7 +120,7 @@ class Quadruped(Task):
                 meaning="force that each toe exerts on its leg, then the torques",
                 names=_vectors(*forces_and_torques),
                 unit=(*["arcsinh(N)"] * 12, *["arcsinh(N m)"] * 12),
-                frame="each toe",
+                frame=tuple(name.split("_", 1)[1] for name in forces_and_torques for _ in "xyz"),
                 source=tuple(f"sensor {name}" for name in forces_and_torques for _ in "xyz"),
             ),
         }

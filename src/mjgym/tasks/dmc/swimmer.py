@@ -134,7 +134,7 @@ class Swimmer(Task):
                 meaning="velocity of each link, from head to tail, linear, then angular",
                 names=tuple(f"{link} {part}" for link in links for part in ("x", "y", "about z")),
                 unit=("m/s", "m/s", "rad/s") * self.links,
-                frame="each link",
+                frame=tuple(link for link in links for _ in range(3)),
                 source=tuple(
                     f"sensor {name}"
                     for velocimeter, gyro in zip(velocimeters, gyros, strict=True)

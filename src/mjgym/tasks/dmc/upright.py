@@ -117,7 +117,7 @@ def signals(v: View, torso: str, parts: tuple[str, ...]) -> dict[str, Signal]:
                 *joints,
             ),
             unit=(*["m/s"] * 3, *["rad/s"] * (3 + len(joints))),
-            frame=f"world (angular: {root})",
+            frame=(*["world"] * 3, *[root] * 3, *[""] * len(joints)),
             source="qvel",
         ),
     }

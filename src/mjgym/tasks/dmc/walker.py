@@ -82,7 +82,7 @@ class Walker(Task):
                 meaning="velocity of the torso, up, forward and in pitch, then of each joint",
                 names=joints,
                 unit=("m/s", "m/s", *["rad/s"] * len(joints[2:])),
-                frame="world",
+                frame=("world", "world", *[""] * len(joints[2:])),
                 source="qvel",
             ),
         }

@@ -1,0 +1,81 @@
+"""`mjgym check`: whether a task keeps its promises."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mjgym.cli import fields
+from mjgym.cli.ids import ModuleError, ids_of
+from mjgym.cli.output import NARROW, console, print_json, reserved, table
+
+if TYPE_CHECKING:
+    from mjgym.checks import Finding
+
+_STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def check(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE_OR_ID",
+            help='An id, "module:id", or a module or .py file: all ids that it registers.',
+        ),
+    ],
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a task of your own: repeatable, alone as in a batch, finite, named, and more.
+
+    Exits with 1 if a check fails.
+    """
+    from mjgym.checks import Finding
+
+    with reserved(json):
+        try:
+            findings = _findings(ids_of(target), set or [], quiet=json)
+        except ModuleError as error:
+            findings = [Finding(target, "import", "fail", str(error))]
+    if json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        _show(findings)
+    if any(finding.status == "fail" for finding in findings):
+        raise typer.Exit(1)
+
+
+def _findings(ids: list[str], settings: list[str], *, quiet: bool) -> "list[Finding]":
+    from mjgym import checks
+
+    findings: list[Finding] = []
+    with console(stderr=True).status("checking") as status:
+        for id in ids:
+            status.update(f"checking {id}")
+            try:
+                findings += checks.check(id, **fields.arguments(id, settings))
+            except TypeError as error:
+                raise typer.BadParameter(f"{id}: {error}") from None
+    return findings
+
+
+def _show(findings: "list[Finding]") -> None:
+    from rich.text import Text
+
+    out = console()
+    for id in dict.fromkeys(finding.id for finding in findings):
+        out.print(id, style="bold")
+        these = [finding for finding in findings if finding.id == id]
+        if out.width < NARROW:
+            for f in these:
+                out.print(Text.assemble((f.status, _STYLES[f.status]), f" {f.check}: {f.reason}"))
+        else:
+            made = table("check", "result", "reason", fold=("reason",))
+            for f in these:
+                made.add_row(f.check, Text(f.status, style=_STYLES[f.status]), f.reason)
+            out.print(made)
+        counts = [(s, sum(f.status == s for f in these)) for s in _STYLES]
+        out.print(", ".join(f"{n} {status}" for status, n in counts if n) + "\n", style="dim")

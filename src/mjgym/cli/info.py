@@ -1,0 +1,159 @@
+"""`mjgym info`: everything about one id."""
+
+import itertools
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mjgym.cli import fields
+from mjgym.cli.ids import known_id
+from mjgym.cli.output import console, facts, print_json, reserved, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_SIZES = {
+    "nq": "positions",
+    "nv": "velocities",
+    "na": "activations",
+    "nu": "controls",
+    "nbody": "bodies",
+    "njnt": "joints",
+    "ngeom": "geoms",
+    "nsensor": "sensors",
+    "ntendon": "tendons",
+}
+
+
+def info(
+    id: Annotated[
+        str,
+        typer.Argument(help='An id, or "module:id" for one of your own.', callback=known_id),
+    ],
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show where a task is written, its spaces number by number, reward, start and arguments."""
+    with reserved(json):
+        data = about(id, set or [])
+    if json:
+        print_json(data)
+    else:
+        _show(data)
+
+
+def about(id: str, settings: list[str]) -> dict[str, Any]:
+    """`describe()` of an environment, with its tags, step limit and fingerprint."""
+    import mjgym
+
+    env = fields.make(id, settings)
+    registered = mjgym.registry.registration(id)
+    return {
+        **env.unwrapped.describe(),
+        "tags": sorted(registered.tags),
+        "max_episode_steps": env.spec.max_episode_steps,
+        "fingerprint": mjgym.fingerprint(env),
+    }
+
+
+def _show(data: dict[str, Any]) -> None:
+    out = console()
+    out.print(data["id"], style="bold")
+    for paragraph in _paragraphs(data["description"]):
+        out.print(f"{paragraph}\n")
+    out.print(facts(_facts(data)))
+    _observation(out, data["observation"])
+    _action(out, data["action"])
+    _heading(out, "Reward")
+    if data["reward"]:
+        out.print(data["reward"])
+    out.print(facts({"terms": ", ".join(data["terms"])}))
+    if data["start"]:
+        _heading(out, "Start")
+        out.print(data["start"])
+    if data["arguments"]:
+        _heading(out, "Arguments")
+        made = table("name", "value", "default", "type", "meaning", fold=("meaning",))
+        for a in data["arguments"]:
+            made.add_row(a["name"], repr(a["value"]), repr(a["default"]), a["type"], a["comment"])
+        out.print(made)
+    _heading(out, "Versions")
+    out.print(facts({f"v{number}": text for number, text in data["versions"].items()}))
+    _heading(out, "Fingerprint")
+    out.print(facts(fingerprint_facts(data["fingerprint"])))
+
+
+def _heading(out: "Console", title: str) -> None:
+    out.print(f"\n{title}", style="bold")
+
+
+def _paragraphs(description: str) -> list[str]:
+    """Those of the docstring that have no place of their own below."""
+    shown = ("Reward:", "Start:", "Observation:")
+    found = [p.replace("\n", " ") for p in description.split("\n\n") if not p.startswith(shown)]
+    return [p for p in found if p]
+
+
+def _facts(data: dict[str, Any]) -> dict[str, str]:
+    limit, control = data["max_episode_steps"], data["control_timestep"]
+    substeps = round(control / data["physics_timestep"])
+    sizes = [f"{data['model'].get(k, 0)} {name}" for k, name in _SIZES.items()]
+    found = {
+        "file": f"{data['file']}:{data['line']}" if data["file"] else "",
+        "class": data["task"],
+        "tags": ", ".join(data["tags"]),
+        "control": f"every {control:g} s, {substeps} x {data['physics_timestep']:g} s of physics",
+        "episode": f"{limit} steps, {limit * control:g} s" if limit else "no time limit",
+        "success": "reported in info" if data["success"] else "not defined",
+        "model": ", ".join(size for size in sizes if not size.startswith("0 ")),
+        "changes": f"{', '.join(data['varies'])}, in each episode" if data["varies"] else "",
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _observation(out: "Console", rows: list[dict[str, Any]]) -> None:
+    _heading(out, f"Observation, {len(rows)} numbers")
+    made = table("index", "name", "unit", "axes", "source", right=("index",), fold=("name",))
+    for entry, group in itertools.groupby(rows, key=lambda row: row["entry"]):
+        these = list(group)
+        made.add_row("", _entry(entry, these[0]["meaning"]), style="italic")
+        for row in these:
+            made.add_row(
+                str(row["index"]), row["name"], row["unit"], row["frame"], row["source"]
+            )
+    out.print(made)
+
+
+def _entry(entry: str, meaning: str) -> str:
+    return f"{entry}: {meaning}" if meaning else entry
+
+
+def _action(out: "Console", rows: list[dict[str, Any]]) -> None:
+    _heading(out, f"Action, {len(rows)} numbers")
+    made = table("index", "name", "range", "acts on", "gear", "unit", right=("index", "gear"))
+    for row in rows:
+        made.add_row(
+            str(row["index"]),
+            row["name"],
+            f"{row['low']:g} to {row['high']:g}",
+            row["source"],
+            f"{row['gear']:g}",
+            row["unit"],
+        )
+    out.print(made)
+
+
+def fingerprint_facts(print_: dict[str, Any]) -> dict[str, str]:
+    """A fingerprint as names and values."""
+    machine, versions = print_["machine"], print_["versions"]
+    found = {name: str(print_[name]) for name in ("id", "model_sha256") if name in print_}
+    if print_.get("arguments"):
+        found["arguments"] = ", ".join(f"{k}={v!r}" for k, v in print_["arguments"].items())
+    found["versions"] = ", ".join(f"{name} {version}" for name, version in versions.items())
+    found["os"] = machine["os"]
+    found["processor"] = f"{machine['processor']} ({machine['architecture']})"
+    found["features"] = " ".join(machine["features"])
+    return found

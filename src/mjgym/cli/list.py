@@ -1,0 +1,104 @@
+"""`mjgym list`: which ids there are."""
+
+from typing import Annotated, Any
+
+import typer
+
+from mjgym.cli.output import NARROW, console, print_json, reserved, table
+
+
+def list_(
+    text: Annotated[
+        str | None,
+        typer.Argument(help="Only ids with these words in id, tags or summary."),
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", help="Only ids of this namespace.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", help="Only ids with this tag; all of them if given again."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the ids there are, with their sizes, time limits, tags and what they ask for."""
+    from mjgym import registry
+
+    try:
+        ids = registry.ids(namespace=namespace, tag=tag)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}") from None
+    words = (text or "").lower().split()
+    with reserved(json):
+        rows = [row(id) for id in ids if _matches(id, words)]
+    if json:
+        print_json(rows)
+        return
+    _show(rows)
+    if not rows:
+        from mjgym.cli.ids import nearest_ids
+
+        console(stderr=True).print(f"no id matches {text!r}.{nearest_ids(text or '')}")
+
+
+def _matches(id: str, words: list[str]) -> bool:
+    from mjgym import registry
+
+    registered = registry.registration(id)
+    text = " ".join([id, *registered.tags, _summary(registered.task_class)]).lower()
+    return all(word in text for word in words)
+
+
+def _summary(cls: type) -> str:
+    import inspect
+
+    return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def row(id: str) -> dict[str, Any]:
+    """What the list says about an id."""
+    import gymnasium
+
+    from mjgym import registry
+
+    env: Any = gymnasium.make(id)
+    registered = registry.registration(id)
+    return {
+        "id": id,
+        "observation": gymnasium.spaces.flatdim(env.observation_space),
+        "action": gymnasium.spaces.flatdim(env.action_space),
+        "steps": env.spec.max_episode_steps,
+        "control_timestep": env.unwrapped.control_timestep,
+        "tags": sorted(registered.tags),
+        "summary": _summary(registered.task_class),
+    }
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    out = console()
+    if not rows:
+        return
+    if out.width < NARROW:
+        for r in rows:
+            steps = "no limit" if r["steps"] is None else f"{r['steps']} steps"
+            out.print(r["id"], style="bold", soft_wrap=True)
+            sizes = f"{r['observation']} observed, {r['action']} controls"
+            out.print(f"  {sizes}, {steps} of {r['control_timestep']:g} s")
+            out.print(f"  {r['summary']}")
+            if r["tags"]:
+                out.print(f"  {', '.join(r['tags'])}", style="dim")
+    else:
+        numbers = ("obs", "act", "steps", "control, s")
+        made = table("id", *numbers, "tags", "summary", right=numbers, fold=("summary",))
+        for r in rows:
+            made.add_row(
+                r["id"],
+                str(r["observation"]),
+                str(r["action"]),
+                "no limit" if r["steps"] is None else str(r["steps"]),
+                f"{r['control_timestep']:g}",
+                " ".join(r["tags"]),
+                r["summary"],
+            )
+        out.print(made)
+    console(stderr=True).print(f"{len(rows)} ids", style="dim")

@@ -1,0 +1,96 @@
+"""What commands write: text for people on a terminal or in a pipe, or JSON alone."""
+
+import contextlib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+PIPED_WIDTH = 200  # columns where there is no terminal; a line that is cut cannot be searched
+NARROW = 100  # columns, below which a wide table would have more folds than lines
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Where text goes; it reads no markup, because names may hold brackets."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    piped = not stream.isatty() and "COLUMNS" not in os.environ
+    return Console(
+        stderr=stderr,
+        width=PIPED_WIDTH if piped else None,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+
+
+def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()) -> "Table":
+    """A table without frame.
+
+    Args:
+        *columns: their titles.
+        right: those of them that are numbers.
+        fold: those that give way first where it is narrow.
+    """
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for title in columns:
+        made.add_column(
+            title,
+            justify="right" if title in right else "left",
+            overflow="fold",
+            ratio=1 if title in fold else None,
+        )
+    return made
+
+
+def facts(rows: dict[str, str]) -> "Table":
+    """Names beside what there is to say about them."""
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in rows.items():
+        made.add_row(name, value)
+    return made
+
+
+def print_json(data: Any) -> None:
+    """Write strict JSON: what is not finite becomes null."""
+    print(to_json(data))
+
+
+def to_json(data: Any) -> str:
+    """Strict JSON, in which what is not finite is null."""
+    return json.dumps(_finite(data), indent=2, allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return _finite(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    if isinstance(data, dict):
+        return {str(k): _finite(v) for k, v in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(v) for v in data]
+    return data
+
+
+@contextlib.contextmanager
+def reserved(json: bool) -> Iterator[None]:
+    """With JSON, whatever else is printed goes to stderr, be it by a task's own module."""
+    with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
+        yield
