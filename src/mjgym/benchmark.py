@@ -233,6 +233,11 @@ def rates(
     return measured
 
 
+def median_rate(subject: Subject, seconds: float, episode_steps: float) -> float:
+    """Control steps per second of one subject; see `rates`."""
+    return statistics.median(rates({"it": subject}, seconds, episode_steps)["it"])
+
+
 def creation_seconds(id: str, num_envs: int, *, threads: int | None = None) -> float:
     """Seconds that make (for one) or make_vec takes: the median of a few."""
 

@@ -1,6 +1,7 @@
 """What a single and a vector environment make of a task in the same way."""
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +9,13 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.pixels import Picture, check_camera, parse
 from mjgym.spaces import DTYPES, MODES
 from mjgym.task import Arrays, Task
 
 ON_DIVERGENCE = ("truncate", "raise")
+RENDER_MODES = (None, "rgb_array", "human")
+RENDER_QUALITIES = ("reference", "fast")
 WHOLE = 1e-8  # how far control_timestep / timestep may be from a whole number
 
 
@@ -21,21 +25,60 @@ class DivergenceError(RuntimeError):
 
 @dataclass(frozen=True)
 class Options:
-    """Keyword arguments that both kinds of environment take."""
+    """Keyword arguments that single and vector environments share.
+
+    Args:
+        observation: "flat" (one vector, the entries in the task's order), "dict", "pixels",
+            "flat+pixels" or "dict+pixels".
+        dtype: of the entries, "float32" or "float64" (the simulator's own precision).
+        pixels: what the pictures of an observation show: `camera` (name, index, -1 for the free
+            camera, or a sequence of them), `width`, `height`, `kind` ("rgb" or "depth").
+        on_divergence: "truncate" ends an episode whose simulation is no longer finite with the last
+            finite observation, reward 0 and `info["diverged"]`; "raise" raises `DivergenceError`.
+        render_mode: None, "rgb_array" or "human".
+        camera: of `render()`: name, index, or -1 for the free camera.
+        width: of `render()`, in pixels.
+        height: of `render()`, in pixels.
+        render_quality: "reference" (the published look) or "fast" (no shadows or reflections).
+        visualize_reward: let the colours of the bodies follow the reward.
+
+    Raises:
+        ValueError: a value is unknown; the message names the argument and the valid ones.
+    """
 
     observation: str = "flat"
     dtype: str = "float32"
+    pixels: Mapping[str, Any] | None = None
     on_divergence: str = "truncate"
+    render_mode: str | None = None
+    camera: str | int = 0
+    width: int = 84
+    height: int = 84
+    render_quality: str = "reference"
+    visualize_reward: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (
             ("observation", MODES),
             ("dtype", DTYPES),
             ("on_divergence", ON_DIVERGENCE),
+            ("render_mode", RENDER_MODES),
+            ("render_quality", RENDER_QUALITIES),
+            ("visualize_reward", (False, True)),
         ):
             value = getattr(self, name)
             if value not in known:
-                raise ValueError(f"{name}: {value!r} is none of {', '.join(known)}")
+                raise ValueError(f"{name}: {value!r} is none of {', '.join(map(str, known))}")
+        for name in ("width", "height"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: must be at least 1 pixel, got {getattr(self, name)}")
+        if self.pixels is not None and "pixels" not in self.observation:
+            raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
+
+    def pictures(self, model: mujoco.MjModel) -> dict[str, Picture]:
+        """The pictures of an observation, checked against the model's cameras, as is `camera`."""
+        check_camera("camera", self.camera, model)
+        return parse(self.pixels, model) if "pixels" in self.observation else {}
 
 
 def compile_model(task: Task) -> mujoco.MjModel:

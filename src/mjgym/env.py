@@ -17,6 +17,7 @@ from mjgym.build import (
     substeps,
 )
 from mjgym.describe import describe
+from mjgym.pixels import Picture
 from mjgym.sim import Single
 from mjgym.spaces import Layout, action_space, check_action, copy_observation
 from mjgym.task import Arrays, Task
@@ -29,11 +30,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     Args:
         task: what to run.
-        observation: "flat" (one vector, the entries in the task's order) or "dict".
-        dtype: of observations, "float32" or "float64" (the simulator's own precision).
-        on_divergence: "truncate" ends an episode whose simulation is no longer finite with the
-            last finite observation, reward 0 and `info["diverged"]`; "raise" raises
-            `DivergenceError`.
+        **options: the fields of `mjgym.build.Options`.
 
     Attributes:
         task: the task.
@@ -43,17 +40,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         control_timestep: seconds between two actions.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  (as Gymnasium declares it)
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        observation: str = "flat",
-        dtype: str = "float32",
-        on_divergence: str = "truncate",
-    ) -> None:
-        self._options = Options(observation, dtype, on_divergence)
+    def __init__(self, task: Task, **options: Any) -> None:
+        self._options = Options(**options)
         self.task = task
         self._simulation = Single(compile_model(task), task.varies)
         self.model: mujoco.MjModel = self._simulation.model
@@ -66,8 +56,17 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._simulation.reset()
         view = self._view = self._simulation.view
         view.memory = owned(task.memory(view))
-        self._layout = Layout(task.observation(view), observation, dtype)
+        self._layout = Layout(
+            task.observation(view),
+            self._options.observation,
+            self._options.dtype,
+            self._options.pictures(self.model),
+        )
         self.observation_space = self._layout.space()
+        self.render_mode = self._options.render_mode
+        self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
+        self._renderer: Any = None
+        self._window: Any = None
         self._started = False
         self._steps = 0
         self._success_once = False
@@ -86,7 +85,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._started = True
         self._steps = 0
         self._success_once = False
-        return self._observe(), {}
+        observation = self._observe()
+        if self.render_mode == "human":
+            self.render()
+        return observation, {}
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`.
@@ -122,11 +124,15 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             info["success_once"] = self._success_once
         if view.memory:
             view.memory = owned(task.update(view))
-        return self._observe(), reward, terminated, False, info
+        observation = self._observe()
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated, False, info
 
     def _observe(self) -> Any:
-        observation = self._layout.pack(self.task.observation(self._view))
-        self._last = observation
+        layout = self._layout
+        entries = self.task.observation(self._view) if layout.has_entries else {}
+        observation = self._last = layout.pack(entries, self._draw)
         # The caller owns what is returned; a copy is kept for the case of a divergence.
         return copy_observation(observation)
 
@@ -139,6 +145,84 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             )
         info: dict[str, Any] = {"terms": {}, "diverged": True}
         return copy_observation(self._last), 0.0, False, True, info
+
+    def _draw(self, picture: Picture) -> np.ndarray:
+        return self.camera(
+            picture.camera, kind=picture.kind, width=picture.width, height=picture.height
+        )
+
+    def render(self) -> Any:
+        """A picture from the camera that the environment was made with, see `render_mode`.
+
+        Returns:
+            uint8 (height, width, 3) with "rgb_array"; None with "human", which shows a window.
+
+        Raises:
+            RenderingError: no OpenGL works here; the message says what to install.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() draws nothing without a render_mode, e.g. gym.make(id,"
+                ' render_mode="rgb_array"); env.unwrapped.camera() draws at any time'
+            )
+            return None
+        options = self._options
+        if self.render_mode == "rgb_array":
+            return self.camera(options.camera)
+        if self._window is None:
+            from mjgym.rendering.window import Window
+
+            self._window = Window(self.task, self.model, options.render_quality)
+        self._window.show(self._simulation.snapshot(), options.camera, self._shown_reward())
+        return None
+
+    def camera(
+        self,
+        name: str | int | None = None,
+        *,
+        kind: str = "rgb",
+        width: int | None = None,
+        height: int | None = None,
+    ) -> np.ndarray:
+        """A picture of the present state, at any time.
+
+        Args:
+            name: of the camera, its index, or -1 for the free camera; None for the environment's.
+            kind: "rgb", uint8 (height, width, 3); "depth", float32 (height, width) in metres;
+                "segmentation", int32 (height, width, 2), id and type of the object in each pixel.
+            width: in pixels; None for the environment's.
+            height: in pixels; None for the environment's.
+
+        Raises:
+            ValueError: there is no such camera or kind, or a size is not positive.
+            RenderingError: no OpenGL works here; the message says what to install.
+        """
+        if self._renderer is None:
+            from mjgym.rendering import Renderer  # not before something is to be drawn
+
+            self._renderer = Renderer(self.task, self.model, self._options.render_quality)
+        options = self._options
+        picture: np.ndarray = self._renderer.render(
+            self._simulation.snapshot(),
+            options.camera if name is None else name,
+            kind=kind,
+            width=options.width if width is None else width,
+            height=options.height if height is None else height,
+            reward=self._shown_reward(),
+        )
+        return picture
+
+    def _shown_reward(self) -> float | None:
+        if not self._options.visualize_reward:
+            return None
+        return float(self.task.reward(self.task.terms(self._view)))
+
+    def close(self) -> None:
+        """Let go of what draws; more than once is fine."""
+        for drawing in (self._renderer, self._window):
+            if drawing is not None:
+                drawing.close()
+        self._renderer = self._window = None
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything that the episode's future depends on, as copies by name.

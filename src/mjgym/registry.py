@@ -146,3 +146,6 @@ _import_tasks()
 for _registration in _task.registrations.values():
     _register_with_gymnasium(_registration)
 _task.on_register.append(_register_with_gymnasium)
+
+# What Gymnasium reads of an entry point, to offer "rgb_array_list" and the like.
+setattr(make_env, "metadata", Env.metadata)  # noqa: B010  (a function has no such attribute)

@@ -1,17 +1,21 @@
 """Action and observation spaces, and how named entries become observations."""
 
 from collections import OrderedDict
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
 
+from mjgym.pixels import Picture
 from mjgym.task import Arrays
 
-ObservationMode = Literal["flat", "dict"]
-MODES: tuple[str, ...] = ("flat", "dict")
-DTYPES: tuple[str, ...] = ("float32", "float64")
+MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
+DTYPES = ("float32", "float64")
+
+Draw = Callable[[Picture], np.ndarray]
+"""Draws a picture of the simulation, or one of each."""
 
 # Bounds of the actions of actuators that have no control range, as in the published suite.
 UNLIMITED = 1e10
@@ -64,17 +68,27 @@ def _as_array(action: Any) -> np.ndarray:
 
 
 class Layout:
-    """How the entries of `Task.observation` make an observation.
+    """How the entries of `Task.observation`, and pictures, make an observation.
 
     Args:
         sample: the entries of one simulation, for their names, order and shapes.
-        mode: "flat" joins the entries into one vector in their order, "dict" keeps them apart.
-        dtype: of the observations.
+        mode: one of `MODES`: "flat" joins the entries into one vector in their order, "dict" keeps
+            them apart, "pixels" shows pictures alone, "flat+pixels" and "dict+pixels" both (the
+            vector is then the entry "flat").
+        dtype: of the entries.
+        pictures: by name; only used with pixels.
     """
 
-    def __init__(self, sample: Arrays, mode: str, dtype: str) -> None:
-        self.mode = mode
+    def __init__(
+        self, sample: Arrays, mode: str, dtype: str, pictures: dict[str, Picture] | None = None
+    ) -> None:
+        state, _, added = mode.partition("+")
         self.dtype = np.dtype(dtype)
+        self.pictures = (pictures or {}) if "pixels" in (state, added) else {}
+        self.has_entries = state != "pixels"
+        self._flat = state == "flat"
+        # Without a dict around it: one vector, or one picture.
+        self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
         self.shapes = {name: np.shape(value) for name, value in sample.items()}
         self.slices: dict[str, slice] = {}
         self._columns: list[tuple[str, Any, bool]] = []
@@ -89,38 +103,58 @@ class Layout:
         self.size = start
 
     def space(self, lead: tuple[int, ...] = ()) -> gymnasium.Space[Any]:
-        """The space of one observation, or of a batch; unbounded, as are the quantities."""
+        """The space of one observation, or of a batch; entries are unbounded, as quantities are."""
 
         def box(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
             return gymnasium.spaces.Box(-np.inf, np.inf, (*lead, *shape), self.dtype.type)
 
-        if self.mode == "flat":
-            return box((self.size,))
         # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
-        return gymnasium.spaces.Dict(OrderedDict((n, box(s)) for n, s in self.shapes.items()))
+        spaces: OrderedDict[str, gymnasium.Space[Any]] = OrderedDict()
+        if self._flat:
+            spaces["flat"] = box((self.size,))
+        elif self.has_entries:
+            spaces.update((name, box(shape)) for name, shape in self.shapes.items())
+        spaces.update((name, picture.space(lead)) for name, picture in self.pictures.items())
+        if self._bare:
+            (only,) = spaces.values()
+            return only
+        return gymnasium.spaces.Dict(spaces)
 
     def empty(self, lead: tuple[int, ...]) -> Any:
         """A buffer for `write`."""
-        if self.mode == "flat":
-            return np.zeros((*lead, self.size), self.dtype)
-        return {name: np.zeros((*lead, *s), self.dtype) for name, s in self.shapes.items()}
 
-    def write(self, entries: Arrays, buffer: Any) -> Any:
-        """Fill a buffer of `empty` with the entries of all simulations; returns the buffer."""
-        if self.mode == "flat":
+        def zeros(space: Any) -> np.ndarray:
+            return np.zeros(space.shape, space.dtype)
+
+        space = self.space(lead)
+        if isinstance(space, gymnasium.spaces.Dict):
+            return {name: zeros(part) for name, part in space.spaces.items()}
+        return zeros(space)
+
+    def write(self, entries: Arrays, buffer: Any, draw: Draw) -> Any:
+        """Fill a buffer of `empty` with the entries and pictures of all simulations; returns it."""
+        if self._flat:
+            vector = buffer if self._bare else buffer["flat"]
             for name, column, ravel in self._columns:
                 value = entries[name]
                 if ravel:
-                    value = value.reshape(*buffer.shape[:-1], -1)
-                buffer[column] = value
-        else:
-            for name, array in buffer.items():
-                array[...] = entries[name]
+                    value = value.reshape(*vector.shape[:-1], -1)
+                vector[column] = value
+        elif self.has_entries:
+            for name in self.shapes:
+                buffer[name][...] = entries[name]
+        for name, picture in self.pictures.items():
+            target = buffer if self._bare else buffer[name]
+            target[...] = draw(picture)
         return buffer
 
-    def pack(self, entries: Arrays, lead: tuple[int, ...] = ()) -> Any:
-        """The observation made of the entries, in new arrays."""
-        return self.write(entries, self.empty(lead))
+    def pack(self, entries: Arrays, draw: Draw, lead: tuple[int, ...] = ()) -> Any:
+        """The observation made of the entries and pictures, in new arrays."""
+        if self._flat and self._bare:  # the common case, without a space in between
+            buffer = np.empty((*lead, self.size), self.dtype)
+        else:
+            buffer = self.empty(lead)
+        return self.write(entries, buffer, draw)
 
 
 def copy_observation(observation: Any) -> Any:

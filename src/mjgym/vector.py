@@ -21,6 +21,7 @@ from mjgym.build import (
     substeps,
 )
 from mjgym.env import MEMORY
+from mjgym.pixels import Picture
 from mjgym.sim import Batched, Single
 from mjgym.spaces import (
     Layout,
@@ -53,11 +54,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         threads: that step the simulations; None for all cores that the process may use.
         autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
         copy: return copies of the observations; without, the next step overwrites them.
-        observation: "flat" (the entries joined in the task's order) or "dict".
-        dtype: of observations, "float32" or "float64" (the simulator's own precision).
-        on_divergence: "truncate" ends a sub-environment whose simulation is no longer finite with
-            its last finite observation, reward 0 and `info["diverged"]`; "raise" raises
-            `DivergenceError`.
+        **options: the fields of `mjgym.build.Options`.
 
     Attributes:
         task: the task.
@@ -68,7 +65,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
     """
 
     metadata = {  # noqa: RUF012  (as Gymnasium declares it)
-        "render_modes": [],
+        "render_modes": ["rgb_array"],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
@@ -81,9 +78,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         threads: int | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
-        observation: str = "flat",
-        dtype: str = "float32",
-        on_divergence: str = "truncate",
+        **options: Any,
     ) -> None:
         for name, number in (
             ("num_envs", num_envs),
@@ -97,7 +92,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             "autoreset_mode": AutoresetMode(autoreset_mode),
             "copy": copy,
         }
-        self._options = Options(observation, dtype, on_divergence)
+        self._options = Options(**options)
+        if self._options.render_mode == "human":
+            raise ValueError('render_mode: "human" shows one environment; use "rgb_array"')
         self.task = task
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -115,7 +112,15 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._simulations = Batched(self.model, num_envs, self.threads, task.varies)
         self._view = self._simulations.view
         self._scratch.reset()
-        self._layout = Layout(task.observation(self._scratch.view), observation, dtype)
+        self._layout = Layout(
+            task.observation(self._scratch.view),
+            self._options.observation,
+            self._options.dtype,
+            self._options.pictures(self.model),
+        )
+        self.render_mode = self._options.render_mode
+        self.metadata["render_fps"] = 1 / self.control_timestep
+        self._renderer: Any = None
         self._bind()
 
         self.single_action_space = action_space(self.model)
@@ -391,13 +396,93 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             _final_info=ended.copy(),
         )
         self._start(ids)
-        fresh = self._layout.pack(self.task.observation(self._view), (self.num_envs,))
+        fresh = self._layout.pack(
+            self.task.observation(self._view), lambda p: self._draw(p, ids), (self.num_envs,)
+        )
         assign(self._buffers[0], ids, fresh)
         return info
 
     def _observe(self) -> None:
         self._buffers.reverse()
-        self._layout.write(self.task.observation(self._view), self._buffers[0])
+        layout = self._layout
+        entries = self.task.observation(self._view) if layout.has_entries else {}
+        layout.write(entries, self._buffers[0], self._draw)
+
+    def _draw(self, picture: Picture, ids: np.ndarray | None = None) -> np.ndarray:
+        """Pictures of some sub-environments, in an array for all of them."""
+        pictures = np.zeros((batch := picture.space((self.num_envs,))).shape, batch.dtype)
+        rows = np.arange(self.num_envs) if ids is None else ids
+        pictures[rows] = self.camera(
+            picture.camera,
+            kind=picture.kind,
+            width=picture.width,
+            height=picture.height,
+            ids=rows,
+        )
+        return pictures
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """A picture of each sub-environment, uint8 (height, width, 3), see `render_mode`.
+
+        Raises:
+            RenderingError: no OpenGL works here; the message says what to install.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() draws nothing without a render_mode, e.g. gym.make_vec(id,"
+                ' render_mode="rgb_array"); envs.camera() draws at any time'
+            )
+            return None
+        return tuple(self.camera())
+
+    def camera(
+        self,
+        name: str | int | None = None,
+        *,
+        kind: str = "rgb",
+        width: int | None = None,
+        height: int | None = None,
+        ids: Sequence[int] | np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Pictures of the present states of some sub-environments, at any time.
+
+        Args:
+            name: of the camera, its index, or -1 for the free camera; None for the environment's.
+            kind: "rgb", "depth" or "segmentation", as of `Env.camera`.
+            width: in pixels; None for the environment's.
+            height: in pixels; None for the environment's.
+            ids: of sub-environments; None for all.
+
+        Returns:
+            The pictures, with a leading axis as long as `ids`.
+
+        Raises:
+            ValueError: there is no such camera, kind or sub-environment, or a size is not positive.
+            RenderingError: no OpenGL works here; the message says what to install.
+        """
+        if self._renderer is None:
+            from mjgym.rendering import Renderer  # not before something is to be drawn
+
+            self._renderer = Renderer(self.task, self.model, self._options.render_quality)
+        options, rows = self._options, self._rows(ids)
+        states = self._simulations.snapshot(rows)
+        rewards = None
+        if options.visualize_reward:
+            reward = self.task.reward(self.task.terms(self._view))
+            rewards = np.broadcast_to(reward, (self.num_envs,))[rows]
+        return np.stack(
+            [
+                self._renderer.render(
+                    {field: values[k] for field, values in states.items()},
+                    options.camera if name is None else name,
+                    kind=kind,
+                    width=options.width if width is None else width,
+                    height=options.height if height is None else height,
+                    reward=None if rewards is None else float(rewards[k]),
+                )
+                for k in range(len(rows))
+            ]
+        )
 
     def _observation(self) -> Any:
         return copy_observation(self._buffers[0]) if self._copy else self._buffers[0]
@@ -484,8 +569,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             )
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the simulations go."""
+        """Let go of what draws, and end all episodes."""
         self._started[:] = False
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environments are made from, and their state."""

@@ -1,28 +1,53 @@
 """The commands, and how their errors are shown."""
 
+import io
 import sys
+from typing import Annotated
 
 import typer
 
-from mjgym.cli import demo
+from mjgym.cli import bench, check, demo, doctor, info, list
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
+    epilog='Start with "mjgym list"; "mjgym COMMAND --help" explains a command.',
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("demo")(demo.demo)
+TASKS, OWN, HERE = "Tasks", "A task of your own", "This machine"
+app.command("list", rich_help_panel=TASKS)(list.list_)
+app.command("info", rich_help_panel=TASKS)(info.info)
+app.command("demo", rich_help_panel=TASKS)(demo.demo)
+app.command("check", rich_help_panel=OWN)(check.check)
+app.command("bench", rich_help_panel=HERE)(bench.bench)
+app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import mjgym
+
+        print(f"mjgym {mjgym.__version__}")
+        raise typer.Exit()
 
 
 @app.callback()
-def _mjgym() -> None:
+def _mjgym(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
     """MuJoCo control tasks for Gymnasium, single and batched."""
 
 
 def main() -> None:
     """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows "?"
     try:
         app()
     except KeyboardInterrupt:

@@ -3,11 +3,13 @@
 import ast
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 import typer
 
-_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_WORDS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
 
 def arguments(id: str, settings: list[str]) -> dict[str, Any]:
@@ -46,7 +48,7 @@ def _value(name: str, text: str, hint: Any) -> Any:
     for kind in kinds:
         try:
             return _convert(text, kind)
-        except (ValueError, SyntaxError):
+        except (KeyError, ValueError, SyntaxError):
             continue
     wanted = " or ".join(getattr(k, "__name__", str(k)) for k in kinds).replace("NoneType", "none")
     raise typer.BadParameter(f"{name}: {text!r} is not {wanted}.")
@@ -60,37 +62,12 @@ def _convert(text: str, kind: Any) -> Any:
     """A text as a value of a type.
 
     Raises:
-        ValueError, SyntaxError: it is not one.
+        KeyError, ValueError, SyntaxError: it is not one.
     """
-    word = text.strip().lower()
-    if kind is bool:
-        if word in ("0", "1"):
-            return word == "1"
-        if word not in _WORDS:
-            raise ValueError(text)
-        return _WORDS[word]
-    if kind in (int, float):
-        return kind(text)
-    if kind is str:
-        return text
-    if kind is types.NoneType:
-        if word != "none":
-            raise ValueError(text)
-        return None
+    if kind in _CONVERT:
+        return _CONVERT[kind](text)
     if typing.get_origin(kind) is typing.Literal:
-        for value in typing.get_args(kind):
-            if str(value) == text:
-                return value
-        raise ValueError(text)
-    if kind is None:  # no field of the task: an argument of make, which checks it itself
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            return text
-    return _sequence(text, kind)
-
-
-def _sequence(text: str, kind: Any) -> Any:
+        return {str(value): value for value in typing.get_args(kind)}[text]
     value = ast.literal_eval(text)
     origin = typing.get_origin(kind) or kind
     if origin is tuple and isinstance(value, list):
@@ -98,6 +75,33 @@ def _sequence(text: str, kind: Any) -> Any:
     if isinstance(origin, type) and not isinstance(value, origin):
         raise ValueError(text)
     return value
+
+
+def _bool(text: str) -> bool:
+    return _WORDS[text.strip().lower()]
+
+
+def _none(text: str) -> None:
+    if text.strip().lower() != "none":
+        raise ValueError(text)
+
+
+def _literal(text: str) -> Any:
+    """For what is no field of the task but an argument of make, which checks it itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+_CONVERT: dict[Any, Callable[[str], Any]] = {
+    bool: _bool,
+    int: int,
+    float: float,
+    str: str,
+    types.NoneType: _none,
+    None: _literal,
+}
 
 
 def make(id: str, settings: list[str]) -> Any:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from typing import Any
 
-BACKENDS = ("egl", "osmesa", "glfw")
+BACKENDS: tuple[str, ...] = {"darwin": ("cgl", "glfw"), "win32": ("glfw",)}.get(
+    sys.platform, ("egl", "osmesa", "glfw")
+)
 TIMEOUT = 60.0  # s
 _MARK = "mjgym-gl:"
 
@@ -70,7 +72,6 @@ def gl_report(
 def _probe(backend: str, arguments: list[str], timeout: float) -> dict[str, Any]:
     environment = {**os.environ, "MUJOCO_GL": backend}
     environment.pop("PYOPENGL_PLATFORM", None)
-    failed = {"vendor": "", "renderer": "", "version": "", "frames_per_second": None}
     try:
         done = subprocess.run(
             [sys.executable, "-c", _PROBE, backend, *arguments],
@@ -83,15 +84,32 @@ def _probe(backend: str, arguments: list[str], timeout: float) -> dict[str, Any]
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        error = f"no frame within {timeout:g} s"
-        return {"backend": backend, "works": False, **failed, "error": error}
+        return _result(backend, f"no picture within {timeout:g} s")
     found = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
-    if found:  # even if it then dies while it cleans up
-        drawn = json.loads(found[-1].removeprefix(_MARK))
-        black = drawn.pop("black")
-        error = "the frame is black" if black else None
-        return {"backend": backend, "works": not black, **drawn, "error": error}
-    return {"backend": backend, "works": False, **failed, "error": _last_line(done)}
+    if not found:
+        return _result(backend, _last_line(done))
+    drawn = json.loads(found[-1].removeprefix(_MARK))  # whatever happens while it cleans up
+    return _result(backend, "the picture is black" if drawn.pop("black") else None, **drawn)
+
+
+def _result(
+    backend: str,
+    error: str | None,
+    *,
+    vendor: str = "",
+    renderer: str = "",
+    version: str = "",
+    frames_per_second: float | None = None,
+) -> dict[str, Any]:
+    return {
+        "backend": backend,
+        "works": error is None,
+        "vendor": vendor,
+        "renderer": renderer,
+        "version": version,
+        "frames_per_second": frames_per_second,
+        "error": error,
+    }
 
 
 def _last_line(done: "subprocess.CompletedProcess[str]") -> str:

@@ -121,9 +121,7 @@ def _observation(out: "Console", rows: list[dict[str, Any]]) -> None:
         these = list(group)
         made.add_row("", _entry(entry, these[0]["meaning"]), style="italic")
         for row in these:
-            made.add_row(
-                str(row["index"]), row["name"], row["unit"], row["frame"], row["source"]
-            )
+            made.add_row(str(row["index"]), row["name"], row["unit"], row["frame"], row["source"])
     out.print(made)
 
 
@@ -149,7 +147,10 @@ def _action(out: "Console", rows: list[dict[str, Any]]) -> None:
 def fingerprint_facts(print_: dict[str, Any]) -> dict[str, str]:
     """A fingerprint as names and values."""
     machine, versions = print_["machine"], print_["versions"]
-    found = {name: str(print_[name]) for name in ("id", "model_sha256") if name in print_}
+    found: dict[str, str] = {}
+    for name in ("id", "model_sha256"):
+        if name in print_:
+            found[name] = str(print_[name])
     if print_.get("arguments"):
         found["arguments"] = ", ".join(f"{k}={v!r}" for k, v in print_["arguments"].items())
     found["versions"] = ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -75,18 +75,23 @@ def row(id: str) -> dict[str, Any]:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
+    from rich.padding import Padding
+
     out = console()
     if not rows:
         return
     if out.width < NARROW:
         for r in rows:
             steps = "no limit" if r["steps"] is None else f"{r['steps']} steps"
+            sizes = f"observation {r['observation']}, action {r['action']}, {steps}"
             out.print(r["id"], style="bold", soft_wrap=True)
-            sizes = f"{r['observation']} observed, {r['action']} controls"
-            out.print(f"  {sizes}, {steps} of {r['control_timestep']:g} s")
-            out.print(f"  {r['summary']}")
-            if r["tags"]:
-                out.print(f"  {', '.join(r['tags'])}", style="dim")
+            for line, style in (
+                (f"{sizes}, control {r['control_timestep']:g} s", ""),
+                (r["summary"], ""),
+                (", ".join(r["tags"]), "dim"),
+            ):
+                if line:
+                    out.print(Padding(line, (0, 0, 0, 2)), style=style)
     else:
         numbers = ("obs", "act", "steps", "control, s")
         made = table("id", *numbers, "tags", "summary", right=numbers, fold=("summary",))
@@ -101,4 +106,4 @@ def _show(rows: list[dict[str, Any]]) -> None:
                 r["summary"],
             )
         out.print(made)
-    console(stderr=True).print(f"{len(rows)} ids", style="dim")
+    console(stderr=True).print(f"ids: {len(rows)}", style="dim")

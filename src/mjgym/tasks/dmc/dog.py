@@ -11,7 +11,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, register
 
 WALK_SPEED = 1.0  # m/s
 TROT_SPEED = 3.0  # m/s
@@ -44,6 +44,9 @@ ROOT_X_Y_YAW, RATES, BALL_VELOCITY = [0, 1, 5], slice(6, 79), slice(79, 82)
 # Parts of the sensor readings.
 INERTIAL, VELOCIMETER, TORSO_VELOCITY = slice(0, 9), slice(3, 6), slice(9, 12)
 TOUCH, FORCES = slice(15, 19), slice(19, 31)
+
+TOUCHED = ("palm_L", "palm_R", "sole_L", "sole_R")  # sensors, of fore and hind paws
+WEIGHED = ("foot_L", "foot_R", "hand_L", "hand_R")  # sensors, of hind and fore paws
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,84 @@ class Dog(Task):
 
     def further_observation(self, v: View) -> Arrays:
         """What a task observes beyond the dog itself."""
+        return {}
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        joints = v.names("joint")[1:74]  # without root, ball
+        anchors = tuple(name.replace("_", "_anchor_") for name in WEIGHED)
+        parts = ("skull", "torso", "pelvis")
+        result = {
+            "joint_angles": Signal(
+                meaning="angle of each joint", names=joints, unit="rad", source="qpos"
+            ),
+            "joint_velocites": Signal(
+                meaning="velocity of each joint", names=joints, unit="rad/s", source="qvel"
+            ),
+            "torso_pelvis_height": Signal(
+                meaning="heights of torso and pelvis above the floor",
+                names=("torso z", "pelvis z"),
+                unit="m",
+                frame="world",
+                source="body xpos",
+            ),
+            "z_projection": Signal(
+                meaning="the world's vertical as seen from skull, torso and pelvis",
+                names=_vectors(*(f"up in {part}" for part in parts)),
+                unit="1",
+                frame=tuple(part for part in parts for _ in "xyz"),
+                source="body xmat",
+            ),
+            "torso_com_velocity": Signal(
+                meaning="velocity of the whole dog's centre of mass",
+                names=_vectors("centre of mass velocity"),
+                unit="m/s",
+                frame="torso",
+                source="sensor torso_linvel, body xmat",
+            ),
+            "inertial_sensors": Signal(
+                meaning="acceleration of the head, gravity included, its velocity, then its angular"
+                " velocity",
+                names=_vectors("accelerometer", "velocimeter", "gyro"),
+                unit=(*["m/s^2"] * 3, *["m/s"] * 3, *["rad/s"] * 3),
+                frame="head",
+                source=(
+                    *["sensor accelerometer"] * 3,
+                    *["sensor velocimeter"] * 3,
+                    *["sensor gyro"] * 3,
+                ),
+            ),
+            "foot_forces": Signal(
+                meaning="force between each leg and its paw",
+                names=_vectors(*anchors),
+                unit="N",
+                frame=tuple(anchor for anchor in anchors for _ in "xyz"),
+                source=tuple(f"sensor {name}" for name in WEIGHED for _ in "xyz"),
+            ),
+            "touch_sensors": Signal(
+                meaning="force on each paw",
+                names=TOUCHED,
+                unit="N",
+                source=tuple(f"sensor {name}" for name in TOUCHED),
+            ),
+            "actuator_state": Signal(
+                meaning="each actuator's activation: the filtered control",
+                names=v.names("actuator"),
+                unit="1",
+                source="act",
+            ),
+        }
+        result.update(self.further_signals())
+        if self.observe_reward_factors:
+            result["reward_factors"] = Signal(
+                meaning="terms of the reward",
+                names=tuple(self.terms(v)),
+                unit="1",
+                source="terms",
+            )
+        return result
+
+    def further_signals(self) -> dict[str, Signal]:
+        """What `further_observation` holds."""
         return {}
 
     def terms(self, v: View) -> Arrays:
@@ -214,6 +295,24 @@ class Fetch(Dog):
         seen = seen.reshape(*v.lead, 9)
         return {"ball_state": seen[..., :6], "target_position": seen[..., 6:]}
 
+    def further_signals(self) -> dict[str, Signal]:
+        return {
+            "ball_state": Signal(
+                meaning="place and velocity of the ball relative to the head",
+                names=_vectors("ball", "ball velocity"),
+                unit=(*["m"] * 3, *["m/s"] * 3),
+                frame="skull",
+                source=(*["geom ball - site head"] * 3, *["qvel, sensordata, site xmat"] * 3),
+            ),
+            "target_position": Signal(
+                meaning="from the head to the target",
+                names=_vectors("target"),
+                unit="m",
+                frame="skull",
+                source="geom target - site head",
+            ),
+        }
+
     def terms(self, v: View) -> Arrays:
         ball = v.geom("ball").xpos
         upper, lower = v.site("upper_bite").xpos, v.site("lower_bite").xpos
@@ -234,6 +333,10 @@ class Fetch(Dog):
 def _to_target(v: View) -> Array:
     """Distance of the ball's centre from the target's (m)."""
     return norm(v.geom("ball").xpos - v.geom("target").xpos)
+
+
+def _vectors(*names: str) -> tuple[str, ...]:
+    return tuple(f"{name} {axis}" for name in names for axis in "xyz")
 
 
 def _high(height: Array, enough: float) -> Array:

@@ -1,0 +1,226 @@
+"""`mjgym bench`: how fast ids run here."""
+
+import datetime
+import importlib
+import importlib.util
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mjgym.cli.ids import known_ids
+from mjgym.cli.output import console, print_json, reserved, table, to_json
+
+_MEGABYTE = 1e6  # bytes
+
+
+def bench(
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="ID...", help="The tasks to time.", callback=known_ids),
+    ],
+    num_envs: Annotated[
+        str,
+        typer.Option(help="Environments: 1 is gymnasium.make, more is make_vec; comma-separated."),
+    ] = "1,256",
+    seconds: Annotated[float, typer.Option(min=0.001, help="Of each measurement.")] = 2.0,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Of a batch; default: all allowed cores.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the rates into this file.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Time ids: steps per second against the engine alone and peers, resets, creation, memory.
+
+    The limit is the engine's own C loop on the same model, with as many simulations and threads,
+    without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if installed.
+    """
+    sizes = _sizes(num_envs)
+    for file in (out, plot):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise typer.BadParameter(f"there is no folder {file.absolute().parent}.")
+    if plot is not None:
+        _check_plot(plot)
+    with reserved(json):
+        content = _measure(ids, sizes, seconds, threads)
+    if out is not None:
+        out.write_text(to_json(content) + "\n")
+    if plot is not None:
+        _plot(plot, content)
+    if json:
+        print_json(content)
+    else:
+        _show(content)
+        for file in (out, plot):
+            if file is not None:
+                console(stderr=True).print(f"written: {file}", soft_wrap=True)
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(word) for word in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise typer.BadParameter(
+            f"{text!r} is no list of numbers from 1 up.", param_hint="'--num-envs'"
+        )
+    return list(dict.fromkeys(sizes))
+
+
+def _check_plot(plot: Path) -> None:
+    """Find out before the measurement whether there can be a plot."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise typer.BadParameter(
+            'it needs matplotlib: pip install "mjgym[bench]"', param_hint="'--plot'"
+        )
+    bases: Any = importlib.import_module("matplotlib.backend_bases")
+    known = bases.FigureCanvasBase.get_supported_filetypes()
+    if plot.suffix.lstrip(".").lower() not in known:
+        raise typer.BadParameter(
+            f"{plot.name}: end its name in one of {', '.join(sorted(known))}.",
+            param_hint="'--plot'",
+        )
+
+
+def _measure(
+    ids: list[str], sizes: list[int], seconds: float, threads: int | None
+) -> dict[str, Any]:
+    import os
+
+    import mjgym
+
+    content: dict[str, Any] = {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "seconds": seconds,
+        **mjgym.fingerprint(),
+        "results": [],
+        "left_out": [],
+    }
+    with console(stderr=True).status("timing") as status:
+        for id in ids:
+            for n in sizes:
+                status.update(f"timing {n} x {id}")
+                content["results"].append(_result(id, n, seconds, threads, content["left_out"]))
+    return content
+
+
+def _result(
+    id: str, n: int, seconds: float, threads: int | None, left_out: list[str]
+) -> dict[str, Any]:
+    """What there is to measure of one id with one number of environments."""
+    import gymnasium
+
+    import mjgym
+    from mjgym import benchmark
+    from mjgym.cli import peers
+
+    env = gymnasium.make(id)
+    limit = env.spec.max_episode_steps if env.spec else None
+    subjects = {
+        "ours": benchmark.single(id) if n == 1 else benchmark.batch(id, n, threads=threads),
+        "limit": benchmark.engine(id, n, threads=threads),
+    }
+    rates = benchmark.rates(subjects, seconds, limit or float("inf"))
+    reset = benchmark.reset_seconds(subjects["ours"])
+    for subject in subjects.values():
+        subject.close()
+    pairs = zip(rates["ours"], rates["limit"], strict=True)
+    found: dict[str, Any] = {
+        "id": id,
+        "num_envs": n,
+        "steps_per_second": statistics.median(rates["ours"]),
+        "limit_steps_per_second": statistics.median(rates["limit"]),
+        "ratio_to_limit": statistics.median(ours / engine for ours, engine in pairs),
+        "reset_seconds": reset,
+        "creation_seconds": benchmark.creation_seconds(id, n, threads=threads),
+        "bytes_per_env": None,
+        "peers": {},
+        "fingerprint": mjgym.fingerprint(env),
+    }
+    try:
+        found["bytes_per_env"] = benchmark.memory(id, n, threads=threads)
+    except RuntimeError as error:
+        left_out.append(f"memory of {n} x {id}: {error}")
+    for peer in peers.installed(n):
+        try:
+            rate = peers.rate(peer, id, n, seconds)
+        except RuntimeError as error:
+            left_out.append(f"{peer}, {n} x {id}: {error}")
+        else:
+            ratio = found["steps_per_second"] / rate
+            found["peers"][peer] = {"steps_per_second": rate, "ratio": ratio}
+    return found
+
+
+_COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "steps/s": lambda r: f"{r['steps_per_second']:,.0f}",
+    "limit/s": lambda r: f"{r['limit_steps_per_second']:,.0f}",
+    "ratio": lambda r: f"{r['ratio_to_limit']:.2f}",
+    "reset, ms": lambda r: f"{1e3 * r['reset_seconds']:.2f}",
+    "creation, ms": lambda r: f"{1e3 * r['creation_seconds']:.1f}",
+    "MB/env": lambda r: (
+        "" if r["bytes_per_env"] is None else f"{r['bytes_per_env'] / _MEGABYTE:.2f}"
+    ),
+}
+
+
+def _show(content: dict[str, Any]) -> None:
+    out = console()
+    names = list(dict.fromkeys(name for r in content["results"] for name in r["peers"]))
+    columns = [*_COLUMNS, *(f"{word} {name}" for name in names for word in ("", "ours /"))]
+    columns = [c.strip() for c in columns]
+    made = table("id", "envs", *columns, right=("envs", *columns))
+    for r in content["results"]:
+        cells = [show(r) for show in _COLUMNS.values()]
+        for name in names:
+            peer = r["peers"].get(name)
+            cells += (
+                [f"{peer['steps_per_second']:,.0f}", f"{peer['ratio']:.2f}"] if peer else ["", ""]
+            )
+        made.add_row(r["id"], str(r["num_envs"]), *cells)
+    out.print(made)
+    machine = content["machine"]
+    load = "" if content["load"] is None else f", load {content['load']:.1f}"
+    out.print(f"{machine['processor']}, {machine['allowed_cores']} cores{load}", style="dim")
+    for line in content["left_out"]:
+        out.print(f"left out: {line}", style="yellow")
+
+
+def _plot(path: Path, content: dict[str, Any]) -> None:
+    """Bars of steps per second, ours beside the limit and the peers."""
+    Figure: Any = importlib.import_module("matplotlib.figure").Figure
+    results = content["results"]
+    labels = [f"{r['id']}\n{r['num_envs']}" for r in results]
+    series = {
+        "mjgym": [r["steps_per_second"] for r in results],
+        "engine alone": [r["limit_steps_per_second"] for r in results],
+    }
+    for name in dict.fromkeys(name for r in results for name in r["peers"]):
+        rates = [r["peers"].get(name, {}).get("steps_per_second", float("nan")) for r in results]
+        series[name] = rates
+    figure = Figure(figsize=(9, 1.5 + 0.3 * len(results) * len(series)), layout="constrained")
+    axes = figure.subplots()
+    height = 0.8 / len(series)
+    for i, (name, values) in enumerate(series.items()):
+        places = [row + (i - (len(series) - 1) / 2) * height for row in range(len(results))]
+        bars = axes.barh(places, values, height, label=name)
+        axes.bar_label(bars, [f"{v:,.0f}" for v in values], padding=3, fontsize=7)
+    axes.set_yticks(range(len(results)), labels, fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("control steps per second")
+    axes.margins(x=0.15)
+    machine = content["machine"]
+    title = f"{machine['processor']}, {machine['allowed_cores']} cores, {content['date'][:10]}"
+    axes.set_title(title, fontsize=9)
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=150)
