@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.pixels import Picture, check_camera, parse
+from mjgym.pixels import Picture, parse
 from mjgym.spaces import DTYPES, MODES
 from mjgym.task import Arrays, Task
 
@@ -76,8 +76,7 @@ class Options:
             raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
 
     def pictures(self, model: mujoco.MjModel) -> dict[str, Picture]:
-        """The pictures of an observation, checked against the model's cameras, as is `camera`."""
-        check_camera("camera", self.camera, model)
+        """The pictures of an observation, checked against the model's cameras."""
         return parse(self.pixels, model) if "pixels" in self.observation else {}
 
 

@@ -718,7 +718,7 @@ def _said(error: Exception, cls: type[Task]) -> str:
     if frames:
         last = frames[-1]
         where = f" ({Path(last.filename).name}:{last.lineno} in {last.name})"
-    message = " ".join(str(error).split())
+    message = " ".join(str(error).partition(" was raised from the environment creator")[0].split())
     if len(message) > LONGEST_MESSAGE:
         message = f"{message[:LONGEST_MESSAGE]} ..."
     return f"{type(error).__name__}: {message}{where}"

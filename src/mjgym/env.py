@@ -17,7 +17,7 @@ from mjgym.build import (
     substeps,
 )
 from mjgym.describe import describe
-from mjgym.pixels import Picture
+from mjgym.pixels import Picture, known_camera
 from mjgym.sim import Single
 from mjgym.spaces import Layout, action_space, check_action, copy_observation
 from mjgym.task import Arrays, Task
@@ -64,6 +64,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         )
         self.observation_space = self._layout.space()
         self.render_mode = self._options.render_mode
+        self._camera = known_camera("camera", self._options.camera, self.model)
         self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
         self._renderer: Any = None
         self._window: Any = None
@@ -168,12 +169,12 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             return None
         options = self._options
         if self.render_mode == "rgb_array":
-            return self.camera(options.camera)
+            return self.camera()
         if self._window is None:
             from mjgym.rendering.window import Window
 
             self._window = Window(self.task, self.model, options.render_quality)
-        self._window.show(self._simulation.snapshot(), options.camera, self._shown_reward())
+        self._window.show(self._simulation.snapshot(), self._camera, self._shown_reward())
         return None
 
     def camera(
@@ -204,7 +205,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         options = self._options
         picture: np.ndarray = self._renderer.render(
             self._simulation.snapshot(),
-            options.camera if name is None else name,
+            self._camera if name is None else name,
             kind=kind,
             width=options.width if width is None else width,
             height=options.height if height is None else height,

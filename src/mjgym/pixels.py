@@ -61,28 +61,33 @@ def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, 
     several = isinstance(cameras, Sequence) and not isinstance(cameras, str)
     pictures = {}
     for camera in cameras if several else [cameras]:
-        picture = Picture(camera, **fields)
-        _check(picture, model)
+        picture = Picture(known_camera("pixels: camera", camera, model), **fields)
+        _check(picture)
         pictures[f"{KEY}_{camera}" if several else KEY] = picture
     if not pictures:
         raise ValueError("pixels: 'camera' names no camera")
     return pictures
 
 
-def _check(picture: Picture, model: mujoco.MjModel) -> None:
+def _check(picture: Picture) -> None:
     if picture.kind not in ("rgb", "depth"):
         raise ValueError(f"pixels: kind {picture.kind!r} is neither 'rgb' nor 'depth'")
     for name in ("width", "height"):
         size = getattr(picture, name)
         if not isinstance(size, int) or size < 1:
             raise ValueError(f"pixels: {name} must be a whole number of pixels, got {size!r}")
-    check_camera("pixels: camera", picture.camera, model)
 
 
-def check_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> None:
-    """Raise a ValueError that names the argument and the nearest cameras, if there is none such."""
+def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:
+    """The camera, if there is one such; 0 means the free camera in a model that has no other.
+
+    Raises:
+        ValueError: there is no such camera; the message names the argument and the nearest ones.
+    """
     names = [model.camera(i).name for i in range(model.ncam)]
+    if camera == 0 and not names:
+        return -1
     if camera == -1 or camera in names or camera in range(len(names)):
-        return
+        return camera
     near = difflib.get_close_matches(str(camera), names, n=3) or [*names, "-1 (free)"]
     raise ValueError(f"{argument}: there is no {camera!r}; did you mean {', '.join(near)}?")

@@ -21,7 +21,7 @@ from mjgym.build import (
     substeps,
 )
 from mjgym.env import MEMORY
-from mjgym.pixels import Picture
+from mjgym.pixels import Picture, known_camera
 from mjgym.sim import Batched, Single
 from mjgym.spaces import (
     Layout,
@@ -119,6 +119,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             self._options.pictures(self.model),
         )
         self.render_mode = self._options.render_mode
+        self._camera = known_camera("camera", self._options.camera, self.model)
         self.metadata["render_fps"] = 1 / self.control_timestep
         self._renderer: Any = None
         self._bind()
@@ -474,7 +475,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             [
                 self._renderer.render(
                     {field: values[k] for field, values in states.items()},
-                    options.camera if name is None else name,
+                    self._camera if name is None else name,
                     kind=kind,
                     width=options.width if width is None else width,
                     height=options.height if height is None else height,

@@ -19,7 +19,7 @@ _MEGABYTE = 1e6  # bytes
 def bench(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID...", help="The tasks to time.", callback=known_ids),
+        typer.Argument(metavar="ID", help="The tasks to time.", callback=known_ids),
     ],
     num_envs: Annotated[
         str,
@@ -144,13 +144,15 @@ def _result(
         "creation_seconds": benchmark.creation_seconds(id, n, threads=threads),
         "bytes_per_env": None,
         "peers": {},
-        "fingerprint": mjgym.fingerprint(env),
+        "fingerprint": {
+            k: v for k, v in mjgym.fingerprint(env).items() if k not in ("versions", "machine")
+        },
     }
     try:
         found["bytes_per_env"] = benchmark.memory(id, n, threads=threads)
     except RuntimeError as error:
         left_out.append(f"memory of {n} x {id}: {error}")
-    for peer in peers.installed(n):
+    for peer in peers.installed(id, n):
         try:
             rate = peers.rate(peer, id, n, seconds)
         except RuntimeError as error:

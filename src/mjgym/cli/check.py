@@ -57,8 +57,8 @@ def _findings(ids: list[str], settings: list[str], *, quiet: bool) -> "list[Find
             status.update(f"checking {id}")
             try:
                 findings += checks.check(id, **fields.arguments(id, settings))
-            except TypeError as error:
-                raise typer.BadParameter(f"{id}: {error}") from None
+            except TypeError as error:  # no such argument
+                raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
     return findings
 
 

@@ -27,6 +27,7 @@ GPU_TIMEOUT = 20.0  # s
 # Any of these draws without a window; names of packages in Debian and Ubuntu.
 _INSTALL = "apt-get update && apt-get install -y --no-install-recommends"
 _PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6 libgl1"}
+_OFF = ("disable", "disabled", "off", "false", "0")  # as MuJoCo reads MUJOCO_GL
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast")
 
 Problem = dict[str, str]
@@ -151,7 +152,10 @@ def _judge_gl(
     notes: list[str],
 ) -> None:
     works = [b for b in backends if b["works"]]
-    chosen = os.environ.get("MUJOCO_GL", "").lower()
+    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
+    chosen = {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
+    if chosen in _OFF:
+        notes.append(f"MUJOCO_GL={chosen} switches rendering off")
     if not works:
         reasons = "; ".join(f"{b['backend']}: {b['error']}" for b in backends)
         fix = " or ".join(f"{_INSTALL} {packages}" for packages in _PACKAGES.values())
@@ -161,7 +165,7 @@ def _judge_gl(
             packages = _PACKAGES.get(b["backend"])
             if not b["works"] and packages:
                 notes.append(f"{b['backend']} does not work here; it needs {packages}")
-    if chosen and chosen not in [b["backend"] for b in works]:
+    if chosen in [b["backend"] for b in backends if not b["works"]]:
         problems.append(
             {
                 "problem": f"MUJOCO_GL={chosen}, which does not work here",
@@ -272,7 +276,7 @@ def _show(report: dict[str, Any]) -> None:
 
     out = console()
     print_, machine = report["fingerprint"], report["fingerprint"]["machine"]
-    out.print("Machine and versions", style="bold")
+    out.print("Fingerprint", style="bold")
     rows = fingerprint_facts(print_)
     allowed = f"{machine['allowed_cores']} allowed of {machine['cores']}"
     rows["cores"] = allowed + (f", quota {report['quota']:g}" if report["quota"] else "")

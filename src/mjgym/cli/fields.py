@@ -118,4 +118,9 @@ def make(id: str, settings: list[str]) -> Any:
     except (TypeError, ValueError) as error:
         if not kwargs:
             raise
-        raise typer.BadParameter(f"{id}: {error}") from None
+        raise typer.BadParameter(f"{id}: {refusal(error)}") from None
+
+
+def refusal(error: Exception) -> str:
+    """Why make refuses its arguments, without what Gymnasium adds."""
+    return str(error).partition(" was raised from the environment creator")[0]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -118,4 +119,6 @@ def _last_line(done: "subprocess.CompletedProcess[str]") -> str:
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     # Errors have no indent; code and places in a traceback do.
     errors = [line for line in lines if not line.startswith(" ")] or lines
-    return errors[-1].strip() if errors else f"ended with {done.returncode}"
+    if errors:
+        return re.sub(r"b'(.*)'", r"\1", errors[-1].strip())  # words from C
+    return f"ended with {done.returncode}"

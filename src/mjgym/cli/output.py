@@ -4,9 +4,10 @@ import contextlib
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,14 +22,27 @@ def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    piped = not stream.isatty() and "COLUMNS" not in os.environ
+    terminal = stream.isatty()
     return Console(
-        stderr=stderr,
-        width=PIPED_WIDTH if piped else None,
+        file=stream if terminal else cast(IO[str], _Trimmed(stream)),
+        width=None if terminal or "COLUMNS" in os.environ else PIPED_WIDTH,
         markup=False,
         highlight=False,
         emoji=False,
     )
+
+
+class _Trimmed:
+    """A stream without blanks at the ends of its lines, with which tables are filled up."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._stream.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
 
 
 def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()) -> "Table":

@@ -21,8 +21,10 @@ _ID = re.compile(rf"{NAMESPACE}/(?P<domain>\w+)-(?P<task>\w+)-v\d+")
 _START = 120.0  # s, that a peer may take to load and to make its environments
 
 
-def installed(num_envs: int) -> list[str]:
-    """The peers that can be compared with: single environments, or batches."""
+def installed(id: str, num_envs: int) -> list[str]:
+    """The peers that can be compared with: on tasks of the suite, single environments or batches."""
+    if not _ID.fullmatch(id):
+        return []
     names = ("dm_control",) if num_envs == 1 else ("envpool",)
     return [name for name in names if importlib.util.find_spec(name) is not None]
 
