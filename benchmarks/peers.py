@@ -157,7 +157,7 @@ def compare(
 
 def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:
     """Compare on all ids; the files are written anew after each, so that a stop loses nothing."""
-    content = {
+    content: dict[str, Any] = {
         "machine": report.machine(threads),
         "arguments": {
             "num_envs": options.num_envs,

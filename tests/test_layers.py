@@ -27,6 +27,7 @@ LAYERS = {
     "build": 4,
     "describe": 4,
     "env": 4,
+    "pixels": 4,
     "rendering": 4,
     "spaces": 4,
     "vector": 4,
@@ -65,6 +66,7 @@ PACKAGES = {
     "build": {"gymnasium", "mujoco"},
     "describe": {"gymnasium", "mujoco"},
     "env": {"gymnasium", "mujoco"},
+    "pixels": {"gymnasium", "mujoco"},
     "rendering": {"gymnasium", "mujoco"},
     "spaces": {"gymnasium", "mujoco"},
     "vector": {"gymnasium", "mujoco"},
@@ -130,7 +132,7 @@ def violations(path, root=SOURCE):
             if isinstance(node, ast.Attribute | ast.Name) and ENGINE_CALL.match(name):
                 where = f"{shown}:{node.lineno}"
                 found.append(f"{where}: a task calls {name}; it gets all it needs from its view")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _inside(module, target, name):

@@ -110,6 +110,8 @@ def load(name: str) -> ModuleType:
             message = f"there is neither a module nor an id {name!r}.{nearest_ids(name)}"
             raise typer.BadParameter(message) from None
         raise _failed(name, error) from error
+    except typer.BadParameter:
+        raise
     except Exception as error:
         raise _failed(name, error) from error
 

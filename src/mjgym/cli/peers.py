@@ -22,7 +22,7 @@ _START = 120.0  # s, that a peer may take to load and to make its environments
 
 
 def installed(id: str, num_envs: int) -> list[str]:
-    """The peers that can be compared with: on tasks of the suite, single environments or batches."""
+    """The peers to compare an id of the published suite with, alone or in a batch."""
     if not _ID.fullmatch(id):
         return []
     names = ("dm_control",) if num_envs == 1 else ("envpool",)
