@@ -33,11 +33,17 @@ def transitions(name: str, kind: str) -> dict[str, np.ndarray]:
         return dict(file)
 
 
-def relative_error(ours: Any, recorded: Any) -> float:
-    """Largest difference relative to max(1, |recorded|)."""
+def relative_errors(ours: Any, recorded: Any) -> np.ndarray:
+    """Largest difference in each row, relative to max(1, |recorded|)."""
     a, b = np.asarray(ours, dtype=float), np.asarray(recorded, dtype=float)
     assert a.shape == b.shape
-    return float((np.abs(a - b) / np.maximum(1.0, np.abs(b))).max(initial=0.0))
+    errors = np.abs(a - b) / np.maximum(1.0, np.abs(b))
+    return errors.reshape(len(a), -1).max(axis=1, initial=0.0)
+
+
+def relative_error(ours: Any, recorded: Any) -> float:
+    """Largest difference relative to max(1, |recorded|)."""
+    return float(relative_errors(np.expand_dims(ours, 0), np.expand_dims(recorded, 0))[0])
 
 
 class LegacyGenerator:

@@ -306,6 +306,19 @@ class TestRemove:
         )
         assert (done.returncode, done.stdout.strip()) == (0, str(left)), done.stderr
 
+    def test_the_world_stays(self):
+        program = (
+            "import mujoco, sys\n"
+            "from mjgym import mjcf\n"
+            "spec = mujoco.MjSpec.from_string(sys.stdin.read())\n"
+            "try:\n    mjcf.remove(spec, 'body', 'world')\n"
+            "except ValueError as error:\n    print('refused', spec.compile().nbody)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], input=MJCF, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "refused 4\n"), done.stderr
+
 
 def differences(ours, other):
     """Names of the numbers and arrays of two models that are not equal."""

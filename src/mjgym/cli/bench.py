@@ -201,7 +201,7 @@ def _plot(path: Path, content: dict[str, Any]) -> None:
     """Bars of steps per second, ours beside the limit and the peers."""
     Figure: Any = importlib.import_module("matplotlib.figure").Figure
     results = content["results"]
-    labels = [f"{r['id']}\n{r['num_envs']}" for r in results]
+    labels = [f"{r['num_envs']} x {r['id']}" for r in results]
     series = {
         "mjgym": [r["steps_per_second"] for r in results],
         "engine alone": [r["limit_steps_per_second"] for r in results],
@@ -218,7 +218,6 @@ def _plot(path: Path, content: dict[str, Any]) -> None:
         axes.bar_label(bars, [f"{v:,.0f}" for v in values], padding=3, fontsize=7)
     axes.set_yticks(range(len(results)), labels, fontsize=8)
     axes.invert_yaxis()
-    axes.set_xscale("log")
     axes.set_xlabel("control steps per second")
     axes.margins(x=0.15)
     machine = content["machine"]

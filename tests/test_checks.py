@@ -1,0 +1,479 @@
+"""`mjgym.checks`: good tasks pass, and each way to break one is found and explained."""
+
+import warnings
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+import pytest
+
+import mjgym
+from mjgym import Task, checks
+from mjgym.mjcf import Spec
+from mjgym.task import Signal, registrations
+
+ID = "checked/slider-push-v0"
+XML = """
+<mujoco>
+  <option timestep="0.01"/>
+  <worldbody>
+    <site name="target" pos="1 0 0"/>
+    <body name="slider">
+      <joint name="slide" type="slide" axis="1 0 0" damping="1" range="-2 2"/>
+      <joint name="lift" type="slide" axis="0 0 1" damping="1" stiffness="10"/>
+      <geom name="ball" size=".1" mass="1"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="push" joint="slide" ctrlrange="-1 1"/>
+    <motor name="raise" joint="lift" ctrlrange="-1 1"/>
+  </actuator>
+</mujoco>
+"""
+
+
+@dataclass(frozen=True)
+class Good(Task):
+    """Push a slider to a target.
+
+    Reward: 1 / (1 + distance to the target, m).
+
+    Start: uniform within 1 m.
+    """
+
+    reach: float = 1.0  # m, how far off an episode starts
+
+    time_limit, control_timestep = 1.0, 0.02  # s
+    xml: ClassVar[str] = XML
+
+    def model(self) -> Spec:
+        return Spec.from_string(self.xml)
+
+    def initialize(self, v, rng):
+        v.qpos[0] = rng.uniform(-self.reach, self.reach)
+
+    def observation(self, v):
+        return {"position": v.qpos, "velocity": v.qvel}
+
+    def signals(self, v):
+        joints = v.names("joint")
+        return {
+            "position": Signal("where it is", joints, "m", source="qpos"),
+            "velocity": Signal("how fast it is", joints, "m/s", source="qvel"),
+        }
+
+    def terms(self, v):
+        return {"near": 1 / (1 + abs(v.qpos[..., 0] - 1))}
+
+
+@dataclass(frozen=True)
+class Remembers(Good):
+    """With everything that a task may use."""
+
+    varies = ("site_pos",)
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        v.site("target").pos[0] = rng.uniform(-1, 1)
+
+    def memory(self, v):
+        return {"start": v.qpos[..., 0].copy()}
+
+    def terms(self, v):
+        moved = abs(v.qpos[..., 0] - v.memory["start"])
+        return {**super().terms(v), "moved": 1 / (1 + moved), "constant": 1.0}
+
+    def success(self, v):
+        return abs(v.qpos[..., 0] - v.site("target").xpos[..., 0]) < 0.1
+
+    def terminated(self, v):
+        return v.qpos[..., 0] > 1.9
+
+
+# --- what can go wrong; the docstring is what the check must say ---
+
+
+class Starts(Good):
+    """determinism: does not repeat"""
+
+    def initialize(self, v, rng):
+        v.qpos[0] = np.random.uniform(-1, 1)
+
+
+CALLS = []
+
+
+class Counts(Good):
+    """determinism: in the module"""
+
+    def observation(self, v):
+        CALLS.append(0)
+        return {"position": v.qpos + len(CALLS), "velocity": v.qvel}
+
+
+class Mixes(Good):
+    """single = batch: observation[0] (position, slide)"""
+
+    def observation(self, v):
+        return {"position": v.qpos - v.qpos.mean(axis=0), "velocity": v.qvel}
+
+
+class Sums(Good):
+    """batch shapes: terms()['near'] has shape (), expected (5,)"""
+
+    def terms(self, v):
+        return {"near": v.qpos.mean()}
+
+
+class Lefts(Good):
+    """batch shapes: Index from the right"""
+
+    def terms(self, v):
+        return {"near": v.qpos[0]}
+
+
+class Allocates(Good):
+    """batch shapes: allocate with v.lead"""
+
+    def observation(self, v):
+        return {"position": np.zeros(2), "velocity": v.qvel}
+
+
+class Decides(Good):
+    """batch shapes: instead of `if`"""
+
+    def terms(self, v):
+        return {"near": v.qpos[..., 0] if v.qpos[..., 0] > 0 else 0.0}
+
+
+class Converts(Good):
+    """batch shapes: Hooks run for all simulations at once"""
+
+    def terms(self, v):
+        return {"near": float(v.qpos[..., 0])}
+
+
+class Roots(Good):
+    """reward: near = nan"""
+
+    def terms(self, v):
+        return {"near": np.sqrt(-1 - v.qpos[..., 0] ** 2)}
+
+
+class Divides(Good):
+    """reward: it is reward() that makes it so"""
+
+    def reward(self, terms):
+        return terms["near"] * np.nan
+
+
+class Observes(Good):
+    """finite: observation[1] (position, lift) is inf at the start"""
+
+    def observation(self, v):
+        return {"position": v.qpos / np.array([1.0, 0.0]) + np.inf * np.array([0, 1]), **VELOCITY(v)}
+
+
+def VELOCITY(v):
+    return {"velocity": v.qvel}
+
+
+class Explodes(Good):
+    """finite: diverges"""
+
+    xml = XML.replace('stiffness="10"', 'stiffness="1e9"').replace('damping="1" s', "s")
+
+    def initialize(self, v, rng):
+        v.qpos[1] = 1
+
+
+class Writes(Good):
+    """hooks: copy one before changing it in place"""
+
+    def observation(self, v):
+        position = v.qpos
+        position += 1e-3
+        return {"position": position, "velocity": v.qvel}
+
+
+class Vectors(Good):
+    """hooks: terms()['near'] has shape (2,), expected ()"""
+
+    def terms(self, v):
+        return {"near": v.qpos}
+
+
+class Ends(Good):
+    """hooks: terminated() returns float64, expected bool"""
+
+    def terminated(self, v):
+        return v.qpos[..., 0]
+
+
+class Moves(Good):
+    """varies: varies = ('geom_pos',)"""
+
+    def initialize(self, v, rng):
+        v.geom("ball").pos[0] = rng.uniform()
+
+
+class Hides(Good):
+    """snapshot: belongs in memory()"""
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        object.__setattr__(self, "age", 0)
+
+    def observation(self, v):
+        object.__setattr__(self, "age", getattr(self, "age", 0) + 1)
+        return {"position": v.qpos + self.age, "velocity": v.qvel}
+
+
+class Idles(Good):
+    """action space: no actuators"""
+
+    xml = XML[: XML.index("<actuator>")] + "</mujoco>"
+
+
+class Draws(Good):
+    """build: other numbers the second time"""
+
+    def model(self):
+        return Spec.from_string(XML.replace('mass="1"', f'mass="{np.random.uniform(1, 2)}"'))
+
+
+class Misspells(Good):
+    """build: unrecognized attribute: 'mas'"""
+
+    xml = XML.replace("mass=", "mas=")
+
+
+class Halves(Good):
+    """build: must be a whole number of physics timesteps"""
+
+    control_timestep = 0.015
+
+
+class Searches(Good):
+    """build: in observation)"""
+
+    def observation(self, v):
+        return {"position": v.body("slyder").xpos}
+
+
+class Hurries(Good):
+    """time limit: time_limit is in seconds"""
+
+    time_limit = 0.02
+
+
+class Counted(Good):
+    """observation names: 'position' has 2 numbers and 1 names"""
+
+    def signals(self, v):
+        return {**super().signals(v), "position": Signal("place", ("slide",), "m")}
+
+
+class Renamed(Good):
+    """observation names: did you mean position"""
+
+    def signals(self, v):
+        return {**super().signals(v), "positions": Signal("place", ("a", "b"), "m")}
+
+
+FAILING = [
+    Starts, Counts, Mixes, Sums, Lefts, Allocates, Decides, Converts, Roots, Divides, Observes,
+    Explodes, Writes, Vectors, Ends, Moves, Hides, Idles, Draws, Misspells, Halves, Searches,
+    Hurries, Counted, Renamed,
+]  # fmt: skip
+
+
+class Undeclared(Good):
+    """build: put @dataclass(frozen=True)"""
+
+    mass: float = 2.0
+
+
+class Unnamed(Good):
+    """observation names: 2 of 4 numbers have no name"""
+
+    def signals(self, v):
+        return {"position": super().signals(v)["position"]}
+
+
+class Twins(Good):
+    """observation names: more than one number is called position, slide"""
+
+    def signals(self, v):
+        return {**super().signals(v), "position": Signal("place", ("slide", "slide"), "m")}
+
+
+class Unitless(Good):
+    """observation names: lacks a unit"""
+
+    def signals(self, v):
+        return {**super().signals(v), "position": Signal("place", ("a", "b"), "")}
+
+
+class Anonymous(Good):
+    """model names: without a name: joint 1 (of 2)"""
+
+    xml = XML.replace('name="lift"', "").replace('joint="lift"', 'joint="slide"')
+
+    def signals(self, v):
+        return {}
+
+
+class Wide(Good):
+    """action space: push: no control range"""
+
+    xml = XML.replace('joint="slide" ctrlrange="-1 1"', 'joint="slide"')
+
+
+class Rests(Good):
+    """varies: did not change site_pos"""
+
+    varies = ("site_pos",)
+
+
+class Flat(Good):
+    """reward: nothing that the actions do changes it"""
+
+    def terms(self, v):
+        return {"near": 0 * v.qpos[..., 0] + 0.5}
+
+
+class Stops(Good):
+    """time limit: in the first step"""
+
+    def terminated(self, v):
+        return v.qpos[..., 0] < 5
+
+
+class Odd(Good):
+    """time limit: make it a whole number"""
+
+    time_limit = 0.99
+
+
+class Logs(Good):
+    """finite: divide by zero"""
+
+    def terms(self, v):
+        return {"near": np.minimum(1, 1 / (0 * v.qpos[..., 0]))}
+
+
+class Bangs(Good):
+    """finite: with every control at an end of its range"""
+
+    def control(self, v, action):
+        v.xp.abs(action)
+        return np.where(np.all(np.abs(action) == 1, axis=-1, keepdims=True), 1e30, action)
+
+    xml = XML.replace(' ctrlrange="-1 1"', ' ctrllimited="false" ctrlrange="-1 1"')
+
+    def terms(self, v):
+        return super().terms(v)
+
+
+class Silent(Good):
+    pass
+
+
+Silent.__doc__ = None
+
+WARNED = [Unnamed, Twins, Unitless, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs]
+
+
+@pytest.fixture
+def examine():
+    """Registers a class for as long as the test runs, and checks it."""
+
+    def run(cls: type[Task], **kwargs: Any) -> dict[str, list[checks.Finding]]:
+        mjgym.register(ID)(cls)
+        found: dict[str, list[checks.Finding]] = {}
+        for finding in checks.check(ID, **kwargs):
+            assert finding.id == ID
+            found.setdefault(finding.check, []).append(finding)
+        return found
+
+    yield run
+    registrations.pop(ID, None)
+    gymnasium.registry.pop(ID, None)
+
+
+def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
+    return [f for findings in found.values() for f in findings if f.status != "pass"]
+
+
+@pytest.mark.parametrize("cls", [Good, Remembers], ids=lambda c: c.__name__)
+def test_a_good_task_passes_every_check(examine, cls):
+    found = examine(cls)
+    assert problems(found) == []
+    assert len(found) == 15
+    assert "50 steps, 1 s" in found["time limit"][0].reason
+
+
+def test_a_task_of_the_suite_passes():
+    findings = checks.check("dmc/pendulum-swingup-v0", max_episode_steps=50)
+    assert [f for f in findings if f.status != "pass"] == []
+
+
+def test_arguments_reach_the_task(examine):
+    assert problems(examine(Good, reach=0.5, observation="dict", dtype="float64")) == []
+    assert "same observation" in examine(Good, reach=0.0)["determinism"][0].reason
+
+
+@pytest.mark.parametrize("cls", [*FAILING, Undeclared], ids=lambda c: c.__name__)
+def test_what_is_broken_fails(examine, cls):
+    check, _, words = cls.__doc__.partition(": ")
+    found = examine(cls)
+    assert [f.status for f in found[check]][0] == "fail", found
+    assert any(words in f.reason for f in found[check]), found[check]
+    assert all(0 < len(f.reason) < 900 for findings in found.values() for f in findings)
+
+
+@pytest.mark.parametrize("cls", WARNED, ids=lambda c: c.__name__)
+def test_what_people_stumble_over_is_a_warning(examine, cls):
+    check, _, words = cls.__doc__.partition(": ")
+    found = examine(cls)
+    assert any(f.status == "warn" and words in f.reason for f in found[check]), found
+    assert "fail" not in {f.status for f in problems(found)}, problems(found)
+
+
+def test_divergence_at_the_ends_of_the_controls_is_a_warning(examine):
+    found = examine(Bangs)["finite"]
+    assert [f.status for f in found if "every control" in f.reason] == ["warn"]
+
+
+def test_a_missing_docstring_is_a_warning(examine):
+    assert examine(Silent)["docstring"][0].status == "warn"
+
+
+def test_places_in_the_task_are_named(examine):
+    (finding,) = examine(Searches)["build"]
+    assert "test_checks.py:" in finding.reason
+    assert "slyder" in finding.reason
+
+
+def test_checks_that_cannot_be_made_are_left_out(examine):
+    assert list(examine(Misspells)) == ["build"]
+    assert "single = batch" not in examine(Lefts)
+
+
+def test_mistakes_of_the_caller_are_raised(examine):
+    with pytest.raises(gymnasium.error.NameNotFound, match="cartpole-swingup"):
+        checks.check("dmc/cartpole-swingupp-v0")
+    with pytest.raises(TypeError, match="did you mean reach"):
+        examine(Good, reech=1)
+
+
+def test_what_is_broken_does_not_stay(examine):
+    """An undeclared write does not spoil the checks that follow."""
+    found = examine(Moves)
+    assert found["determinism"][0].status == "fail" or problems(found)
+    assert fields(Good)[0].name == "reach"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert problems(examine(Good)) == []
