@@ -1,7 +1,6 @@
 """`mjgym.checks`: good tasks pass, and each way to break one is found and explained."""
 
-import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import gymnasium
@@ -172,11 +171,7 @@ class Observes(Good):
     """finite: observation[1] (position, lift) is inf at the start"""
 
     def observation(self, v):
-        return {"position": v.qpos / np.array([1.0, 0.0]) + np.inf * np.array([0, 1]), **VELOCITY(v)}
-
-
-def VELOCITY(v):
-    return {"velocity": v.qvel}
+        return {"position": v.qpos + np.array([0, np.inf]), "velocity": v.qvel}
 
 
 class Explodes(Good):
@@ -269,7 +264,7 @@ class Hurries(Good):
 
 
 class Counted(Good):
-    """observation names: 'position' has 2 numbers and 1 names"""
+    """observation names: 'position' has 2 numbers, 1 name"""
 
     def signals(self, v):
         return {**super().signals(v), "position": Signal("place", ("slide",), "m")}
@@ -367,14 +362,10 @@ class Logs(Good):
 class Bangs(Good):
     """finite: with every control at an end of its range"""
 
+    xml = XML.replace(' ctrlrange="-1 1"', ' ctrllimited="true" ctrlrange="-1 1" gear="1e13"')
+
     def control(self, v, action):
-        v.xp.abs(action)
-        return np.where(np.all(np.abs(action) == 1, axis=-1, keepdims=True), 1e30, action)
-
-    xml = XML.replace(' ctrlrange="-1 1"', ' ctrllimited="false" ctrlrange="-1 1"')
-
-    def terms(self, v):
-        return super().terms(v)
+        return action * (abs(action) == 1)
 
 
 class Silent(Good):
@@ -383,14 +374,19 @@ class Silent(Good):
 
 Silent.__doc__ = None
 
-WARNED = [Unnamed, Twins, Unitless, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs]
+WARNED = [Unnamed, Twins, Unitless, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
 
 
 @pytest.fixture
 def examine():
     """Registers a class for as long as the test runs, and checks it."""
 
+    def forget() -> None:
+        registrations.pop(ID, None)
+        gymnasium.registry.pop(ID, None)
+
     def run(cls: type[Task], **kwargs: Any) -> dict[str, list[checks.Finding]]:
+        forget()
         mjgym.register(ID)(cls)
         found: dict[str, list[checks.Finding]] = {}
         for finding in checks.check(ID, **kwargs):
@@ -399,8 +395,7 @@ def examine():
         return found
 
     yield run
-    registrations.pop(ID, None)
-    gymnasium.registry.pop(ID, None)
+    forget()
 
 
 def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
@@ -429,7 +424,7 @@ def test_arguments_reach_the_task(examine):
 def test_what_is_broken_fails(examine, cls):
     check, _, words = cls.__doc__.partition(": ")
     found = examine(cls)
-    assert [f.status for f in found[check]][0] == "fail", found
+    assert found[check][0].status == "fail", found
     assert any(words in f.reason for f in found[check]), found[check]
     assert all(0 < len(f.reason) < 900 for findings in found.values() for f in findings)
 
@@ -440,11 +435,6 @@ def test_what_people_stumble_over_is_a_warning(examine, cls):
     found = examine(cls)
     assert any(f.status == "warn" and words in f.reason for f in found[check]), found
     assert "fail" not in {f.status for f in problems(found)}, problems(found)
-
-
-def test_divergence_at_the_ends_of_the_controls_is_a_warning(examine):
-    found = examine(Bangs)["finite"]
-    assert [f.status for f in found if "every control" in f.reason] == ["warn"]
 
 
 def test_a_missing_docstring_is_a_warning(examine):
@@ -469,11 +459,7 @@ def test_mistakes_of_the_caller_are_raised(examine):
         examine(Good, reech=1)
 
 
-def test_what_is_broken_does_not_stay(examine):
-    """An undeclared write does not spoil the checks that follow."""
+def test_a_write_that_is_not_declared_does_not_spoil_the_other_checks(examine):
+    """It is undone, so that each check is about what it says."""
     found = examine(Moves)
-    assert found["determinism"][0].status == "fail" or problems(found)
-    assert fields(Good)[0].name == "reach"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert problems(examine(Good)) == []
+    assert found["batch shapes"][0].status == found["hooks"][0].status == "pass"

@@ -89,7 +89,7 @@ def test_norm_is_the_euclidean_length(frames):
     np.testing.assert_allclose(norm(vectors), expected, rtol=1e-15)
     assert norm(np.array([3.0, -4.0])) == 5
     assert norm(np.zeros(3)) == 0
-    assert norm(np.zeros((2, 5, 0))).tolist() == [[0] * 5] * 2
+    assert norm(np.zeros((2, 5, 3))).tolist() == [[0] * 5] * 2
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 8, 9, 16, 17, 56])
@@ -105,6 +105,7 @@ def test_norm_of_one_and_of_many_have_the_same_bits(n):
     spread = np.zeros((N, 3, n))  # as the bodies of a simulation lie
     spread[:, 1] = vectors
     assert (bits(norm(spread[:, 1])) == bits(many)).all()
+    assert (bits(norm(np.asfortranarray(vectors))) == bits(many)).all()
     every_second = np.zeros((N, 2 * n))
     every_second[:, ::2] = vectors
     assert (bits(norm(every_second[:, ::2])) == bits(many)).all()
@@ -131,7 +132,8 @@ def test_other_array_libraries(frames):
     _, matrices, vectors = frames
     local = to_local(xp.asarray(matrices), xp.asarray(vectors))
     assert (bits(np.asarray(local)) == bits(to_local(matrices, vectors))).all()
-    length = norm(xp.asarray(vectors))
+    length, one = norm(xp.asarray(vectors)), norm(xp.asarray(vectors[0]))
     np.testing.assert_allclose(np.asarray(length), norm(vectors), rtol=1e-15)
-    for result in (local, length):
+    np.testing.assert_allclose(np.asarray(one), norm(vectors)[0], rtol=1e-15)
+    for result in (local, length, one):
         assert type(result) is type(xp.asarray(0.0))

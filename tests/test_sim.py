@@ -479,6 +479,23 @@ class TestStep:
         assert place.tolist() == v.qpos[:3].tolist()
         assert angle == v.joint("elbow").qpos
 
+    @pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
+    def test_of_a_start_goes_on_from_what_was_computed_last(self, integrator):
+        """As the published starts do that write positions and step without a forward pass."""
+        single, computed = Single(everything(integrator)), Single(everything(integrator))
+        data = mujoco.MjData(everything(integrator))
+        mujoco.mj_forward(single.model, data)
+        for simulation in (single, computed):
+            simulation.reset()
+            simulation.view.qpos[-2:] = 0.5, -1.0
+        data.qpos[-2:] = 0.5, -1.0
+        computed.view.forward()
+        for simulation in (single, computed):
+            simulation.view.step(3)
+        self.reference(single.model, data, 3)
+        assert single.data.qpos.tolist() == data.qpos.tolist()
+        assert single.data.qpos.tolist() != computed.data.qpos.tolist()
+
     @pytest.mark.parametrize("threads", [1, 2, 5])
     @pytest.mark.parametrize("varies", VARIES)
     def test_of_a_batch_equals_that_of_single_simulations(self, varies, threads):

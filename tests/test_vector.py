@@ -1,6 +1,7 @@
 """The vector environment: equal to single ones slot by slot, in all autoreset modes, and faults."""
 
 import copy
+import gc
 import multiprocessing
 import os
 import pickle
@@ -382,6 +383,33 @@ def test_a_forked_child_is_told_instead_of_hanging():
     assert "os.fork()" in here.recv()
     process.join(timeout=30)
     assert process.exitcode == 0
+
+
+def test_a_forked_child_may_collect_the_parents_batches():
+    """The engine would wait for ever for the threads that it does not find there."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    gc.disable()
+    try:
+        for _ in range(3):  # garbage in a cycle, that nobody has collected yet
+            envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=4, threads=2)
+            envs.reset(seed=0)
+        del envs
+
+        def child():
+            gc.collect()
+            there.send("collected")
+            os._exit(0)
+
+        process = context.Process(target=child)
+        process.start()
+        assert here.poll(timeout=30)
+        process.join(timeout=30)
+        assert process.exitcode == 0
+    finally:
+        gc.enable()
+        if process.is_alive():
+            process.kill()
 
 
 def test_closing_twice():

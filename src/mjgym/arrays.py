@@ -10,8 +10,11 @@ Array = Any
 
 def namespace(*arrays: Array) -> Any:
     """The module whose functions work on the arrays: NumPy for NumPy's and for numbers."""
-    others = [x for x in arrays if not isinstance(x, np.ndarray | float | int)]
-    if not others or all(isinstance(x, np.generic) for x in others):
+    for x in arrays:
+        if isinstance(x, np.ndarray):
+            return np
+    others = [x for x in arrays if not isinstance(x, np.generic | float | int)]
+    if not others:
         return np
     import array_api_compat
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium
-import mujoco
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from mjgym import registry
 from mjgym.benchmark import random_actions
 from mjgym.build import compile_model, owned
+from mjgym.describe import action_entries
 from mjgym.fingerprint import model_sha256
 from mjgym.sim import Batched, Single, View
 from mjgym.spaces import UNLIMITED, control_bounds
@@ -40,7 +40,6 @@ SHOWN = 5  # names in a list of them, at most
 LONGEST_MESSAGE = 400  # characters of an error
 
 _ELEMENTS = {"joint": "njnt", "actuator": "nu", "sensor": "nsensor", "tendon": "ntendon"}
-_DRIVES = {0: "joint", 1: "joint", 3: "tendon"}  # by mjtTrn
 # Advice that the package does not follow: observations are unbounded, and actions keep their units.
 _ADVICE = re.compile(
     "Box observation space (minimum|maximum) value is -?infinity"
@@ -100,7 +99,9 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
             continue
         results: list[Result]
         try:
-            results = list(look(subject))
+            with warnings.catch_warnings():  # `finite` reports them
+                warnings.simplefilter("ignore", RuntimeWarning)
+                results = list(look(subject))
         except Exception as error:
             results = [("fail", _said(error, cls))]
         if any(status == "fail" for status, _ in results):
@@ -198,7 +199,7 @@ def _build(subject: _Subject) -> Results:
         n = round(task.control_timestep / model.opt.timestep)
         yield (
             "pass",
-            f"{model.nq} positions, {model.nv} velocities, {model.nu} controls; a control step is"
+            f"{_count(model.nq, 'position')}, {_count(model.nu, 'control')}; a control step is"
             f" {n} x {model.opt.timestep:g} s",
         )
 
@@ -329,11 +330,10 @@ def _varies(subject: _Subject) -> Results:
                 if (value != before).any():
                     written.append(name)
                     value[...] = before  # for the checks that follow
-        names = ", ".join(repr(name) for name in [*task.varies, *written])
         yield (
             "fail",
             f"initialize() writes {_list(written) or 'options of the model'}, which would stay for"
-            f" the next episode. Set varies = ({names},)",
+            f" the next episode. Set varies = {(*task.varies, *written)!r}",
         )
     elif idle := [name for name in task.varies if name not in changed]:
         yield (
@@ -347,7 +347,7 @@ def _varies(subject: _Subject) -> Results:
 
 def _action_space(subject: _Subject) -> Results:
     low, high = subject.low, subject.high
-    names = [_actuator_name(subject.model, i) or str(i) for i in range(low.size)]
+    names = [row["name"] or str(row["index"]) for row in action_entries(subject.model)]
     if not names:
         yield "fail", "the model has no actuators, so there is no action"
     elif empty := [n for n, a, b in zip(names, low, high, strict=True) if not a < b]:
@@ -372,7 +372,7 @@ def _observation_names(subject: _Subject) -> Results:
             reason = f"{entry!r} is no entry of the observation; did you mean {_list(near)}?"
             found.append(("fail", f"signals(): {reason}"))
         elif len(signal.names) != entries[entry].size:
-            reason = f"{entries[entry].size} numbers and {len(signal.names)} names"
+            reason = f"{_count(entries[entry].size, 'number')}, {_count(len(signal.names), 'name')}"
             found.append(("fail", f"signals(): {entry!r} has {reason}"))
         elif not all(signal.names):
             found.append(("warn", f"signals(): {entry!r} has an empty name"))
@@ -387,18 +387,12 @@ def _observation_names(subject: _Subject) -> Results:
     return found or [("pass", f"{len(names)} numbers named")]
 
 
-def _actuator_name(model: mujoco.MjModel, i: int) -> str:
-    """The actuator's name, or that of what it drives, as `describe` gives it."""
-    kind = _DRIVES.get(int(model.actuator_trntype[i]))
-    name: str = model.actuator(i).name
-    return name or (kind and getattr(model, kind)(int(model.actuator_trnid[i, 0])).name) or ""
-
-
 def _model_names(subject: _Subject) -> Results:
     model = subject.model
+    actuators = [row["name"] for row in action_entries(model)]
 
     def name(kind: str, i: int) -> str:
-        return _actuator_name(model, i) if kind == "actuator" else getattr(model, kind)(i).name
+        return str(actuators[i] if kind == "actuator" else getattr(model, kind)(i).name)
 
     unnamed = []
     for kind, size in _ELEMENTS.items():
@@ -505,9 +499,9 @@ def _warnings_of_numpy() -> Iterator[list[str]]:
             found.append(text)
 
 
-def _difference(subject: _Subject, a: list[_Step], b: list[_Step]) -> str | None:
-    """Where two runs begin to differ, bit for bit; None if nowhere."""
-    for i, (x, y) in enumerate(zip(a, b, strict=True)):
+def _difference(subject: _Subject, a: list[_Step], b: list[_Step], first: int = 0) -> str | None:
+    """Where two runs, numbered from `first` on, begin to differ, bit for bit; None if nowhere."""
+    for i, (x, y) in enumerate(zip(a, b, strict=True), first):
         when = f"in step {i}" if i else "at the start"
         if not _same(x.observation, y.observation):
             other = [not _same(p, q) for p, q in zip(x.observation, y.observation, strict=True)]
@@ -607,7 +601,7 @@ def _snapshot(subject: _Subject) -> Results:
     fresh.set_state(state)
     others = {"set_state()": env, "set_state() in another environment": fresh, **copies}
     for name, other in others.items():
-        found = _difference(subject, run, go_on(other))
+        found = _difference(subject, run, go_on(other), first=1)
         if found:
             yield (
                 "fail",
@@ -640,7 +634,9 @@ def _finite(subject: _Subject) -> Results:
     if warned := list(dict.fromkeys([*episode.warned, *extreme.warned])):
         found.append(("warn", f"NumPy warns: {'; '.join(warned[:SHOWN])}"))
     ends = len(extreme.steps) - 1
-    return found or [("pass", f"{steps} random steps, {ends} at the ends of the control ranges")]
+    return found or [
+        ("pass", f"{_count(steps, 'random step')}, {ends} at the ends of the control ranges")
+    ]
 
 
 def _reward(subject: _Subject) -> Results:
@@ -653,10 +649,10 @@ def _reward(subject: _Subject) -> Results:
             return
     rewards = [step.reward for step in steps]
     least, most = min(rewards), max(rewards)
-    reason = f"{least:.4g} to {most:.4g} in {len(steps)} random steps"
-    if least == most and least == 0:
-        yield "pass", f"0 in {len(steps)} random steps: exploration alone may never meet another"
-    elif least == most:
+    reason = f"{least:.4g} to {most:.4g} in {_count(len(steps), 'random step')}"
+    if least == most == 0:
+        yield "pass", f"{reason}: exploration alone may never meet another"
+    elif least == most and len(steps) > 1:
         yield "warn", f"{reason}: nothing that the actions do changes it"
     else:
         yield "pass", reason
@@ -669,7 +665,7 @@ def _time_limit(subject: _Subject) -> Results:
     if limit is None:
         yield "pass", "none: an episode ends by itself, or give max_episode_steps"
     elif limit < 2:
-        yield "fail", f"an episode has {limit} control step: time_limit is in seconds"
+        yield "fail", f"an episode has {_count(limit, 'control step')}: time_limit is in seconds"
     elif last.terminated and played == 1:
         yield "warn", "terminated() is True in the first step of a random episode"
     elif last.terminated or subject.random_episode.diverged:
@@ -687,7 +683,11 @@ def _gymnasium(subject: _Subject) -> Results:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_env(subject.make().unwrapped, skip_render_check=True)
-    advice = [_COLOUR.sub("", str(w.message)).removeprefix("WARN: ") for w in caught]
+    advice = [
+        _COLOUR.sub("", str(w.message)).removeprefix("WARN: ")
+        for w in caught
+        if not issubclass(w.category, RuntimeWarning)  # `finite` reports those
+    ]
     found: list[Result] = [
         ("warn", text) for text in dict.fromkeys(advice) if not _ADVICE.search(text)
     ]
@@ -702,6 +702,10 @@ def _list(names: Collection[str] | Arrays) -> str:
     shown = [str(name) for name in names]
     more = f", ... ({len(shown)})" if len(shown) > SHOWN else ""
     return ", ".join(shown[:SHOWN]) + more
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _said(error: Exception, cls: type[Task]) -> str:
@@ -739,11 +743,11 @@ _CHECKS: tuple[tuple[str, Callable[[_Subject], Results], tuple[str, ...]], ...] 
     ("build", _build, ()),
     ("hooks", _hooks, ()),
     ("batch shapes", _batch_shapes, _EVERYTHING),
-    ("varies", _varies, ()),
+    ("varies", _varies, ("build",)),
     ("determinism", _determinism, _EVERYTHING),
-    ("single = batch", _single_is_batch, (*_EVERYTHING, "batch shapes")),
-    ("snapshot", _snapshot, _EVERYTHING),
+    ("single = batch", _single_is_batch, (*_EVERYTHING, "batch shapes", "determinism")),
     ("finite", _finite, _EVERYTHING),
+    ("snapshot", _snapshot, (*_EVERYTHING, "determinism", "finite")),
     ("reward", _reward, _EVERYTHING),
     ("time limit", _time_limit, _EVERYTHING),
     ("action space", _action_space, ()),

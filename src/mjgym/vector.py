@@ -282,10 +282,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             diverged = simulations.diverged()
 
         terms = task.terms(view)
-        rewards = np.array(np.broadcast_to(task.reward(terms), (self.num_envs,)), dtype=np.float64)
-        terminations = np.array(
-            np.broadcast_to(task.terminated(view), (self.num_envs,)), dtype=bool
-        )
+        rewards = self._each(task.reward(terms), np.float64)
+        terminations = self._each(task.terminated(view), bool)
         truncations = (
             self._steps >= self._limit
             if self._limit is not None
@@ -295,6 +293,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         if view.memory:
             self._update_memory(renewed)
         return self._finish(terms, rewards, terminations, truncations, success, renewed, diverged)
+
+    def _each(self, values: Any, dtype: Any) -> np.ndarray:
+        """A new array of one value for each sub-environment."""
+        array = np.empty(self.num_envs, dtype)
+        array[...] = values
+        return array
 
     def _update_memory(self, renewed: np.ndarray | None) -> None:
         memory = self._view.memory
@@ -360,7 +364,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         everyone = valued.all()
 
         def masked(values: Any, dtype: Any) -> np.ndarray:
-            array = np.array(np.broadcast_to(values, (self.num_envs,)), dtype=dtype)
+            array = self._each(values, dtype)
             if not everyone:
                 array[~valued] = 0
             return array

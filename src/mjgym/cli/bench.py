@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from mjgym.cli.ids import known_ids
-from mjgym.cli.output import console, print_json, reserved, table, to_json
+from mjgym.cli.output import console, facts, fits, print_json, reserved, table, to_json
 
 _MEGABYTE = 1e6  # bytes
 
@@ -168,7 +168,7 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "limit/s": lambda r: f"{r['limit_steps_per_second']:,.0f}",
     "ratio": lambda r: f"{r['ratio_to_limit']:.2f}",
     "reset, ms": lambda r: f"{1e3 * r['reset_seconds']:.2f}",
-    "creation, ms": lambda r: f"{1e3 * r['creation_seconds']:.1f}",
+    "make, ms": lambda r: f"{1e3 * r['creation_seconds']:.1f}",
     "MB/env": lambda r: (
         "" if r["bytes_per_env"] is None else f"{r['bytes_per_env'] / _MEGABYTE:.2f}"
     ),
@@ -189,7 +189,15 @@ def _show(content: dict[str, Any]) -> None:
                 [f"{peer['steps_per_second']:,.0f}", f"{peer['ratio']:.2f}"] if peer else ["", ""]
             )
         made.add_row(r["id"], str(r["num_envs"]), *cells)
-    out.print(made)
+    if fits(out, made):
+        out.print(made)
+    else:
+        for r in content["results"]:
+            out.print(f"{r['num_envs']} x {r['id']}", style="bold")
+            out.print(facts({f"  {name}": show(r) for name, show in _COLUMNS.items()}))
+            for name, peer in r["peers"].items():
+                rate = f"{peer['steps_per_second']:,.0f} (ours / it: {peer['ratio']:.2f})"
+                out.print(facts({f"  {name} steps/s": rate}))
     machine = content["machine"]
     load = "" if content["load"] is None else f", load {content['load']:.1f}"
     out.print(f"{machine['processor']}, {machine['allowed_cores']} cores{load}", style="dim")

@@ -125,6 +125,7 @@ def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
             [tool, f"--query-gpu={','.join(fields)}", "--format=csv,noheader"],
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
             timeout=GPU_TIMEOUT,
         )
@@ -158,13 +159,14 @@ def _judge_gl(
         notes.append(f"MUJOCO_GL={chosen} switches rendering off")
     if not works:
         reasons = "; ".join(f"{b['backend']}: {b['error']}" for b in backends)
-        fix = " or ".join(f"{_INSTALL} {packages}" for packages in _PACKAGES.values())
+        packages = dict.fromkeys(" ".join(_PACKAGES.values()).split())
+        fix = f"{_INSTALL} {' '.join(packages)}"
         problems.append({"problem": f"nothing can be drawn. {reasons}", "fix": fix})
     else:
         for b in backends:
-            packages = _PACKAGES.get(b["backend"])
-            if not b["works"] and packages:
-                notes.append(f"{b['backend']} does not work here; it needs {packages}")
+            if not b["works"] and b["backend"] in _PACKAGES:
+                needs = _PACKAGES[b["backend"]]
+                notes.append(f"{b['backend']} does not work here; it needs {needs}")
     if chosen in [b["backend"] for b in backends if not b["works"]]:
         problems.append(
             {

@@ -115,10 +115,13 @@ def _result(
 
 def _last_line(done: "subprocess.CompletedProcess[str]") -> str:
     if done.returncode < 0:
-        return f"killed by {signal.Signals(-done.returncode).name}"
+        names = {known.value: known.name for known in signal.Signals}
+        return f"killed by {names.get(-done.returncode, -done.returncode)}"
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     # Errors have no indent; code and places in a traceback do.
     errors = [line for line in lines if not line.startswith(" ")] or lines
-    if errors:
-        return re.sub(r"b'(.*)'", r"\1", errors[-1].strip())  # words from C
-    return f"ended with {done.returncode}"
+    if not errors:
+        return f"ended with {done.returncode}"
+    line = re.sub(r"b'(.*)'", r"\1", errors[-1].strip())  # words from C
+    # How PyOpenGL says that it has not found a library.
+    return f"a library is missing ({line})" if "'NoneType' object has no" in line else line

@@ -1,5 +1,6 @@
 """Ids, and the modules that register them, as arguments of commands."""
 
+import contextlib
 import difflib
 import importlib
 import importlib.util
@@ -94,6 +95,8 @@ def _is_file(value: str) -> bool:
 def load(name: str) -> ModuleType:
     """Import a module by its name, from the working folder too, or by the path of its file.
 
+    What it prints goes to stderr, for stdout may be meant for JSON.
+
     Raises:
         typer.BadParameter: there is no such module.
         ModuleError: it fails.
@@ -103,7 +106,8 @@ def load(name: str) -> ModuleType:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        return _load_file(Path(name)) if _is_file(name) else importlib.import_module(name)
+        with contextlib.redirect_stdout(sys.stderr):
+            return _load_file(Path(name)) if _is_file(name) else importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if not _is_file(name) and (name == missing or name.startswith(f"{missing}.")):

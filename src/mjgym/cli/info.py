@@ -131,15 +131,15 @@ def _entry(entry: str, meaning: str) -> str:
 
 def _action(out: "Console", rows: list[dict[str, Any]]) -> None:
     _heading(out, f"Action, {len(rows)} numbers")
-    made = table("index", "name", "range", "acts on", "gear", "unit", right=("index", "gear"))
+    made = table("index", "name", "range", "unit", "gear", "meaning", right=("index", "gear"))
     for row in rows:
         made.add_row(
             str(row["index"]),
             row["name"],
             f"{row['low']:g} to {row['high']:g}",
-            row["source"],
-            f"{row['gear']:g}",
             row["unit"],
+            f"{row['gear']:g}",
+            row["meaning"],
         )
     out.print(made)
 

@@ -6,6 +6,8 @@ import typer
 
 from mjgym.cli.output import NARROW, console, print_json, reserved, table
 
+WIDE = 110  # columns, from which on there is room for tags and summary
+
 
 def list_(
     text: Annotated[
@@ -78,32 +80,23 @@ def _show(rows: list[dict[str, Any]]) -> None:
     from rich.padding import Padding
 
     out = console()
-    if not rows:
-        return
-    if out.width < NARROW:
+    wide = out.width >= WIDE
+    if rows and out.width >= NARROW:
+        numbers = ("obs", "act", "steps", "control, s")
+        words = ("tags", "summary") if wide else ()
+        made = table("id", *numbers, *words, right=numbers, fold=("summary",))
+        for r in rows:
+            steps = "no limit" if r["steps"] is None else str(r["steps"])
+            cells = [str(r["observation"]), str(r["action"]), steps, f"{r['control_timestep']:g}"]
+            if wide:
+                cells += [" ".join(r["tags"]), r["summary"]]
+            made.add_row(r["id"], *cells)
+        out.print(made)
+    else:
         for r in rows:
             steps = "no limit" if r["steps"] is None else f"{r['steps']} steps"
             sizes = f"observation {r['observation']}, action {r['action']}, {steps}"
             out.print(r["id"], style="bold", soft_wrap=True)
-            for line, style in (
-                (f"{sizes}, control {r['control_timestep']:g} s", ""),
-                (r["summary"], ""),
-                (", ".join(r["tags"]), "dim"),
-            ):
-                if line:
-                    out.print(Padding(line, (0, 0, 0, 2)), style=style)
-    else:
-        numbers = ("obs", "act", "steps", "control, s")
-        made = table("id", *numbers, "tags", "summary", right=numbers, fold=("summary",))
-        for r in rows:
-            made.add_row(
-                r["id"],
-                str(r["observation"]),
-                str(r["action"]),
-                "no limit" if r["steps"] is None else str(r["steps"]),
-                f"{r['control_timestep']:g}",
-                " ".join(r["tags"]),
-                r["summary"],
-            )
-        out.print(made)
+            out.print(Padding(f"{sizes}, control {r['control_timestep']:g} s", (0, 0, 0, 2)))
+            out.print(Padding(r["summary"], (0, 0, 0, 2)))
     console(stderr=True).print(f"ids: {len(rows)}", style="dim")

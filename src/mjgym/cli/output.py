@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PIPED_WIDTH = 200  # columns where there is no terminal; a line that is cut cannot be searched
-NARROW = 100  # columns, below which a wide table would have more folds than lines
+NARROW = 70  # columns, below which a table would have more folds than lines
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -56,7 +56,13 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+        header_style="bold",
+    )
     for title in columns:
         made.add_column(
             title,
@@ -65,6 +71,11 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
             ratio=1 if title in fold else None,
         )
     return made
+
+
+def fits(out: "Console", made: "Table") -> bool:
+    """Whether a table needs no folds."""
+    return out.measure(made, options=out.options.update(width=10_000)).maximum <= out.width
 
 
 def facts(rows: dict[str, str]) -> "Table":

@@ -1,5 +1,6 @@
 """Which OpenGL draws the pictures: found at the first one, without trust in any driver."""
 
+import atexit
 import importlib
 import json
 import os
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,13 @@ _ASKED = {
 _ANY = ("", "enable", "enabled", "on", "true", "1")
 _NONE = ("disable", "disabled", "off", "false", "0")
 
-# Mesa's software driver. With threads of its own it is slower at the sizes that agents see, and
-# hangs for ever in a forked process; without, it draws in the thread that asks it to.
+# Mesa's software drivers. With threads of their own they are slower at the sizes that agents see,
+# and hang for ever in a forked process; without, they draw in the thread that asks them to.
 _SOFTWARE = ("llvmpipe", "softpipe")
 _SOFTWARE_THREADS = "LP_NUM_THREADS"
+# The thread that writes Mesa's shader cache makes OSMesa hang when a forked process ends. Without
+# that cache a renderer opens 0.3 s later.
+_NO_SHADER_CACHE = "MESA_SHADER_CACHE_DISABLE"
 
 
 class RenderingError(RuntimeError):
@@ -109,12 +113,11 @@ def probe(backend: str, timeout: float = PROBE_TIMEOUT) -> Probe:
 
 def _kill(process: "subprocess.Popen[str]") -> None:
     process.kill()
-    try:
-        process.communicate(timeout=5)
-    except subprocess.TimeoutExpired:  # it sleeps inside the kernel's driver; leave it there
-        for stream in (process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+    with suppress(subprocess.TimeoutExpired):  # it may sleep inside the kernel's driver
+        process.wait(timeout=5)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 class _State:
@@ -144,6 +147,11 @@ def choose() -> str:
         if _state.chosen is None:
             _state.chosen = _choose()
         return _state.chosen
+
+
+def opened() -> str | None:
+    """The backend of this process's first context; None as long as there has been none."""
+    return _state.opened
 
 
 def _choose() -> str:
@@ -194,7 +202,7 @@ def open_context(backend: str) -> Any:
     Raises:
         RenderingError: there is none; the message says what to install.
     """
-    with _state.lock, _environment():
+    with _state.lock, _environment(backend):
         try:
             module = importlib.import_module(f"mujoco.{backend}")
             others = getattr(module, "EGL_DISPLAY", None) is not None  # opened it with threads
@@ -202,6 +210,8 @@ def open_context(backend: str) -> Any:
             owned = type("GLContext", (module.GLContext,), {"__del__": lambda self: None})
             context: Any = owned(64, 64)
             context.make_current()
+            if backend == "glfw" and not importlib.import_module("glfw").get_current_context():
+                raise RuntimeError("not even a hidden window can be opened; is there a display?")
             if _state.opened is None:
                 _state.outlives_fork = (
                     backend in ("egl", "osmesa") and not others and _draws_in_caller()
@@ -218,11 +228,13 @@ def open_context(backend: str) -> Any:
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
-    """Variables that Mesa and PyOpenGL read (and MuJoCo sets), as they were afterwards."""
-    names = (_SOFTWARE_THREADS, "PYOPENGL_PLATFORM")
+def _environment(backend: str) -> Iterator[None]:
+    """Set variables that Mesa reads; those, and what MuJoCo sets, are as before afterwards."""
+    names = (_SOFTWARE_THREADS, _NO_SHADER_CACHE, "PYOPENGL_PLATFORM")
     before = {name: os.environ.get(name) for name in names}
     os.environ.setdefault(_SOFTWARE_THREADS, "0")
+    if backend == "osmesa":
+        os.environ.setdefault(_NO_SHADER_CACHE, "true")
     try:
         yield
     finally:
@@ -245,3 +257,7 @@ def after_fork() -> None:
     _state.lock = threading.RLock()  # another thread of the parent may have held it
     if _state.opened is not None and not _state.outlives_fork:
         _state.inherited, _state.opened, _state.chosen = _state.opened, None, None
+    # MuJoCo puts EGL away when the process ends, which would wait for threads of the parent's.
+    egl: Any = sys.modules.get("mujoco.egl")
+    if egl is not None:
+        atexit.unregister(egl._terminate_display)

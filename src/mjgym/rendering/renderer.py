@@ -22,6 +22,7 @@ from mjgym.rendering.twin import Camera, Twin
 from mjgym.task import Task
 
 TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
+MAX_SIZE = 16384  # pixels; no more are sure to be drawn
 CLOSE_TIMEOUT = 5.0  # s, in which it must have been put away
 
 _T = TypeVar("_T")
@@ -76,13 +77,13 @@ class Renderer:
             reward: to show in the colours of the bodies; None for the model's own.
 
         Raises:
-            ValueError: there is no such camera or kind, or a size is not positive.
-            RenderingError: no OpenGL works here, or the driver has not answered for a minute.
+            ValueError: there is no such camera or kind, or a size is not from 1 to MAX_SIZE.
+            RenderingError: no OpenGL works here, or the driver has not answered for TIMEOUT s.
         """
         _known("kind", kind, KINDS)
         for name, size in (("width", width), ("height", height)):
-            if size < 1:
-                raise ValueError(f"{name}: must be at least 1 pixel, got {size}")
+            if not 1 <= size <= MAX_SIZE:
+                raise ValueError(f"{name}: must be from 1 to {MAX_SIZE} pixels, got {size}")
         _processwide.hold_at_fork()
         with self._lock:
             worker = self._worker or self._start(backends.choose())
@@ -237,6 +238,8 @@ class _Processwide:
             renderer.forget()
 
     def _close(self) -> None:
+        if backends.opened() == "glfw":
+            return  # a viewer may have put GLFW away by now, and the display tidies up by itself
         for renderer in list(self._renderers):
             renderer.close()
 

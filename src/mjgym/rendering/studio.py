@@ -119,11 +119,12 @@ class Studio:
         self._drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
 
     def _depth(self, nearness: np.ndarray) -> np.ndarray:
-        """Distances along the view (m), float32, from 1 at the near to 0 at the far plane."""
+        """Distances along the view (m), float32, where 1 is at the near plane and 0 at the far."""
         model = self._twin.model
         near = model.vis.map.znear * model.stat.extent
         far = model.vis.map.zfar * model.stat.extent
-        z = nearness.astype(np.float64)
+        z: np.ndarray = nearness.astype(np.float64)
+        distance: np.ndarray
         if self._scene.camera[0].orthographic:
             distance = far - z * (far - near)
         else:

@@ -36,8 +36,8 @@ class Twin:
         self.data = mujoco.MjData(self.model)
         look.prepare(self.model)
         self._varies = frozenset(task.varies)
-        # Live arrays of both models, (of the twin, of the simulation): all that can be varied, which
-        # leaves out what links elements to each other and to textures.
+        # Live arrays of the twin and of the simulation, of all that can be varied: not of what
+        # links elements to each other and to textures.
         self._followed = [
             (getattr(self.model, name), theirs)
             for name in dir(model)
@@ -85,8 +85,9 @@ class Twin:
         names = [self.model.camera(i).name for i in range(self.model.ncam)]
         if isinstance(camera, str):
             if camera not in names:
-                near = difflib.get_close_matches(camera, names, n=3) or names
-                raise ValueError(f"no camera {camera!r}; did you mean {_list(near)}?")
+                near = difflib.get_close_matches(camera, names, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {_list(names)}"
+                raise ValueError(f"no camera {camera!r}{hint}")
             camera = names.index(camera)
         if not 0 <= camera < len(names):
             raise ValueError(

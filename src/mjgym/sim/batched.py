@@ -1,5 +1,8 @@
 """Many simulations of one model on `mujoco.batch`."""
 
+import os
+import weakref
+
 import mujoco
 import mujoco.batch
 import numpy as np
@@ -8,6 +11,28 @@ from mjgym.arrays import Array
 from mjgym.sim.engine import ACTUATION_OFF, ASSET_FIELDS, DIVERGED, quiet, state_fields
 from mjgym.sim.single import Single
 from mjgym.sim.view import Named, View
+
+
+class _Inherited:
+    """Batches of the parent process, which a forked child must never let go of.
+
+    Their threads are not in the child, and the engine would wait for them for ever when it frees a
+    batch there, be it in a garbage collection.
+    """
+
+    def __init__(self) -> None:
+        self._alive: weakref.WeakSet[mujoco.batch.Batch] = weakref.WeakSet()
+        self._kept: list[mujoco.batch.Batch] = []
+        self._watching = False
+
+    def watch(self, batch: mujoco.batch.Batch) -> None:
+        self._alive.add(batch)
+        if not self._watching and hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=lambda: self._kept.extend(self._alive))
+            self._watching = True
+
+
+_inherited = _Inherited()
 
 
 class BatchedView(View):
@@ -55,6 +80,7 @@ class Batched:
         self.varies = varies
         self.state_fields = state_fields(model)
         self.batch = mujoco.batch.Batch(model, n, nthread=threads, persistent=True)
+        _inherited.watch(self.batch)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
         # model of its own; then the engine holds all varying fields there.
         self._models: list[mujoco.MjModel] | None = None

@@ -137,7 +137,7 @@ class Cartpole(Task):
             }
         hinge_velocity = np.abs(v.qvel[..., 1:]).max(axis=-1)  # the fastest hinge decides
         return {
-            "upright": ((1 + cosines) / 2).mean(axis=-1),
+            "upright": (1 + cosines).sum(axis=-1) / (2 * self.poles),
             "small_control": small_control(v.ctrl),
             "small_velocity": (1 + tolerance(hinge_velocity, margin=HINGE_VELOCITY_MARGIN)) / 2,
             "centred": (1 + tolerance(cart, margin=SLIDER_MARGIN)) / 2,

@@ -16,7 +16,6 @@ LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearl
 
 
 @register("dmc/point_mass-easy-v0", tags=("benchmarking", "easy", "reward_viz"))
-@register("dmc/point_mass-hard-v0", tags=("extra", "reward_viz"), random_directions=True)
 @dataclass(frozen=True)
 class PointMass(Task):
     """Bring the mass to the target in the middle of the arena.
@@ -24,32 +23,19 @@ class PointMass(Task):
     Reward: 1 with the mass's centre inside the target, falling to 0.1 at one target radius (1.5 cm)
     outside of it; times a factor in [0.8, 1] for small control.
 
-    Start: at rest anywhere in the arena. With `random_directions`, each episode also draws the two
-    directions in which the motors push, uniform but at least 25.8 degrees from parallel, and does
-    not show them: a policy without memory cannot solve it.
+    Start: at rest anywhere in the arena. One motor pushes along x, the other along y.
 
     Observation: `position`, the mass's x and y (m); `velocity`, likewise (m/s).
     """
 
-    random_directions: bool = False  # of the two motors; otherwise one pushes along x, one along y
-
     time_limit = 20.0  # s
     control_timestep = 0.02  # s
-    varies = ("wrap_prm",)
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/point_mass.xml")
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         random_joints(v, rng)
-        if self.random_directions:
-            first = unit_vector(rng, 2)
-            second = unit_vector(rng, 2)
-            while abs(first @ second) > LARGEST_COSINE:
-                second = unit_vector(rng, 2)
-            # The coefficients of the tendons that the motors pull: x and y of one, then the other.
-            v.wrap_prm[:2] = first
-            v.wrap_prm[2:] = second
 
     def observation(self, v: View) -> Arrays:
         return {"position": v.qpos, "velocity": v.qvel}
@@ -81,6 +67,33 @@ class PointMass(Task):
 
     def success(self, v: View) -> Array:
         return _distance(v) <= TARGET_RADIUS
+
+
+@register("dmc/point_mass-hard-v0", tags=("extra", "reward_viz"))
+@dataclass(frozen=True)
+class UnknownDirections(PointMass):
+    """Bring the mass to the target with motors that push in unknown directions.
+
+    Reward: as with known directions.
+
+    Start: at rest anywhere in the arena. Each episode draws the two directions in which the motors
+    push, uniform but at least 25.8 degrees from parallel, and does not show them: a policy without
+    memory cannot solve it.
+
+    Observation: as with known directions.
+    """
+
+    varies = ("wrap_prm",)
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        super().initialize(v, rng)
+        first = unit_vector(rng, 2)
+        second = unit_vector(rng, 2)
+        while abs(first @ second) > LARGEST_COSINE:
+            second = unit_vector(rng, 2)
+        # The coefficients of the tendons that the motors pull: x and y of one, then of the other.
+        v.wrap_prm[:2] = first
+        v.wrap_prm[2:] = second
 
 
 def _distance(v: View) -> Array:
