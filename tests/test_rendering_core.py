@@ -314,8 +314,6 @@ def test_one_renderer_draws_all_of_a_batch(draws):
         picture = drawn.render({name: values[i] for name, values in state.items()})
         np.testing.assert_array_equal(picture, expected[i])
     assert not np.array_equal(expected[0], expected[1])
-    drawn.close()
-    single.close()
 
 
 def test_what_is_written_into_the_model_shows(draws):
@@ -479,9 +477,9 @@ def test_close_twice_and_go_on(draws):
     np.testing.assert_array_equal(drawn.render(simulation.snapshot()), picture)
 
 
-def test_a_renderer_that_nobody_closes_goes_away(draws):
+def test_a_renderer_that_nobody_closes_goes_away():
     described, simulation = _started("pendulum-swingup")
-    drawn = draws(described, simulation)
+    drawn = Renderer(described, simulation.model)
     drawn.render(simulation.snapshot())
     (thread,) = _drawing_threads()
     del drawn
@@ -528,7 +526,6 @@ def test_eight_threads_render_at_once(draws, shared):
         thread.join(WATCHDOG)
     assert not any(thread.is_alive() for thread in threads)
     assert not wrong
-    common.close()
 
 
 def test_eight_processes_render_at_once():

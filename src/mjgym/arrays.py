@@ -19,3 +19,8 @@ def namespace(*arrays: Array) -> Any:
     import array_api_compat
 
     return array_api_compat.array_namespace(*others)
+
+
+def total(x: Array) -> Array:
+    """The sum along the last axis."""
+    return x.sum(axis=-1) if isinstance(x, np.ndarray) else namespace(x).sum(x, axis=-1)

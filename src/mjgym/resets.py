@@ -65,7 +65,7 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
     Raises:
         RuntimeError: there was a contact in every attempt.
     """
-    for _ in range(attempts) if attempts else itertools.count():
+    for _ in itertools.count() if attempts is None else range(attempts):
         draw()
         v.place()
         if v.ncon == 0:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array, namespace, total
 
 Sigmoid = Literal[
     "gaussian",
@@ -61,18 +61,19 @@ def tolerance(
         return _of_number(
             float(x), (float(lower), float(upper)), float(margin), sigmoid, value_at_margin
         )
+    xp = namespace(x, lower, upper, margin)
     out_of_order, negative, flat = lower > upper, margin < 0, margin == 0
     # One number stands for all elements; only arrays need a reduction.
-    if out_of_order.any() if _is_array(out_of_order) else out_of_order:
+    if xp.any(out_of_order) if _is_array(out_of_order) else out_of_order:
         raise ValueError(f"bounds: the lower end must not exceed the upper one, got {bounds}")
-    if negative.any() if _is_array(negative) else negative:
+    if xp.any(negative) if _is_array(negative) else negative:
         raise ValueError(f"margin: must not be negative, got {margin}")
-    xp = namespace(x, upper, margin)
     inside = (lower <= x) & (x <= upper)
-    if flat.all() if _is_array(flat) else flat:
-        return xp.where(inside, 1.0, 0.0)
+    if xp.all(flat) if _is_array(flat) else flat:
+        return xp.astype(inside, xp.float64)
     scale = _scale(sigmoid, value_at_margin)
-    distance = xp.maximum(lower - x, x - upper) / margin
+    # Not below 0: what a shape would be inside of the bounds may be undefined.
+    distance = xp.maximum(xp.maximum(lower - x, x - upper), 0.0) / margin
     return xp.where(inside, 1.0, _SHAPES[sigmoid](xp, distance * scale))
 
 
@@ -87,7 +88,7 @@ def small_control(control: Array) -> Array:
     """
     xp = namespace(control)
     saved = xp.maximum(1 - control * control, 0.0)  # a quadratic tolerance with margin 1
-    return (4 + saved.sum(axis=-1) / control.shape[-1]) / 5
+    return (4 + total(saved) / control.shape[-1]) / 5
 
 
 def _is_array(x: Any) -> bool:

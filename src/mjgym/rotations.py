@@ -24,7 +24,7 @@ def norm(x: Array) -> Array:
     The squares are added from first to last, so that one vector, whose plain numbers take a tenth
     of the time of arrays, and many give the same bits.
     """
-    if x.ndim == 1:
+    if isinstance(x, np.ndarray) and x.ndim == 1:
         return math.sqrt(_sum_of_squares(x.tolist()))
     parts = [x[..., i] for i in range(x.shape[-1])]
     return namespace(x).sqrt(_sum_of_squares(parts))

@@ -1,6 +1,7 @@
 """The contract between a task and the environments that run it, one at a time or many at once."""
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -147,6 +148,8 @@ class Registration:
     tags: frozenset[str]
 
 
+_ID = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
+
 registrations: dict[str, Registration] = {}
 """Every registered task by id."""
 
@@ -165,10 +168,20 @@ def register(
         **fields: the values of the class's fields that make this task.
 
     Raises:
-        TypeError: the class has no such field, or no time limit or control timestep.
+        ValueError: the id is malformed.
+        TypeError: the class is no task, has no such field, no time limit or control timestep, or
+            does not stand at the top of a module, where another process finds it.
     """
+    if not _ID.fullmatch(id):
+        raise ValueError(f"id: {id!r} is not of the form <namespace>/<domain>-<task>-v<number>")
 
     def decorate(task_class: TaskType) -> TaskType:
+        if not (issubclass(task_class, Task) and dataclasses.is_dataclass(task_class)):
+            raise TypeError(f"{id}: {task_class.__name__} is not a dataclass that extends Task")
+        if "<locals>" in task_class.__qualname__:
+            raise TypeError(
+                f"{id}: {task_class.__name__} must stand at the top of a module, not in a function"
+            )
         known = [f.name for f in dataclasses.fields(task_class)]
         unknown = [name for name in fields if name not in known]
         if unknown:

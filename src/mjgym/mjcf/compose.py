@@ -17,6 +17,17 @@ _ENUMERATIONS: dict[tuple[str, str], tuple[Any, str]] = {
     ("joint", "type"): (mujoco.mjtJoint, "mjJNT_"),
     ("sensor", "type"): (mujoco.mjtSensor, "mjSENS_"),
     ("sensor", "objtype"): (mujoco.mjtObj, "mjOBJ_"),
+    ("sensor", "reftype"): (mujoco.mjtObj, "mjOBJ_"),
+    ("equality", "type"): (mujoco.mjtEq, "mjEQ_"),
+    ("equality", "objtype"): (mujoco.mjtObj, "mjOBJ_"),
+    ("actuator", "dyntype"): (mujoco.mjtDyn, "mjDYN_"),
+    ("actuator", "gaintype"): (mujoco.mjtGain, "mjGAIN_"),
+    ("actuator", "biastype"): (mujoco.mjtBias, "mjBIAS_"),
+    ("texture", "type"): (mujoco.mjtTexture, "mjTEXTURE_"),
+    ("texture", "builtin"): (mujoco.mjtBuiltin, "mjBUILTIN_"),
+    ("texture", "mark"): (mujoco.mjtMark, "mjMARK_"),
+    ("camera", "proj"): (mujoco.mjtProjection, "mjPROJ_"),
+    ("light", "type"): (mujoco.mjtLightType, "mjLIGHT_"),
     ("actuator", "trntype"): (mujoco.mjtTrn, "mjTRN_"),
     ("camera", "mode"): (mujoco.mjtCamLight, "mjCAMLIGHT_"),
     ("light", "mode"): (mujoco.mjtCamLight, "mjCAMLIGHT_"),
@@ -32,9 +43,12 @@ def load(name: str | Path) -> Spec:
     Raises:
         FileNotFoundError: there is neither; the message names the nearest assets.
     """
-    path = Path(name)
-    if not path.is_file():
+    try:
         path = asset_path(str(name))
+    except FileNotFoundError:
+        path = Path(name)
+        if not path.is_file():
+            raise
     return mujoco.MjSpec.from_file(str(path))
 
 
@@ -61,7 +75,11 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     for attribute, value in attributes.items():
         if isinstance(value, str) and (kind, attribute) in _ENUMERATIONS:
             enumeration, prefix = _ENUMERATIONS[kind, attribute]
-            words = {n.removeprefix(prefix).lower(): v for n, v in enumeration.__members__.items()}
+            words = {
+                n.removeprefix(prefix).lower(): v
+                for n, v in enumeration.__members__.items()
+                if n.startswith(prefix)
+            }
             if value not in words:
                 raise ValueError(
                     f"{kind} {attribute}: no such word {value!r}{_nearest(value, list(words))}"
@@ -71,20 +89,26 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
 
 
 def remove(spec: Spec, kind: str, *names: str) -> None:
-    """Delete named elements, bodies with everything in them and everything that refers to them.
+    """Delete named elements.
+
+    A body takes with it everything in it and everything that refers to it or to what is in it.
+    What refers to an element of another kind must be removed too, or the model does not compile.
 
     Raises:
-        ValueError: there is no element of that kind and name; nothing has been deleted then.
+        ValueError: there is no such kind, or no element of that kind and name; nothing has been
+            deleted then.
     """
-    elements = []
+    kinds = [k for k in dir(spec) if not k.startswith("_") and hasattr(spec, _plural(k))]
+    if kind not in kinds:
+        raise ValueError(f"a model has no elements called {kind!r}{_nearest(kind, kinds)}")
+    known = [e.name for e in getattr(spec, _plural(kind)) if e.name != "world"]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"the model has no {kind} {name!r}{_nearest(name, known)}")
     for name in names:
         element = getattr(spec, kind)(name)
-        if element is None:
-            known = [e.name for e in getattr(spec, _plural(kind))]
-            raise ValueError(f"the model has no {kind} {name!r}{_nearest(name, known)}")
-        elements.append(element)
-    for element in elements:
-        spec.delete(element)
+        if element is not None:  # or it has gone with a body before it
+            spec.delete(element)
 
 
 def without_textures(spec: Spec) -> Spec:

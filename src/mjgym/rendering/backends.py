@@ -16,9 +16,9 @@ from typing import Any
 PROBE_TIMEOUT = 30.0  # s, in which a driver must have drawn one small picture
 
 INSTALL = {
-    "glfw": "apt-get install libgl1 libx11-6 libxcursor1 libxi6 libxinerama1 libxrandr2",
+    "glfw": "apt-get install libgl1",
     "egl": "apt-get install libegl1 libgl1",
-    "osmesa": "apt-get install libosmesa6 libgl1",
+    "osmesa": "apt-get install libosmesa6",
     "cgl": "part of macOS",
 }
 """What a backend needs, on Debian and Ubuntu where that is a package."""

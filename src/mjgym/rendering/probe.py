@@ -7,6 +7,7 @@ runs it in a process of its own, because a broken driver may kill or hang the pr
 import importlib
 import json
 import os
+import re
 import sys
 import warnings
 
@@ -72,10 +73,18 @@ def main(backend: str) -> int:
     try:
         print(json.dumps(draw(backend)), flush=True)
     except Exception as error:
-        message = " ".join(str(error).split()) or "no reason given"
-        print(json.dumps({"reason": f"{type(error).__name__}: {message}"}), flush=True)
+        print(json.dumps({"reason": reason(error)}), flush=True)
         return 1
     return 0
+
+
+def reason(error: Exception) -> str:
+    """Why there is no picture, in one line."""
+    message = " ".join(str(error).split()) or "no reason given"
+    if "'NoneType' object has no attribute" in message:  # PyOpenGL has found no library
+        return f"a library is missing ({message.removeprefix('argument 1: ')})"
+    words = re.search(r"b'(.*)'", message)  # GLFW's, from C
+    return f"{type(error).__name__}: {words[1] if words else message}"
 
 
 if __name__ == "__main__":

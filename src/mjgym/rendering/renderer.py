@@ -205,7 +205,7 @@ class _Processwide:
     def hold_at_fork(self) -> None:
         """From now on nobody draws while this process forks, whose child inherits all locks."""
         with self._lock:
-            if not self._holds_at_fork:
+            if not self._holds_at_fork and hasattr(os, "register_at_fork"):
                 os.register_at_fork(
                     before=self._before_fork,
                     after_in_parent=self._after_fork_in_parent,

@@ -10,7 +10,7 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.sim.engine import ACTUATION_OFF, ASSET_FIELDS, DIVERGED, quiet, state_fields
 from mjgym.sim.single import Single
-from mjgym.sim.view import Named, View
+from mjgym.sim.view import Named, View, nearest
 
 
 class _Inherited:
@@ -38,27 +38,42 @@ _inherited = _Inherited()
 class BatchedView(View):
     """A view of a batch: the same names as of one simulation, with a leading axis."""
 
-    def __init__(self, simulations: "Batched") -> None:
-        super().__init__((simulations.n,))
-        self.__dict__.update(
-            _simulations=simulations, _batch=simulations.batch, _model=simulations.model
-        )
+    def __init__(
+        self, batch: mujoco.batch.Batch, model: mujoco.MjModel, episode_fields: dict[str, Array]
+    ) -> None:
+        super().__init__((batch.nsim,))
+        self.__dict__.update(_batch=batch, _model=model, _episode_fields=episode_fields)
 
     def _field(self, name: str) -> Array:
-        simulations = self._simulations
-        if name in simulations.episode_fields:
-            return simulations.episode_fields[name]
+        if name in self._episode_fields:
+            return self._episode_fields[name]
         if name in mujoco.batch.DATA_FIELDS:
             return self._batch.bind(name)
-        model = simulations.model
-        if hasattr(model, name):
-            value = np.asarray(getattr(model, name))
-            return np.broadcast_to(value, (*self.lead, *value.shape))
-        raise AttributeError(f"neither MjData nor MjModel has a field {name!r} that a batch offers")
+        value = getattr(self._model, name, None)
+        if isinstance(value, np.ndarray | int | float):
+            return np.broadcast_to(value, (*self.lead, *np.shape(value)))
+        hint = nearest(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
+        raise AttributeError(
+            f"neither MjData nor MjModel has a field {name!r} that a batch offers{hint}"
+        )
 
     def _element(self, kind: str, name: str) -> Named:
         named = getattr(self._batch, kind)(name)
-        return Named(lambda attribute: getattr(named, attribute))
+        model, episode_fields = self._model, self._episode_fields
+
+        def fetch(attribute: str) -> Array:
+            # The engine gives copies of what it holds in a model for each simulation.
+            part = getattr(getattr(model, kind)(name), attribute, None)
+            if isinstance(part, np.ndarray):
+                for field, rows in episode_fields.items():
+                    whole = getattr(model, field)
+                    if np.may_share_memory(part, whole):
+                        start = (part.ctypes.data - whole.ctypes.data) // whole.itemsize
+                        flat = rows.reshape(len(rows), -1)[:, start : start + part.size]
+                        return flat.reshape(len(rows), *part.shape)
+            return getattr(named, attribute)
+
+        return Named(fetch)
 
 
 class Batched:
@@ -98,7 +113,7 @@ class Batched:
         self._sensordata = self.batch.bind("sensordata")
         self._sensordata.flags.writeable = True  # for restore(); the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
-        self.view = BatchedView(self)
+        self.view = BatchedView(self.batch, model, self.episode_fields)
 
     def start(self, i: int, scratch: Single) -> None:
         """Copy a scratch simulation into simulation i; call `begin` when all are copied."""
@@ -118,12 +133,11 @@ class Batched:
         if self._models is not None:
             self._forward_on_models(ids, actuation)
             return
-        if not actuation:
-            self._flags[ids] |= ACTUATION_OFF
+        flags = self.model.opt.disableflags
+        self._flags[ids] = flags if actuation else flags | ACTUATION_OFF
         with quiet():
             self.batch.forward(ids)
-        if not actuation:
-            self._flags[ids] &= ~ACTUATION_OFF
+        self._flags[ids] = flags
 
     def _forward_on_models(self, ids: np.ndarray, actuation: bool) -> None:
         models = self._models

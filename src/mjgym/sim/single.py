@@ -1,25 +1,31 @@
 """One simulation on MjData."""
 
 import mujoco
+import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.engine import ACTUATION_OFF, DIVERGED, quiet, state_fields
-from mjgym.sim.view import Named, View
+from mjgym.sim.view import Named, View, nearest
 
 
 class SingleView(View):
     """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize."""
 
-    def __init__(self, simulation: "Single") -> None:
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(_simulation=simulation, _model=simulation.model, _data=simulation.data)
+        self.__dict__.update(_model=model, _data=data)
 
     def _field(self, name: str) -> Array:
         for source in (self._data, self._model):
             if hasattr(source, name):
                 return getattr(source, name)
-        raise AttributeError(f"neither MjData nor MjModel has a field {name!r}")
+        hint = nearest(name, [*dir(self._data), *dir(self._model)])
+        raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
+
+    def _stays(self, name: str) -> bool:
+        # The rows of the constraints do not: each computation lays them out anew.
+        return name in mujoco.batch.DATA_FIELDS or hasattr(self._model, name)
 
     def _element(self, kind: str, name: str) -> Named:
         views = [getattr(s, kind)(name) for s in (self._data, self._model) if hasattr(s, kind)]
@@ -28,7 +34,8 @@ class SingleView(View):
             for view in views:
                 if hasattr(view, attribute):
                     return getattr(view, attribute)
-            raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}")
+            hint = nearest(attribute, [a for view in views for a in dir(view)])
+            raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
 
         return Named(fetch)
 
@@ -44,20 +51,55 @@ class SingleView(View):
         The published suite computes its start states so: sensors that feel forces show none of
         the actuators'.
         """
-        self._simulation.forward(actuation=False)
+        _forward(self._model, self._data, actuation=False)
 
     def place(self) -> None:
         """Compute where everything is and what touches what (`ncon`), and nothing else.
 
         A fraction of the cost of `forward`, for drawing again and again until a start is free.
         """
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_comPos(self._model, self._data)
-        mujoco.mj_collision(self._model, self._data)
+        with quiet():
+            mujoco.mj_kinematics(self._model, self._data)
+            mujoco.mj_comPos(self._model, self._data)
+            mujoco.mj_collision(self._model, self._data)
 
     def step(self, n: int = 1) -> None:
         """Advance by n physics steps, from what the last `forward` or `step` computed."""
-        self._simulation.step(n)
+        _step(self._model, self._data, n, _splits(self._model))
+
+
+_SILENT = mujoco.MjLogConfig.get()
+_SILENT.logto_console = _SILENT.logto_file = False
+
+
+def _forward(model: mujoco.MjModel, data: mujoco.MjData, actuation: bool) -> None:
+    flags = model.opt.disableflags
+    if not actuation:
+        model.opt.disableflags = flags | ACTUATION_OFF
+    try:
+        with quiet():
+            mujoco.mj_forward(model, data)
+    finally:
+        model.opt.disableflags = flags
+
+
+def _splits(model: mujoco.MjModel) -> bool:
+    return bool(model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4)
+
+
+def _step(model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool) -> None:
+    before = mujoco.MjLogConfig.get()
+    _SILENT.set()  # quiet(), without the cost of a context at every step
+    try:
+        if splits:
+            mujoco.mj_step2(model, data)
+            if n > 1:
+                mujoco.mj_step(model, data, n - 1)
+        else:
+            mujoco.mj_step(model, data, n)
+        mujoco.mj_step1(model, data)
+    finally:
+        before.set()
 
 
 class Single:
@@ -76,11 +118,8 @@ class Single:
         self._defaults = {name: getattr(model, name).copy() for name in varies}
         self._warnings = self.data.warning.number
         self._no_warnings = self._warnings.tobytes()
-        self._splits = model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4
-        self._before = mujoco.MjLogConfig.get()
-        self._silent = mujoco.MjLogConfig.get()
-        self._silent.logto_console = self._silent.logto_file = False
-        self.view = SingleView(self)
+        self._splits = _splits(model)
+        self.view = SingleView(model, self.data)
 
     def reset(self) -> None:
         """Back to the model's defaults, with everything computed."""
@@ -91,13 +130,7 @@ class Single:
 
     def forward(self, *, actuation: bool = True) -> None:
         """Compute everything that follows from the state."""
-        flags = self.model.opt.disableflags
-        if not actuation:
-            self.model.opt.disableflags = flags | ACTUATION_OFF
-        try:
-            mujoco.mj_forward(self.model, self.data)
-        finally:
-            self.model.opt.disableflags = flags
+        _forward(self.model, self.data, actuation)
 
     def step(self, n: int) -> None:
         """Advance by n physics steps; positions, velocities and their sensors are then current.
@@ -105,18 +138,7 @@ class Single:
         The order is the published suite's: the second half of a step that has begun, n - 1 whole
         steps, the first half of the next one. RK4 has no halves.
         """
-        model, data = self.model, self.data
-        self._silent.set()  # quiet(), without the cost of a context at every step
-        try:
-            if self._splits:
-                mujoco.mj_step2(model, data)
-                if n > 1:
-                    mujoco.mj_step(model, data, n - 1)
-            else:
-                mujoco.mj_step(model, data, n)
-            mujoco.mj_step1(model, data)
-        finally:
-            self._before.set()
+        _step(self.model, self.data, n, self._splits)
 
     def diverged(self) -> bool:
         """Whether the engine has met a state that is not finite and has reset itself."""
@@ -140,7 +162,6 @@ class Single:
             elif name != "sensordata":
                 getattr(self.data, name)[...] = value
         self._warnings[...] = 0
-        with quiet():
-            self.forward()
+        self.forward()
         if "sensordata" in state:  # some sensors belong to the step before the state
             self.data.sensordata[...] = state["sensordata"]

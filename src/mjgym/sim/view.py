@@ -1,6 +1,7 @@
 """The live arrays of a simulation, under the engine's own names, for one simulation or many."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from types import ModuleType
 
 import numpy as np
@@ -18,6 +19,12 @@ _COUNTS = {
     "camera": "ncam",
     "light": "nlight",
 }
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: those that look like it, or nothing."""
+    near = difflib.get_close_matches(word, [k for k in known if not k.startswith("_")], n=3)
+    return f"; did you mean {', '.join(near)}?" if near else ""
 
 
 class Named:
@@ -68,9 +75,13 @@ class View:
         if name.startswith("__"):
             raise AttributeError(name)
         value = self._field(name)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and self._stays(name):
             self.__dict__[name] = value
         return value
+
+    def _stays(self, name: str) -> bool:
+        """Whether an array keeps its place and size for as long as the simulation lives."""
+        return True
 
     def __setattr__(self, name: str, value: Array) -> None:
         if name == "memory":
@@ -86,6 +97,8 @@ class View:
 
     def names(self, kind: str) -> tuple[str, ...]:
         """The names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
+        if kind not in _COUNTS:
+            raise KeyError(f"no kind of elements {kind!r}{nearest(kind, _COUNTS)}")
         model = self._model
         count = getattr(model, _COUNTS[kind])
         return tuple(getattr(model, kind)(i).name for i in range(count))
