@@ -24,13 +24,16 @@ def norm(x: Array) -> Array:
     The squares are added from first to last, so that one vector, whose plain numbers take a tenth
     of the time of arrays, and many give the same bits.
     """
+    squared = squared_norm(x)
+    return math.sqrt(squared) if isinstance(squared, float) else namespace(x).sqrt(squared)
+
+
+def squared_norm(x: Array) -> Array:
+    """The square of `norm`: (..., n) to (...)."""
     if isinstance(x, np.ndarray) and x.ndim == 1:
-        return math.sqrt(_sum_of_squares(x.tolist()))
-    parts = [x[..., i] for i in range(x.shape[-1])]
-    return namespace(x).sqrt(_sum_of_squares(parts))
-
-
-def _sum_of_squares(parts: list[Array]) -> Array:
+        parts = x.tolist()
+    else:
+        parts = [x[..., i] for i in range(x.shape[-1])]
     total = parts[0] * parts[0]
     for part in parts[1:]:
         total = total + part * part

@@ -72,4 +72,5 @@ class VectorActionNoise(
         generators: Any = self.env.np_random
         normal = np.stack([rng.normal(size=self._deviation.shape) for rng in generators])
         space: Any = self.env.action_space
-        return np.clip(actions + self._deviation * normal, space.low, space.high)
+        clipped: np.ndarray = np.clip(actions + self._deviation * normal, space.low, space.high)
+        return clipped

@@ -7,6 +7,7 @@ import numpy as np
 
 from mjgym import mjcf
 from mjgym.resets import unit_vector
+from mjgym.rotations import squared_norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Signal, Task, register
@@ -108,20 +109,19 @@ class LQR(Task):
 
     def terms(self, v: View) -> Arrays:
         return {
-            "state_cost": 0.5 * (v.qpos * v.qpos).sum(axis=-1),
-            "control_cost": 0.5 * self.control_cost * (v.ctrl * v.ctrl).sum(axis=-1),
+            "state_cost": 0.5 * squared_norm(v.qpos),
+            "control_cost": 0.5 * self.control_cost * squared_norm(v.ctrl),
         }
 
     def reward(self, terms: Arrays) -> Array:
         return 1 - (terms["state_cost"] + terms["control_cost"])
 
     def terminated(self, v: View) -> Array:
-        return _state_norm(v) < AT_REST
+        return _squared_state_norm(v) < AT_REST**2
 
     def success(self, v: View) -> Array:
-        return _state_norm(v) <= CLOSE_TO_REST
+        return _squared_state_norm(v) <= CLOSE_TO_REST**2
 
 
-def _state_norm(v: View) -> Array:
-    """Norm of positions (m) and velocities (m/s) together."""
-    return np.sqrt((v.qpos * v.qpos).sum(axis=-1) + (v.qvel * v.qvel).sum(axis=-1))
+def _squared_state_norm(v: View) -> Array:
+    return squared_norm(v.qpos) + squared_norm(v.qvel)
