@@ -18,7 +18,7 @@ DOG = 12.0  # the dog's skin is not reproduced
 # are places (m) that draw it so.
 FLUNG = {
     "lqr-lqr_2_1": [1e7, 1e7],
-    "lqr-lqr_6_2": [2.13e7, 0, 0, 0, 0, -2.2421e7],
+    "lqr-lqr_6_2": [21299975.9, 0, 0, 0, 0, -22421027.3],
 }
 
 

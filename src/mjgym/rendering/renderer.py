@@ -104,11 +104,8 @@ class Renderer:
 
     def _start(self, backend: str) -> "_Worker":
         task, model, look = self._task, self._model, self._look
-        worker = _Worker(lambda: Studio(Twin(task, model, look), look, backend))
-        # Without waiting: garbage may be collected in any thread, in the worker's own, too.
-        weakref.finalize(self, worker.stop, 0).atexit = False
-        self._worker = worker
-        return worker
+        self._worker = _Worker(lambda: Studio(Twin(task, model, look), look, backend), self)
+        return self._worker
 
     def close(self) -> None:
         """Give back what the driver holds; a later `render` starts anew."""
@@ -138,15 +135,23 @@ class Renderer:
 
 
 class _Worker:
-    """A thread, and the studio that it makes and that only it touches."""
+    """A thread, and the studio that it makes and that only it touches.
 
-    def __init__(self, make: Callable[[], Studio]) -> None:
+    Args:
+        make: the studio; it must not refer to the owner.
+        owner: whose end is the worker's.
+    """
+
+    def __init__(self, make: Callable[[], Studio], owner: object) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._last: Future[Any] | None = None
         self._thread: threading.Thread | None = threading.Thread(
             target=_work, args=(self._jobs, make), name="mjgym rendering", daemon=True
         )
         self._thread.start()
+        # Without waiting: garbage may be collected in any thread, in the worker's own, too.
+        self._finalizer = weakref.finalize(owner, self.stop, 0)
+        self._finalizer.atexit = False
 
     def run(self, job: Callable[[Studio], _T]) -> _T:
         """What the job returns or raises; TimeoutError if it takes longer than TIMEOUT."""
@@ -162,6 +167,7 @@ class _Worker:
 
     def stop(self, timeout: float) -> None:
         """Let the thread free the studio and end; waits for that for `timeout` s at most."""
+        self._finalizer.detach()
         thread, self._thread = self._thread, None
         if thread is not None:
             self._jobs.put(None)
@@ -170,6 +176,7 @@ class _Worker:
 
     def forget(self) -> None:
         """There is no such thread in this process."""
+        self._finalizer.detach()
         self._thread = None
 
 

@@ -99,6 +99,7 @@ class Studio:
     def _make(self, width: int, height: int) -> None:
         if self._drawing is not None:
             self._drawing.free()
+            self._drawing = self._uploaded = None
         model = self._twin.model
         model.vis.global_.offwidth, model.vis.global_.offheight = width, height
         sizes = model.geom_size.copy()
