@@ -1,0 +1,102 @@
+"""`--policy`: who chooses the actions that a person looks at."""
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from mjgym.cli.ids import ModuleError, load
+
+RANDOM, ZERO = "random", "zero"
+FORM = f'"{RANDOM}", "{ZERO}" or "module:function"'
+_UNBOUNDED = 1.0  # where an action has no bound
+
+Policy = Callable[[Any], np.ndarray]
+
+
+class PolicyError(Exception):
+    """A policy of somebody's own fails, or returns what is no action; the message says where."""
+
+
+def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
+    """What gives an action for an observation.
+
+    Args:
+        text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero", or
+            "module:function", where the module may be a file. The function is called with the
+            observation and returns the action; for a batch, with those of all sub-environments.
+        env: single or vector environment, whose observations and actions these are.
+        seed: of the random actions.
+
+    Returns:
+        A function that raises PolicyError if somebody's own fails, or if it returns something of
+        another shape than an action.
+
+    Raises:
+        typer.BadParameter: there is no such policy.
+    """
+    space = env.action_space
+    if text == ZERO:
+        return lambda observation: np.zeros(space.shape, space.dtype)
+    if text == RANDOM:
+        low = np.where(np.isfinite(space.low), space.low, -_UNBOUNDED)
+        high = np.where(np.isfinite(space.high), space.high, _UNBOUNDED)
+        rng = np.random.default_rng(seed)
+        return lambda observation: rng.uniform(low, high)
+    return _checked(text, _find(text), space.shape)
+
+
+def _find(text: str) -> Callable[[Any], Any]:
+    module, colon, name = text.rpartition(":")
+    if not colon or not module or not name:
+        raise _refused(f"{text!r} is not {FORM}.")
+    try:
+        found: Any = load(module)
+    except typer.BadParameter:
+        raise _refused(f"there is no module {module!r}.") from None
+    except ModuleError as error:
+        raise _refused(str(error)) from None
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise _refused(f"{module} has no {name}.") from None
+    if not callable(found):
+        raise _refused(f"{text} is not a function but {type(found).__name__}.")
+    function: Callable[[Any], Any] = found
+    return function
+
+
+def _refused(message: str) -> typer.BadParameter:
+    return typer.BadParameter(message, param_hint="'--policy'")
+
+
+def _checked(text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> Policy:
+    def policy(observation: Any) -> np.ndarray:
+        try:
+            returned = function(observation)
+        except Exception as error:
+            raise PolicyError(_failure(text, error)) from error
+        try:
+            action = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError):
+            kind = type(returned).__name__
+            raise PolicyError(f"{text} returned {kind}, which is no action") from None
+        if action.shape != shape:
+            raise PolicyError(f"{text} returned shape {action.shape}, an action has {shape}")
+        if not np.isfinite(action).all():
+            raise PolicyError(f"{text} returned an action that is not finite")
+        return action
+
+    return policy
+
+
+def _failure(text: str, error: Exception) -> str:
+    """What went wrong in one line, with the last place that it went through."""
+    message = " ".join(str(error).split())
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call from here
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{text} failed: {type(error).__name__}: {message}{where}"
