@@ -71,6 +71,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._started = False
         self._steps = 0
         self._success_once = False
+        self._reward: float | None = None  # of the last step
         self._last: Any = None
 
     def reset(
@@ -84,6 +85,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         simulation.forward(actuation=False)
         view.memory = owned(self.task.memory(view))
         self._started = True
+        self._reward = None
         self._steps = 0
         self._success_once = False
         observation = self._observe()
@@ -112,7 +114,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         if simulation.diverged():
             return self._end_diverged()
         terms = task.terms(view)
-        reward = float(task.reward(terms))
+        reward = self._reward = float(task.reward(terms))
         terminated = bool(task.terminated(view))
         info: dict[str, Any] = {
             "terms": {name: float(value) for name, value in terms.items()},
@@ -216,7 +218,9 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     def _shown_reward(self) -> float | None:
         if not self._options.visualize_reward:
             return None
-        return float(self.task.reward(self.task.terms(self._view)))
+        if self._reward is None:  # no step has been made from here yet
+            self._reward = float(self.task.reward(self.task.terms(self._view)))
+        return self._reward
 
     def close(self) -> None:
         """Let go of what draws; more than once is fine."""
@@ -261,6 +265,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         if "rng" in checked:
             decode_generator(self.np_random, checked["rng"])
         self._started = True
+        self._reward = None
         return self._observe()
 
     def observe(self) -> Arrays:

@@ -135,6 +135,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
         self._seeds: list[int] = [-1] * num_envs
         self._steps = np.zeros(num_envs, dtype=np.int64)
+        self._rewards = np.full(num_envs, np.nan)  # of the last step
         self._done = np.zeros(num_envs, dtype=bool)
         self._started = np.zeros(num_envs, dtype=bool)
         self._success_once = np.zeros(num_envs, dtype=bool)
@@ -238,6 +239,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             for name, values in self.task.memory(view).items():
                 view.memory[name][ids] = values[ids]
         self._steps[ids] = 0
+        self._rewards[ids] = np.nan
         self._done[ids] = False
         self._started[ids] = True
         self._success_once[ids] = False
@@ -283,6 +285,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
         terms = task.terms(view)
         rewards = self._each(task.reward(terms), np.float64)
+        self._rewards[...] = rewards
+        if renewed is not None:
+            self._rewards[renewed] = np.nan
         terminations = self._each(task.terminated(view), bool)
         truncations = (
             self._steps >= self._limit
@@ -471,10 +476,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             self._renderer = Renderer(self.task, self.model, self._options.render_quality)
         options, rows = self._options, self._rows(ids)
         states = self._simulations.snapshot(rows)
-        rewards = None
-        if options.visualize_reward:
-            reward = self.task.reward(self.task.terms(self._view))
-            rewards = np.broadcast_to(reward, (self.num_envs,))[rows]
+        rewards = self._shown_rewards()[rows] if options.visualize_reward else None
         return np.stack(
             [
                 self._renderer.render(
@@ -495,6 +497,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
         return owned(self.task.observation(self._view))
+
+    def _shown_rewards(self) -> np.ndarray:
+        """Of the last step; where none has been made yet, of the present state."""
+        here = self._each(self.task.reward(self.task.terms(self._view)), np.float64)
+        return np.where(np.isnan(self._rewards), here, self._rewards)
 
     def get_state(self, ids: Sequence[int] | np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Everything that the futures of some episodes depend on, as copies by name.
@@ -538,6 +545,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         for name, value in checked.items():
             if name.startswith(MEMORY):
                 self._view.memory[name.removeprefix(MEMORY)][rows] = value
+        self._rewards[rows] = np.nan
         if "steps" in checked:
             self._steps[rows] = checked["steps"]
         if "success_once" in checked:

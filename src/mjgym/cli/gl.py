@@ -1,127 +1,83 @@
-"""Which ways of drawing without a window work here, each tried in a process of its own."""
+"""Which ways of drawing work here, each tried in a process of its own, and how fast they are."""
 
-import json
 import os
-import re
-import signal
 import subprocess
 import sys
 from typing import Any
+
+from mjgym.rendering import Probe, probe
 
 BACKENDS: tuple[str, ...] = {"darwin": ("cgl", "glfw"), "win32": ("glfw",)}.get(
     sys.platform, ("egl", "osmesa", "glfw")
 )
 TIMEOUT = 60.0  # s
-_MARK = "mjgym-gl:"
+SAMPLE = "dmc/cartpole-swingup-v0"
+FRAMES, SIZE = 16, 84  # to time, and their width and height in pixels
 
-# An error of GLFW is a warning, after which the program goes on without a context.
-_PROBE = """
-import json, sys, time
-import gymnasium, mujoco
+_TIMER = """
+import sys, time
+import gymnasium
 import mjgym
-backend, id, frames, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-if backend == "glfw":
-    import glfw
-    glfw.ERROR_REPORTING = "exception"
-env = gymnasium.make(id)
-model = env.unwrapped.task.model().compile()
-data = mujoco.MjData(model)
-mujoco.mj_forward(model, data)
-renderer = mujoco.Renderer(model, size, size)
-from OpenGL import GL
-strings = {
-    name: (GL.glGetString(getattr(GL, f"GL_{name.upper()}")) or b"").decode()
-    for name in ("vendor", "renderer", "version")
-}
-def draw():
-    renderer.update_scene(data, camera=0)
-    return renderer.render()
-black = not draw().any()
+id, frames, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+env = gymnasium.make(id, width=size, height=size).unwrapped
+env.reset(seed=0)
+env.camera()
 started = time.perf_counter()
 for _ in range(frames):
-    draw()
-rate = frames / (time.perf_counter() - started)
-renderer.close()
-print("mjgym-gl:" + json.dumps({**strings, "black": black, "frames_per_second": rate}), flush=True)
+    env.camera()
+print(frames / (time.perf_counter() - started), flush=True)
 """
 
 
 def gl_report(
-    backends: tuple[str, ...] = BACKENDS,
-    *,
-    id: str = "dmc/cartpole-swingup-v0",
-    frames: int = 16,
-    size: int = 84,
-    timeout: float = TIMEOUT,
+    backends: tuple[str, ...] = BACKENDS, *, timeout: float = TIMEOUT
 ) -> list[dict[str, Any]]:
-    """Draw a few frames with each backend.
+    """Try backends, and draw a few frames of a task with those that work.
 
     Args:
         backends: as `MUJOCO_GL` names them.
-        id: of the task to draw.
-        frames: to time.
-        size: of a frame, pixels on a side.
         timeout: s, for each.
 
     Returns:
         For each backend `backend`, `works`, `vendor`, `renderer`, `version`, `frames_per_second`
-        and `error` (the last line of the failure, or None).
+        and `error` (why it does not work, or None).
     """
-    return [_probe(backend, [id, str(frames), str(size)], timeout) for backend in backends]
+    return [_report(probe(backend, timeout), timeout) for backend in backends]
 
 
-def _probe(backend: str, arguments: list[str], timeout: float) -> dict[str, Any]:
-    environment = {**os.environ, "MUJOCO_GL": backend}
-    environment.pop("PYOPENGL_PLATFORM", None)
+def _report(found: Probe, timeout: float) -> dict[str, Any]:
+    rate, error = (None, found.reason)
+    if found.works:
+        rate, error = _rate(found.backend, timeout)
+    return {
+        "backend": found.backend,
+        "works": not error,
+        "vendor": found.vendor,
+        "renderer": found.renderer,
+        "version": found.version,
+        "frames_per_second": rate,
+        "error": error or None,
+    }
+
+
+def _rate(backend: str, timeout: float) -> tuple[float | None, str]:
+    """Frames per second, or why there are none."""
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE, backend, *arguments],
+            [sys.executable, "-c", _TIMER, SAMPLE, str(FRAMES), str(SIZE)],
             capture_output=True,
             text=True,
             errors="replace",
             check=False,
             timeout=timeout,
-            env=environment,
+            env={**os.environ, "MUJOCO_GL": backend},
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        return _result(backend, f"no picture within {timeout:g} s")
-    found = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
-    if not found:
-        return _result(backend, _last_line(done))
-    drawn = json.loads(found[-1].removeprefix(_MARK))  # whatever happens while it cleans up
-    return _result(backend, "the picture is black" if drawn.pop("black") else None, **drawn)
-
-
-def _result(
-    backend: str,
-    error: str | None,
-    *,
-    vendor: str = "",
-    renderer: str = "",
-    version: str = "",
-    frames_per_second: float | None = None,
-) -> dict[str, Any]:
-    return {
-        "backend": backend,
-        "works": error is None,
-        "vendor": vendor,
-        "renderer": renderer,
-        "version": version,
-        "frames_per_second": frames_per_second,
-        "error": error,
-    }
-
-
-def _last_line(done: "subprocess.CompletedProcess[str]") -> str:
-    if done.returncode < 0:
-        names = {known.value: known.name for known in signal.Signals}
-        return f"killed by {names.get(-done.returncode, -done.returncode)}"
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    # Errors have no indent; code and places in a traceback do.
-    errors = [line for line in lines if not line.startswith(" ")] or lines
-    if not errors:
-        return f"ended with {done.returncode}"
-    line = re.sub(r"b'(.*)'", r"\1", errors[-1].strip())  # words from C
-    # How PyOpenGL says that it has not found a library.
-    return f"a library is missing ({line})" if "'NoneType' object has no" in line else line
+        return None, f"no picture within {timeout:g} s"
+    try:
+        return float(done.stdout.split()[-1]), ""
+    except (IndexError, ValueError):
+        lines = done.stderr.split("\n")
+        said = next((line for line in reversed(lines) if line.strip()), "")
+        return None, said or f"ended with {done.returncode}"

@@ -74,9 +74,11 @@ def record(
 ) -> None:
     """Film a task into .mp4 or .gif, or draw it into .png, while a policy acts.
 
-    A film runs at the speed of the simulation and begins with the start of each episode. A GIF that
-    would need more than 50 frames a second leaves some out. Sub-environments that end before the
-    others of a batch stand still until the next episode.
+    A film shows the start of each episode and runs at the speed of the simulation.
+
+    A GIF that would need more than 50 frames a second leaves some out.
+
+    Sub-environments that end before the others stand still until the next episode.
     """
     from mjgym import rendering
 
