@@ -1,3 +1,24 @@
 """Shared set-up of the tests."""
 
+import functools
+import os
+
+import pytest
+
 import mjgym  # noqa: F401  (registers the ids)
+from mjgym.rendering import candidates, probe
+
+
+@functools.cache
+def _missing_backends() -> str:
+    """Why nothing can be drawn off screen here; empty if both backends work."""
+    found = [probe(backend) for backend in candidates() if backend in ("egl", "osmesa")]
+    return "; ".join(f"{p.backend}: {p.reason}" for p in found if not p.works)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests marked `gl` need OpenGL without a display, which CI has and a bare machine lacks."""
+    if item.get_closest_marker("gl") and (missing := _missing_backends()):
+        if os.environ.get("MJGYM_REQUIRE_GL"):
+            pytest.fail(f"OpenGL is required here: {missing}")
+        pytest.skip(f"no OpenGL here ({missing}); `mjgym doctor` says what to install")

@@ -9,6 +9,8 @@ from mjgym.build import compile_model
 from mjgym.rendering import Renderer
 from mjgym.sim import Single
 
+pytestmark = pytest.mark.gl
+
 BOUND = 3.0  # of 255, mean absolute difference
 DOG = 12.0  # the dog's skin is not reproduced
 

@@ -20,6 +20,8 @@ from mjgym.rendering import Renderer, RenderingError, backends, colour_by_reward
 from mjgym.rendering.window import Window
 from mjgym.sim import Batched, Single
 
+pytestmark = pytest.mark.gl
+
 WATCHDOG = 240  # s, for a process of its own
 
 

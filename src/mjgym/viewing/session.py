@@ -1,0 +1,207 @@
+"""A policy that acts in an environment or in a batch, as fast as the simulated time goes by."""
+
+import enum
+import queue
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.rendering.looks import QUALITIES
+from mjgym.rendering.twin import Twin
+
+BURST = 1 / 30  # s of computing, after which the viewer has its turn
+LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
+PUSH = 0.5  # s, for which a force lasts that the viewer does not renew
+SLOWEST = 1e-3  # of real time
+
+
+class Command(enum.StrEnum):
+    """What a person asks for while watching."""
+
+    PAUSE = "pause or go on"
+    STEP = "one step"
+    RESET = "reset"
+    NEXT = "next seed"
+    QUIT = "quit"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where an episode is.
+
+    Attributes:
+        seed: of its start; of the first sub-environment's in a batch.
+        steps: control steps so far; in a batch, since all were reset.
+        time: those in seconds of the simulation.
+        reward: of the last step; in a batch, the mean of the sub-environments.
+        total: the sum of the rewards.
+        terms: the reward's, of the last step, by name; in a batch, the means.
+        paused: nothing moves.
+        ended: how the episode before ended, if it did by itself; empty if not.
+    """
+
+    seed: int
+    steps: int = 0
+    time: float = 0.0
+    reward: float = 0.0
+    total: float = 0.0
+    terms: Mapping[str, float] = field(default_factory=dict)
+    paused: bool = False
+    ended: str = ""
+
+
+class Session:
+    """What every viewer shows and steers. All but `ask` belongs to the thread that made it.
+
+    Args:
+        env: single or vector environment of this package.
+        act: gives an action for an observation.
+        seed: of the first start. A batch uses as many seeds as it has sub-environments.
+
+    Attributes:
+        env: the environment, unwrapped.
+        count: of sub-environments; None for a single environment.
+        twin: the textured model and data, in the state of the environment (in a batch, of the last
+            sub-environment that `follow` was asked for).
+        paused: nothing moves.
+        speed: as a multiple of real time.
+        progress: where the episode is; never changed, but replaced.
+        episode: counts the starts.
+        over: somebody has asked to quit.
+    """
+
+    def __init__(self, env: Any, act: Callable[[Any], np.ndarray], seed: int = 0) -> None:
+        self._wrapped = env
+        self._act = act
+        self.env: Any = env.unwrapped
+        self.count: int | None = getattr(self.env, "num_envs", None)
+        self.twin = Twin(self.env.task, self.env.model, QUALITIES["reference"])
+        self.paused = False
+        self.speed = 1.0
+        self.episode = 0
+        self.over = False
+        self.progress = Progress(seed)
+        self._asked: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._due = 0.0  # s on the clock, when the next step is to be made
+        self._pushed: float | None = None  # s on the clock, when a force was last renewed
+        self.reset(seed)
+
+    def ask(self, command: Command) -> None:
+        """Let a command be obeyed at the next `advance`; from any thread."""
+        self._asked.put(command)
+
+    def reset(self, seed: int, ended: str = "") -> None:
+        """Begin an episode."""
+        self._observation, _ = self._wrapped.reset(seed=seed)
+        self._pushed = None
+        self.episode += 1
+        self.progress = Progress(seed, paused=self.paused, ended=ended)
+
+    def next(self, ended: str = "") -> None:
+        """Begin an episode from seeds that have not been used yet."""
+        self.reset(self.progress.seed + (self.count or 1), ended)
+
+    def pause(self, paused: bool) -> None:
+        """Stop, or go on."""
+        if paused != self.paused:
+            self.paused = paused
+            self._renew(paused=paused)
+
+    def step(self) -> None:
+        """Make one control step; a new episode begins if it is the last."""
+        before = self.progress
+        action = self._act(self._observation)
+        self._observation, rewards, terminations, truncations, info = self._wrapped.step(action)
+        reward = float(np.mean(rewards))
+        steps = before.steps + 1
+        self._renew(
+            steps=steps,
+            time=steps * float(self.env.control_timestep),
+            reward=reward,
+            total=before.total + reward,
+            terms=self._terms(info),
+        )
+        if self.count is None and (terminations or truncations):  # a batch does this by itself
+            how = "terminated" if terminations else "time limit"
+            how = "diverged" if info["diverged"] else how
+            self.next(f"seed {before.seed}: {how}, return {self.progress.total:.2f}")
+
+    def _terms(self, info: dict[str, Any]) -> dict[str, float]:
+        terms = info.get("terms", {})
+        found = {}
+        for name, values in terms.items():
+            valued = terms.get(f"_{name}")
+            if self.count is None:
+                found[name] = float(values)
+            elif valued is not None and valued.any():
+                found[name] = float(np.mean(values[valued]))
+        return found
+
+    def _renew(self, **changes: Any) -> None:
+        self.progress = Progress(**{**vars(self.progress), **changes})
+
+    def advance(self) -> None:
+        """Obey what was asked for, and make the steps that are due."""
+        start = now = time.monotonic()
+        self._obey()
+        if self._pushed is not None and now - self._pushed > PUSH:
+            self.push(None)
+        if self.paused:
+            self._due = now
+        self._due = max(self._due, now - LAG)
+        while not self.paused and self._due <= now and now - start < BURST:
+            self.step()
+            self._due += self.env.control_timestep / max(self.speed, SLOWEST)
+            now = time.monotonic()
+
+    def _obey(self) -> None:
+        while not self._asked.empty():
+            command = self._asked.get()
+            if command is Command.PAUSE:
+                self.pause(not self.paused)
+            elif command is Command.STEP:
+                self.pause(True)
+                self.step()
+            elif command is Command.RESET:
+                self.reset(self.progress.seed)
+            elif command is Command.NEXT:
+                self.next()
+            else:
+                self.over = True
+
+    def rest(self) -> float:
+        """Seconds until the next step is due; at most those of a picture."""
+        return float(np.clip(self._due - time.monotonic(), 0.0, 1 / 60))
+
+    def push(self, forces: np.ndarray | None) -> None:
+        """Apply forces to the bodies of a single environment, until they are renewed or end.
+
+        Args:
+            forces: as `xfrc_applied` of MjData, (nbody, 6) in N and N m; None for none.
+        """
+        applied = self.env.data.xfrc_applied
+        applied[:] = 0.0 if forces is None else forces
+        self._pushed = None if forces is None or not applied.any() else time.monotonic()
+
+    def place(self, state: dict[str, np.ndarray]) -> None:
+        """Write entries of the state of a single environment, e.g. a body that has been dragged."""
+        self._observation = self.env.set_state(state)
+
+    def follow(self, i: int | None = None) -> mujoco.MjData:
+        """Take the twin to the present state.
+
+        Args:
+            i: of the sub-environment, in a batch.
+        """
+        state = self.env.get_state() if i is None else self.env.get_state([i])
+        shown = {
+            name: value if i is None else value[0]
+            for name, value in state.items()
+            if name in self.env.task.varies or hasattr(self.twin.data, name)
+        }
+        self.twin.follow(shown)
+        return self.twin.data

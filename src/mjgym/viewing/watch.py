@@ -1,0 +1,38 @@
+"""The loop that drives a viewer: keys, steps, pictures, report, in turn."""
+
+import time
+from typing import Protocol
+
+from mjgym.viewing.session import Session
+from mjgym.viewing.terminal import Keys, Report
+
+
+class ViewerError(RuntimeError):
+    """A viewer cannot be opened here; the message says why and what to do."""
+
+
+class Viewer(Protocol):
+    """What shows a session."""
+
+    def sync(self, session: Session) -> bool:
+        """Show the present state and take over what a person does there; False once closed."""
+        ...
+
+    def close(self) -> None:
+        """Close it; more than once is fine."""
+        ...
+
+
+def watch(session: Session, viewer: Viewer, keys: Keys, report: Report) -> None:
+    """Run until somebody quits or the viewer is closed; the viewer is closed in any case."""
+    try:
+        with keys, report:
+            while not session.over:
+                keys.pass_on(session)
+                session.advance()
+                if not viewer.sync(session):
+                    break
+                report.show(session.progress)
+                time.sleep(session.rest())
+    finally:
+        viewer.close()

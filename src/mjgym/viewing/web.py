@@ -1,0 +1,261 @@
+"""MuJoCo's web viewer on a session: a page that any browser shows, through a tunnel as well."""
+
+import contextlib
+import hashlib
+import io
+import logging
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import mujoco
+import numpy as np
+from mujoco.studio import app, launch_web, messages, plugin, sim, viewer_protocol
+from mujoco.studio.dear_imgui import dear_imgui as imgui
+from mujoco.studio.web import web_server
+
+from mjgym.viewing.session import Command, Session
+from mjgym.viewing.watch import ViewerError
+
+START = 30.0  # s, in which the server must be up
+_MOVED = ("qpos", "qvel", "mocap_pos", "mocap_quat")  # what a person can change by hand
+_BUTTONS = (Command.STEP, Command.RESET, Command.NEXT)
+
+
+class Web:
+    """Serves the page. The browser draws; here nothing of OpenGL is needed.
+
+    Args:
+        session: what to show.
+        camera: at the opening; an index, or -1 for the free camera.
+        listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
+
+    Raises:
+        ViewerError: the server cannot be started.
+    """
+
+    def __init__(self, session: Session, camera: int, listener: socket.socket) -> None:
+        session.follow()
+        model = session.twin.model
+        model.vis.global_.cameraid = camera  # with which the page begins
+        self._listener = listener
+        self._link = _Link(session)
+        self._panel = _Panel(session)
+        self._paused = False  # what the page shows
+        self._shown = (-1, -1)  # episode and step
+        self._model = b""  # hash of what the page has
+        self._restore = contextlib.ExitStack()
+        logging.getLogger("WebServer").setLevel(logging.WARNING)
+        # The viewer's threads print for themselves, amidst what is printed here.
+        self._restore.enter_context(contextlib.redirect_stdout(_OneThread(sys.stdout)))
+        try:
+            with _bound_to(listener) as taken:
+                config = viewer_protocol.ViewerConfig(
+                    title="mjgym", gfx="web", http_port=listener.getsockname()[1]
+                )
+                settings = app.Config(show_inspector=False)
+                plugins = [app.App(settings), self._panel, self._link]
+                self._handle = launch_web.launch(config, plugins=plugins)
+                self._wait(taken)
+        except BaseException:
+            self._restore.close()
+            listener.close()
+            raise
+
+    def _wait(self, taken: Callable[[], bool]) -> None:
+        """Until the server is up, on the socket that it was given."""
+        end = time.monotonic() + START
+        try:
+            while not self._panel.ready.wait(0.05):
+                if not self._handle.is_running() or time.monotonic() > end:
+                    raise ViewerError("MuJoCo's web viewer does not start")
+        except RuntimeError as error:
+            raise ViewerError(f"MuJoCo's web viewer does not start: {error}") from error
+        if not taken():
+            self._handle.close()
+            raise ViewerError(
+                "this version of MuJoCo's web viewer opens a port by itself, on all interfaces;"
+                " it has been closed"
+            )
+
+    def sync(self, session: Session) -> bool:
+        """See `Viewer`."""
+        handle = self._handle
+        if not handle.is_running():
+            return False
+        shown = (session.episode, session.progress.steps)
+        if shown != self._shown:
+            if session.episode != self._shown[0]:
+                self._begin(session)
+            session.follow()
+            self._shown = shown
+        if self._link.paused is not None:  # the page has changed it, and shows it
+            self._paused, self._link.paused = self._link.paused, None
+        handle.sync()
+        if self._link.moved:
+            self._link.moved = False
+            self._shown = (session.episode, -1)
+        if session.paused != self._paused and self._link.paused is None:
+            self._paused = session.paused
+            handle.send_to_viewer(messages.RequestPauseEvent(pause_state=_pause(session.paused)))
+        return True
+
+    def _begin(self, session: Session) -> None:
+        """Send the model, if this episode has another one than that before."""
+        session.follow()
+        model = session.twin.model
+        content = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+        mujoco.mj_saveModel(model, None, content)
+        found = hashlib.blake2b(content, digest_size=16).digest()
+        if found != self._model:
+            self._model = found
+            self._handle.set_model(model, data=session.twin.data)
+
+    def close(self) -> None:
+        """See `Viewer`."""
+        try:
+            self._handle.close()
+        finally:
+            self._listener.close()
+            self._restore.close()
+
+
+class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
+    """What the page asks of the simulation; it answers for the simulation that MuJoCo expects."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.paused: bool | None = None  # as the page has just said
+        self.moved = False  # by hand
+        self._take: dict[type, Callable[[Any], None]] = {
+            messages.StepControlSnapshot: self._control,
+            messages.SingleStepEvent: lambda message: session.ask(Command.STEP),
+            messages.ResetEvent: lambda message: session.ask(Command.RESET),
+            messages.LoadModelEvent: self._load,
+            messages.PerturbSnapshot: self._push,
+            messages.StateEvent: self._place,
+            messages.MjOptionSnapshot: self._options,
+            messages.KeyframeEvent: lambda message: None,
+            messages.ThreadPoolEvent: lambda message: None,
+        }
+
+    @messages.handler  # type: ignore[untyped-decorator]
+    def receive(self, message: messages.Message) -> bool:
+        """Take a message, unless it is one of the viewer's own."""
+        take = self._take.get(type(message))
+        if take is not None:
+            take(message)
+        return take is not None
+
+    def _control(self, message: Any) -> None:
+        self.paused = message.pause_state != sim.PauseState.UNPAUSED
+        self._session.pause(self.paused)
+        self._session.speed = message.speed / 100
+
+    def _load(self, message: Any) -> None:
+        if not message.path:  # the button "Reload"; a file that is dropped on the page is not shown
+            self._session.ask(Command.RESET)
+
+    def _push(self, message: Any) -> None:
+        if message.state_sig == mujoco.mjtState.mjSTATE_XFRC_APPLIED.value:
+            shape = self._session.env.data.xfrc_applied.shape
+            if message.state.size == shape[0] * shape[1] and np.isfinite(message.state).all():
+                self._session.push(message.state.reshape(shape))
+
+    def _place(self, message: Any) -> None:
+        twin = self._session.twin
+        size = mujoco.mj_stateSize(twin.model, message.state_sig)
+        if len(message.state) == size and np.isfinite(message.state).all():
+            mujoco.mj_setState(twin.model, twin.data, message.state, message.state_sig)
+            moved = {name: getattr(twin.data, name).copy() for name in _MOVED}
+            self._session.place({name: value for name, value in moved.items() if value.size})
+            self.moved = True
+
+    def _options(self, message: Any) -> None:
+        """The physics belongs to the task: the page gets back what it has changed."""
+        option = self._session.twin.model.opt
+        if message.opt != option:
+            self.handle.send_to_viewer(messages.MjOptionSnapshot(opt=_copy(option)))
+
+
+def _copy(option: Any) -> Any:
+    import copy
+
+    return copy.deepcopy(option)
+
+
+def _pause(paused: bool) -> Any:
+    return sim.PauseState.NORMAL_PAUSED if paused else sim.PauseState.UNPAUSED
+
+
+class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
+    """A window in the page with the reward terms and the buttons that MuJoCo's own lack."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.ready = threading.Event()
+
+    @messages.handler  # type: ignore[untyped-decorator]
+    def receive(self, message: messages.Message) -> None:
+        """Draw, when it is time to."""
+        if isinstance(message, messages.BuildGuiEvent):
+            self._draw()
+        elif isinstance(message, plugin.ViewerInitEvent):
+            self.ready.set()
+
+    def _draw(self) -> None:
+        progress = self._session.progress
+        imgui.SetNextWindowPos(imgui.Vec2(230, 60), imgui.Cond.FirstUseEver)
+        if imgui.Begin("Task")[0]:
+            imgui.TextUnformatted(f"seed {progress.seed}, step {progress.steps}")
+            imgui.TextUnformatted(f"time {progress.time:.2f} s")
+            imgui.TextUnformatted(f"return {progress.total:.2f}")
+            for name, value in {**progress.terms, "reward": progress.reward}.items():
+                imgui.ProgressBar(min(max(value, 0.0), 1.0), imgui.Vec2(120, 0), f"{value:.3f}")
+                imgui.SameLine()
+                imgui.TextUnformatted(name)
+            for command in _BUTTONS:
+                if imgui.Button(command.value.capitalize()):
+                    self._session.ask(command)
+                if command is not _BUTTONS[-1]:
+                    imgui.SameLine()
+        imgui.End()
+
+
+@contextlib.contextmanager
+def _bound_to(listener: socket.socket) -> Iterator[Callable[[], bool]]:
+    """Let the web viewer listen on a socket; its own would be on all interfaces.
+
+    Yields a function that says whether the viewer has taken the socket.
+    """
+    with mock.patch.object(web_server, "bind_public_socket", return_value=listener) as taken:
+        yield lambda: taken.called
+
+
+class _OneThread(io.TextIOBase):
+    """A stream that takes what one thread writes, and drops what others do."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._thread = threading.current_thread()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def isatty(self) -> bool:
+        return bool(self._stream.isatty())
+
+    def fileno(self) -> int:
+        return int(self._stream.fileno())
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def write(self, text: str) -> int:
+        if threading.current_thread() is self._thread:
+            self._stream.write(text)
+        return len(text)
