@@ -138,6 +138,7 @@ def test_a_list_of_frames():
     env.close()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # moviepy's pipes
 def test_vector_render_records_a_video(tmp_path):
     envs = gymnasium.make_vec(
         ID, num_envs=4, render_mode="rgb_array", width=32, height=32, render_quality="fast"
@@ -147,12 +148,13 @@ def test_vector_render_records_a_video(tmp_path):
     assert isinstance(frames, tuple)
     assert [f.shape for f in frames] == [(32, 32, 3)] * 4
     pytest.importorskip("moviepy")
-    recorded = RecordVideo(envs, str(tmp_path / "new"), video_length=5, step_trigger=lambda s: s == 0)
+    folder = tmp_path / "new"
+    recorded = RecordVideo(envs, str(folder), video_length=5, step_trigger=lambda s: s == 0)
     recorded.reset(seed=0)
     for _ in range(8):
         recorded.step(np.ones((4, 2)))
     recorded.close()
-    (video,) = tmp_path.glob("new/*.mp4")
+    (video,) = folder.glob("*.mp4")
     assert len(iio.imread(video)) >= 4
 
 

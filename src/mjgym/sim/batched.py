@@ -94,7 +94,7 @@ class Batched:
         self.n = n
         self.varies = varies
         self.state_fields = state_fields(model)
-        self.batch = mujoco.batch.Batch(model, n, nthread=threads, persistent=True)
+        self.batch = mujoco.batch.Batch(model, n, nthread=threads, persistent=_persists(model))
         _inherited.watch(self.batch)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
         # model of its own; then the engine holds all varying fields there.
@@ -190,6 +190,16 @@ class Batched:
         self.begin(ids, actuation=True)
         if "sensordata" in state:  # some sensors belong to the step before the state
             self._sensordata[ids] = state["sensordata"]
+
+
+def _persists(model: mujoco.MjModel) -> bool:
+    """Whether each simulation should keep an MjData of its own, for the same numbers.
+
+    A step then goes on from what the one before has computed, which RK4 cannot use: there, one
+    MjData for each thread stays in the processor's cache.
+    """
+    sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    return bool(sleeps) or int(model.opt.integrator) != int(mujoco.mjtIntegrator.mjINT_RK4)
 
 
 def _copy(model: mujoco.MjModel) -> mujoco.MjModel:

@@ -183,9 +183,12 @@ class Session:
         Args:
             forces: as `xfrc_applied` of MjData, (nbody, 6) in N and N m; None for none.
         """
-        applied = self.env.data.xfrc_applied
-        applied[:] = 0.0 if forces is None else forces
-        self._pushed = None if forces is None or not applied.any() else time.monotonic()
+        if forces is not None and forces.any():
+            self.env.data.xfrc_applied[:] = forces
+            self._pushed = time.monotonic()
+        elif self._pushed is not None:  # else the forces are the task's own
+            self.env.data.xfrc_applied[:] = 0.0
+            self._pushed = None
 
     def place(self, state: dict[str, np.ndarray]) -> None:
         """Write entries of the state of a single environment, e.g. a body that has been dragged."""

@@ -88,7 +88,7 @@ class Report:
         if self._console.is_terminal:
             from rich.live import Live
 
-            self._live = Live(console=self._console, auto_refresh=False, transient=False)
+            self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False)
             self._closing.enter_context(self._live)
         return self
 

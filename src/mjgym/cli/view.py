@@ -1,0 +1,143 @@
+"""`mjgym view`: watch a task, in a window or in a browser."""
+
+import contextlib
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mjgym.cli import fields
+from mjgym.cli.ids import known_id
+from mjgym.cli.output import console
+from mjgym.cli.policies import PolicyError, load_policy
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mjgym.viewing import Session, Viewer
+
+
+def view(
+    id: Annotated[
+        str,
+        typer.Argument(help='An id, or "module:id" for one of your own.', callback=known_id),
+    ],
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="POLICY",
+            help='"random", "zero", or "module:function" from observation to action.',
+        ),
+    ] = "random",
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+    ] = 0,
+    camera: Annotated[
+        str, typer.Option(help="At the opening: name or index; -1 is the free camera.")
+    ] = "0",
+    envs: Annotated[
+        int, typer.Option(min=1, help="Sub-environments; from 2 on a batch, shown by mjviser.")
+    ] = 1,
+    web: Annotated[
+        bool | None,
+        typer.Option(
+            "--web/--native", help="A page or a window. Default: a window if there is a display."
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help="Of the page; default: the first free one from 8080."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="The interface of the page; others may reach what is not loopback.")
+    ] = "127.0.0.1",
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
+    ] = None,
+) -> None:
+    """Watch a task in real time while a policy acts, in a window or in a browser.
+
+    Keys, in the terminal: space pauses, s makes one step, r resets, n takes the next seed, q quits.
+
+    Drag a body with Ctrl and the right mouse button to push it: double-click it first.
+    """
+    from mjgym import viewing
+
+    if envs > 1 and web is False:
+        raise typer.BadParameter("--envs shows a page; leave out --native.")
+    env, place = _make(id, set or [], envs, camera)
+    out = console()
+    try:
+        with contextlib.closing(env):
+            session = viewing.Session(env, load_policy(policy, env, seed=seed), seed)
+            viewer = _open(session, place, web, host, port, out)
+            keys = viewing.Keys()
+            viewing.watch(session, viewer, keys, viewing.Report(out, keys.active))
+    except (viewing.ViewerError, PolicyError) as error:
+        console(stderr=True).print(f"{error}", soft_wrap=True)
+        raise typer.Exit(1) from None
+
+
+def _make(id: str, settings: list[str], envs: int, camera: str) -> tuple[Any, int]:
+    """The environment, or the batch from two sub-environments on; and the index of the camera."""
+    import gymnasium
+
+    kwargs = fields.arguments(id, settings)
+    for name, option in {"camera": "camera", "num_envs": "envs"}.items():
+        if name in kwargs:
+            raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
+    kwargs["camera"] = int(camera) if camera.lstrip("-").isdigit() else camera
+    try:
+        if envs == 1:
+            env: Any = gymnasium.make(id, **kwargs)
+        else:
+            env = gymnasium.make_vec(id, num_envs=envs, **kwargs)
+    except (TypeError, ValueError) as error:
+        raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
+    place, model = kwargs["camera"], env.unwrapped.model
+    if isinstance(place, str):
+        return env, model.camera(place).id
+    return env, place if model.ncam else -1
+
+
+def _open(
+    session: "Session", camera: int, web: bool | None, host: str, port: int | None, out: "Console"
+) -> "Viewer":
+    from mjgym.viewing import ViewerError, ports
+
+    batch = session.count is not None
+    if web is None:
+        web = batch or not _display()
+    if not web:
+        from mjgym.viewing.native import Native
+
+        return Native(session, camera)
+    if batch and importlib.util.find_spec("mjviser") is None:
+        raise ViewerError('--envs needs mjviser: pip install "mjgym[viewer]"')
+    try:
+        module = importlib.import_module(f"mjgym.viewing.{'several' if batch else 'web'}")
+    except ImportError as error:
+        raise ViewerError(f"there is no web viewer for this system: {error}") from error
+    try:
+        listener = ports.listen(host, port)
+    except ViewerError as error:
+        raise typer.BadParameter(str(error)) from None
+    address, tunnel = ports.url(listener), ports.tunnel(listener)
+    viewer: Viewer = (module.Several if batch else module.Web)(session, camera, listener)
+    out.print(f"open {address}", soft_wrap=True)
+    if ports.is_loopback(host):
+        out.print(f"from another machine, first: {tunnel}", soft_wrap=True)
+    else:
+        out.print("anybody who can reach this port can watch and steer", style="yellow")
+    out.print("Ctrl-C ends it", style="dim")
+    return viewer
+
+
+def _display() -> bool:
+    """Whether there is one on which a window can be drawn."""
+    from mjgym import rendering
+
+    window = rendering.candidates()[0]
+    return window in ("glfw", "cgl") and rendering.probe(window).works

@@ -1,0 +1,132 @@
+"""MuJoCo's own window on a session."""
+
+import atexit
+import threading
+
+import mujoco
+import mujoco.viewer
+import numpy as np
+
+from mjgym import rendering
+from mjgym.viewing.session import Command, Progress, Session
+from mjgym.viewing.watch import ViewerError
+
+CLOSE_TIMEOUT = 5.0  # s, in which the window must be gone
+REFRESH = 0.1  # s of the simulation between two texts
+# As GLFW counts keys. The window has uses of its own for nearly all letters.
+KEYS = {32: Command.PAUSE, 262: Command.STEP, 259: Command.RESET, 257: Command.NEXT}
+NAMES = "Space\nRight\nBackspace\nEnter"
+_VIEWER_THREAD = "(_launch_internal)"  # how Python names a thread after what it runs
+
+
+class Native:
+    """Opens the window, for which there must be a display.
+
+    Args:
+        session: what to show.
+        camera: at the opening; an index, or -1 for the free camera.
+
+    Raises:
+        ViewerError: no window can be opened.
+    """
+
+    def __init__(self, session: Session, camera: int) -> None:
+        window = rendering.candidates()[0]
+        found = rendering.probe(window)
+        if window not in ("glfw", "cgl") or not found.works:
+            reason = found.reason or "there is no display (DISPLAY and WAYLAND_DISPLAY are not set)"
+            raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
+        session.follow()
+        model, data = session.twin.model, session.twin.data
+        self._terrain = model.hfield_data.copy()
+        before = threading.enumerate()
+        try:
+            self._viewer = mujoco.viewer.launch_passive(
+                model,
+                data,
+                key_callback=lambda key: session.ask(KEYS[key]) if key in KEYS else None,
+                show_left_ui=False,
+                show_right_ui=False,
+            )
+        except RuntimeError as error:  # macOS wants mjpython
+            raise ViewerError(f"no window can be opened: {error}\nOr use --web.") from error
+        self._threads = [
+            t for t in threading.enumerate() if t not in before and t.name.endswith(_VIEWER_THREAD)
+        ]
+        atexit.register(self.close)
+        with self._viewer.lock():
+            view = session.twin.camera(camera)
+            for name in ("type", "fixedcamid", "lookat", "distance", "azimuth", "elevation"):
+                setattr(self._viewer.cam, name, getattr(view, name))
+        self._shown = (-1, -1)  # episode and step
+        self._told: Progress | None = None
+
+    def sync(self, session: Session) -> bool:
+        """See `Viewer`."""
+        viewer, twin = self._viewer, session.twin
+        if not viewer.is_running():
+            return False
+        with viewer.lock():
+            self._push(session)
+            shown = (session.episode, session.progress.steps)
+            if shown != self._shown:
+                self._shown = shown
+                session.follow()
+        if not np.array_equal(self._terrain, twin.model.hfield_data):
+            self._terrain = twin.model.hfield_data.copy()
+            for i in range(twin.model.nhfield):
+                viewer.update_hfield(i)
+        self._tell(session.progress)
+        viewer.sync()
+        return True
+
+    def _push(self, session: Session) -> None:
+        """Let the mouse act on the simulation, as it would in the window's own."""
+        model, data, perturb = session.twin.model, session.twin.data, self._viewer.perturb
+        if session.paused and perturb.active and perturb.select > 0:
+            mujoco.mjv_applyPerturbPose(model, data, perturb, 1)
+            names = ("qpos", "mocap_pos", "mocap_quat")
+            moved = {name: getattr(data, name).copy() for name in names}
+            session.place({name: value for name, value in moved.items() if value.size})
+            self._shown = (-1, -1)
+            return
+        data.xfrc_applied[:] = 0.0
+        if perturb.select > 0:
+            mujoco.mjv_applyPerturbPose(model, data, perturb, 0)
+            mujoco.mjv_applyPerturbForce(model, data, perturb)
+        session.push(data.xfrc_applied)
+
+    def _tell(self, progress: Progress) -> None:
+        """Write into the window what the terminal shows."""
+        told = self._told
+        fresh = told is not None and (
+            (told.seed, told.paused) == (progress.seed, progress.paused)
+            and 0 <= progress.time - told.time < REFRESH
+        )
+        if fresh:
+            return
+        self._told = progress
+        numbers = {**progress.terms, "reward": progress.reward, "return": progress.total}
+        numbers = {"seed": progress.seed, "time": progress.time, **numbers}
+        texts = [
+            (
+                None,
+                mujoco.mjtGridPos.mjGRID_TOPLEFT.value,
+                "\n".join(numbers),
+                "\n".join(f"{value:.3f}".removesuffix(".000") for value in numbers.values()),
+            ),
+            (
+                None,
+                mujoco.mjtGridPos.mjGRID_BOTTOMLEFT.value,
+                NAMES,
+                "\n".join(command.value for command in KEYS.values()),
+            ),
+        ]
+        self._viewer.set_texts(texts)
+
+    def close(self) -> None:
+        """See `Viewer`."""
+        atexit.unregister(self.close)
+        self._viewer.close()
+        for thread in self._threads:  # it crashes if the process ends before it has
+            thread.join(CLOSE_TIMEOUT)

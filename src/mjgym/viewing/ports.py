@@ -1,0 +1,64 @@
+"""Where a viewer listens: on the loopback interface, unless somebody wants it otherwise."""
+
+import getpass
+import ipaddress
+import socket
+
+from mjgym.viewing.watch import ViewerError
+
+FIRST, TRIED = 8080, 20  # the ports that are tried if none is asked for
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket that listens.
+
+    Args:
+        host: name or address of the interface.
+        port: None for the first from 8080 on that is free; 0 for any.
+
+    Raises:
+        ViewerError: the port is taken, or there is no such interface.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise ViewerError(f"there is no interface {host!r}: {error.strerror}") from None
+    reason = ""
+    for candidate in range(FIRST, FIRST + TRIED) if port is None else (port,):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((address[0], candidate))
+            listener.listen()
+        except OSError as error:
+            listener.close()
+            reason = error.strerror or str(error)
+        else:
+            return listener
+    asked = f"{FIRST} to {FIRST + TRIED - 1}" if port is None else str(port)
+    raise ViewerError(f"no viewer can listen on {host}, port {asked}: {reason}")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an interface."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def url(listener: socket.socket) -> str:
+    """What a browser on this machine opens."""
+    address, port = listener.getsockname()[:2]
+    if ipaddress.ip_address(address).is_unspecified:
+        address = "127.0.0.1" if listener.family == socket.AF_INET else "::1"
+    return f"http://{f'[{address}]' if ':' in address else address}:{port}/"
+
+
+def tunnel(listener: socket.socket) -> str:
+    """What to type on another machine, so that the same address works there."""
+    address, port = listener.getsockname()[:2]
+    host = f"[{address}]" if ":" in address else address
+    return f"ssh -L {port}:{host}:{port} {getpass.getuser()}@{socket.gethostname()}"
