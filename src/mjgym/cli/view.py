@@ -108,12 +108,14 @@ def _open(
     from mjgym.viewing import ViewerError, ports
 
     batch = session.count is not None
-    if web is None:
-        web = batch or not _display()
-    if not web:
-        from mjgym.viewing.native import Native
+    if not web and not batch:
+        from mjgym.viewing.native import Native, hindrance
 
-        return Native(session, camera)
+        reason = hindrance()
+        if not reason:
+            return Native(session, camera)
+        if web is False:
+            raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
     if batch and importlib.util.find_spec("mjviser") is None:
         raise ViewerError('--envs needs mjviser: pip install "mjgym[viewer]"')
     try:
@@ -133,11 +135,3 @@ def _open(
         out.print("anybody who can reach this port can watch and steer", style="yellow")
     out.print("Ctrl-C ends it", style="dim")
     return viewer
-
-
-def _display() -> bool:
-    """Whether there is one on which a window can be drawn."""
-    from mjgym import rendering
-
-    window = rendering.candidates()[0]
-    return window in ("glfw", "cgl") and rendering.probe(window).works

@@ -19,8 +19,16 @@ NAMES = "Space\nRight\nBackspace\nEnter"
 _VIEWER_THREAD = "(_launch_internal)"  # how Python names a thread after what it runs
 
 
+def hindrance() -> str:
+    """Why no window can be opened here; empty if one can. A driver is tried in another process."""
+    window = rendering.candidates()[0]
+    if window not in ("glfw", "cgl"):
+        return "there is no display (DISPLAY and WAYLAND_DISPLAY are not set)"
+    return rendering.probe(window).reason
+
+
 class Native:
-    """Opens the window, for which there must be a display.
+    """Opens the window, for which there must be a display; see `hindrance`.
 
     Args:
         session: what to show.
@@ -31,11 +39,6 @@ class Native:
     """
 
     def __init__(self, session: Session, camera: int) -> None:
-        window = rendering.candidates()[0]
-        found = rendering.probe(window)
-        if window not in ("glfw", "cgl") or not found.works:
-            reason = found.reason or "there is no display (DISPLAY and WAYLAND_DISPLAY are not set)"
-            raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
         session.follow()
         model, data = session.twin.model, session.twin.data
         self._terrain = model.hfield_data.copy()
@@ -49,7 +52,7 @@ class Native:
                 show_right_ui=False,
             )
         except RuntimeError as error:  # macOS wants mjpython
-            raise ViewerError(f"no window can be opened: {error}\nOr use --web.") from error
+            raise ViewerError(f"no window can be opened: {error}") from error
         self._threads = [
             t for t in threading.enumerate() if t not in before and t.name.endswith(_VIEWER_THREAD)
         ]

@@ -80,6 +80,7 @@ class Report:
         self._console = console
         self._keys = keys
         self._last: tuple[Any, ...] = ()
+        self._printed: Progress | None = None
         self._due = 0.0  # s on the clock
         self._live: Any = None
         self._closing = contextlib.ExitStack()
@@ -113,7 +114,8 @@ class Report:
             self._console.print(progress.ended)
         if self._live:
             self._live.update(self._table(progress), refresh=True)
-        else:
+        elif progress != self._printed:
+            self._printed = progress
             terms = " ".join(f"{name}={value:.3f}" for name, value in progress.terms.items())
             self._console.print(f"{_summary(progress)}  {terms}".rstrip(), soft_wrap=True)
 

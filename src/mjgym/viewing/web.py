@@ -1,6 +1,7 @@
 """MuJoCo's web viewer on a session: a page that any browser shows, through a tunnel as well."""
 
 import contextlib
+import copy
 import hashlib
 import io
 import logging
@@ -110,7 +111,7 @@ class Web:
         model = session.twin.model
         content = np.empty(mujoco.mj_sizeModel(model), np.uint8)
         mujoco.mj_saveModel(model, None, content)
-        found = hashlib.blake2b(content, digest_size=16).digest()
+        found = hashlib.blake2b(content.data, digest_size=16).digest()
         if found != self._model:
             self._model = found
             self._handle.set_model(model, data=session.twin.data)
@@ -179,13 +180,7 @@ class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
         """The physics belongs to the task: the page gets back what it has changed."""
         option = self._session.twin.model.opt
         if message.opt != option:
-            self.handle.send_to_viewer(messages.MjOptionSnapshot(opt=_copy(option)))
-
-
-def _copy(option: Any) -> Any:
-    import copy
-
-    return copy.deepcopy(option)
+            self.handle.send_to_viewer(messages.MjOptionSnapshot(opt=copy.deepcopy(option)))
 
 
 def _pause(paused: bool) -> Any:
@@ -210,7 +205,10 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
     def _draw(self) -> None:
         progress = self._session.progress
         imgui.SetNextWindowPos(imgui.Vec2(230, 60), imgui.Cond.FirstUseEver)
-        if imgui.Begin("Task")[0]:
+        shown, kept = imgui.Begin("Task", True)
+        if not kept:
+            imgui.SetWindowCollapsed(True)  # there is no menu that would bring it back
+        if shown:
             imgui.TextUnformatted(f"seed {progress.seed}, step {progress.steps}")
             imgui.TextUnformatted(f"time {progress.time:.2f} s")
             imgui.TextUnformatted(f"return {progress.total:.2f}")

@@ -1,0 +1,356 @@
+"""Draws a picture and a clip of each id, and writes the README's gallery and the page with them.
+
+python scripts/make_gallery.py            draws everything and writes everything
+python scripts/make_gallery.py ID ...     draws these ids only
+python scripts/make_gallery.py --text     draws nothing
+python scripts/make_gallery.py --check    exits with 1 if a text is stale or a picture is missing
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+from PIL import Image
+
+from mjgym import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+BEGIN = "<!-- gallery:begin (written by scripts/make_gallery.py) -->"
+END = "<!-- gallery:end -->"
+FOLDER = ROOT / "assets" / "gallery"
+PAGE = FOLDER / "index.html"
+RUN = "python scripts/make_gallery.py"
+
+PICTURE, CLIP = (320, 240), (192, 144)  # pixels
+LATE = 1e-9  # s, of rounding
+FRAME = 0.05  # s, at least, between two frames of a clip
+CLIP_BYTES = 42_000  # at most
+COLUMNS = 4  # of the README's table
+THUMBNAIL = 160  # pixels, the width in the README
+SHARP = 88  # quality of a picture, of 100
+
+
+@dataclass(frozen=True)
+class Shot:
+    """How an id is shown: its actuators sway, and may pull their joints towards a pose.
+
+    Attributes:
+        camera: name or index.
+        zoom: into the middle of what the camera sees.
+        seed: of the start and of the phases.
+        upright: begin in the model's own pose instead of a start of the task's.
+        amplitude: of the actions, of their range.
+        frequency: of the actions, Hz.
+        lag: between neighbouring actuators, in periods; None for phases drawn at random.
+        hold: stiffness of the joints' pull towards the pose of the beginning.
+        begin: s, of the clip.
+        still: s, when the picture is taken.
+        end: s, of the clip.
+    """
+
+    camera: str | int = 0
+    zoom: float = 1.0
+    seed: int = 0
+    upright: bool = False
+    amplitude: float = 0.7
+    frequency: float = 1.0
+    lag: float | None = None
+    hold: float = 0.0
+    begin: float = 0.0
+    still: float = 0.5
+    end: float = 2.5
+
+
+STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
+CART = Shot(amplitude=0.6, lag=0.0)
+SHOTS = {  # by the beginning of an id; the longest one counts
+    "dmc/acrobot": Shot(still=1.25),
+    "dmc/ball_in_cup": Shot(frequency=1.5),
+    "dmc/cartpole": replace(CART, amplitude=0.4, frequency=0.6, still=1.5),
+    "dmc/cartpole-balance": Shot(amplitude=0.15, frequency=1.5, lag=0.0, still=0.35, end=1.5),
+    "dmc/cartpole-two": replace(CART, upright=True, begin=0.5, still=1.25, end=3.0),
+    "dmc/cartpole-three": replace(CART, upright=True, begin=0.7, still=1.0, end=3.0),
+    "dmc/cheetah": Shot(amplitude=1.0, frequency=2.0, lag=0.3, still=0.7),
+    "dmc/dog": Shot(camera="y-axis", upright=True, amplitude=0.02, still=0.1, end=1.5),
+    "dmc/fish": Shot(camera="tracking_x", lag=0.2),
+    "dmc/fish-swim": Shot(camera="tracking_x", seed=3, lag=0.2, still=0.2, end=0.7),
+    "dmc/hopper": replace(STANDING, amplitude=0.2),
+    "dmc/humanoid": STANDING,
+    "dmc/humanoid_CMU": replace(STANDING, hold=8.0, still=0.1, end=1.0),
+    "dmc/lqr-lqr_2": Shot(seed=2, still=0.3),
+    "dmc/manipulator": Shot(still=0.1),
+    "dmc/point_mass": Shot(amplitude=1.0, frequency=0.4, lag=0.25),
+    "dmc/quadruped": Shot(camera="y", upright=True),
+    "dmc/quadruped-escape": Shot(zoom=1.6, upright=True),
+    "dmc/reacher-easy": Shot(seed=1),
+    "dmc/swimmer-swimmer6": Shot(seed=7, amplitude=1.0, lag=0.2),
+    "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
+    "dmc/walker": replace(STANDING, amplitude=0.4, lag=1 / 6),
+}
+
+
+def shot(id: str) -> Shot:
+    """How an id is shown."""
+    found = [prefix for prefix in SHOTS if id.startswith(prefix)]
+    return SHOTS[max(found, key=len)] if found else Shot()
+
+
+def file(id: str, what: str) -> Path:
+    """Where the picture ("still") or the clip of an id lies."""
+    return FOLDER / f"{id}.{what}.webp"
+
+
+def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
+    """Go through an episode: the time, and the environment there."""
+    env: Any = gymnasium.make(id, camera=how.camera).unwrapped
+    env.reset(seed=how.seed)
+    model, data = env.model, env.data
+    if how.upright:
+        rest = {"qvel": np.zeros(model.nv), "act": np.zeros(model.na)}
+        env.set_state({"qpos": model.qpos0, **{k: v for k, v in rest.items() if v.size}})
+    space = env.action_space
+    low, high = np.maximum(space.low, -1), np.minimum(space.high, 1)
+    n = model.nu
+    phases = (
+        np.random.default_rng(how.seed).uniform(size=n)
+        if how.lag is None
+        else 0.25 - how.lag * np.arange(n)  # a first cosine, which drives nobody away
+    )
+    joints = model.actuator_trnid[:, 0]
+    driven = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+    qpos, qvel = model.jnt_qposadr[joints * driven], model.jnt_dofadr[joints * driven]
+    pose = data.qpos[qpos].copy()
+    time = 0.0
+    while True:
+        yield time, env
+        sway = how.amplitude * np.sin(2 * np.pi * (how.frequency * time + phases))
+        pull = how.hold * (pose - data.qpos[qpos]) - how.hold / 20 * data.qvel[qvel]
+        half = (high - low) / 2
+        env.step(np.clip(half * (sway + driven * pull), low, high))
+        time += env.control_timestep
+
+
+def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
+    """What the camera sees of an environment now."""
+    width, height = (round(how.zoom * side) for side in size)
+    left, top = (width - size[0]) // 2, (height - size[1]) // 2
+    whole = Image.fromarray(env.camera(width=width, height=height))
+    return whole.crop((left, top, left + size[0], top + size[1]))
+
+
+def draw(id: str) -> None:
+    """Write the picture and the clip of an id."""
+    how = shot(id)
+    still, frames, times = None, [], []
+    for time, env in play(id, how):
+        if still is None and time >= how.still - LATE:
+            still = picture(env, how, PICTURE)
+        if time >= (times[-1] + FRAME if times else how.begin) - LATE:
+            # Drawn large and made small, which is smoother than drawn small.
+            large = picture(env, how, (2 * CLIP[0], 2 * CLIP[1]))
+            frames.append(large.resize(CLIP, Image.Resampling.BOX))
+            times.append(time)
+        if time >= max(how.end, how.still):
+            env.close()
+            break
+    assert still is not None
+    file(id, "still").parent.mkdir(parents=True, exist_ok=True)
+    still.save(file(id, "still"), quality=SHARP, method=6)
+    period = round(1000 * (times[-1] - times[0]) / (len(times) - 1))  # ms
+    file(id, "clip").write_bytes(_clip(frames, period))
+
+
+def _clip(frames: list[Image.Image], period: int) -> bytes:
+    """Frames as the best animated WebP that is small enough.
+
+    Raises:
+        RuntimeError: none is.
+    """
+    for quality in range(75, 0, -5):
+        packed = BytesIO()
+        frames[0].save(
+            packed,
+            format="webp",
+            save_all=True,
+            append_images=frames[1:],
+            duration=period,
+            loop=0,
+            quality=quality,
+            method=4,
+        )
+        if packed.tell() <= CLIP_BYTES:
+            return packed.getvalue()
+    raise RuntimeError(f"no clip fits into {CLIP_BYTES} bytes")
+
+
+def entries() -> list[dict[str, Any]]:
+    """What the texts say about each id."""
+    found = []
+    for id in registry.ids():
+        env: Any = gymnasium.make(id)
+        described = env.unwrapped.describe()
+        found.append(
+            {
+                "id": id,
+                "summary": described["summary"],
+                "observation": env.observation_space.shape[0],
+                "action": env.action_space.shape[0],
+                "steps": env.spec.max_episode_steps,
+                "control": env.unwrapped.control_timestep,
+                "tags": sorted(registry.registration(id).tags),
+                "terms": described["terms"],
+                "reward": described["reward"],
+            }
+        )
+        env.close()
+    return found
+
+
+def table(found: list[dict[str, Any]]) -> str:
+    """The README's gallery: a picture of each id, with a link to its clip."""
+    cells = []
+    for entry in found:
+        id = entry["id"]
+        still, clip = (file(id, what).relative_to(ROOT).as_posix() for what in ("still", "clip"))
+        image = f'<img src="{still}" width="{THUMBNAIL}" alt="{escape(entry["summary"])}">'
+        cells.append(f"[{image}]({clip})<br>`{_short(id)}`")
+    cells += [""] * (-len(cells) % COLUMNS)
+    lines = ["|" + "   |" * COLUMNS, "|" + ":-:|" * COLUMNS]
+    for i in range(0, len(cells), COLUMNS):
+        lines.append("| " + " | ".join(cells[i : i + COLUMNS]) + " |")
+    return "\n".join(lines)
+
+
+def _short(id: str) -> str:
+    return id.removesuffix("-v0")
+
+
+def page(found: list[dict[str, Any]]) -> str:
+    """The page with a card for each id; it opens from disk, and shows all cards without scripts."""
+    tags = sorted({tag for entry in found for tag in entry["tags"]})
+    buttons = "\n".join(
+        f'<button type="button" data-tag="{escape(tag)}" aria-pressed="false">'
+        f"{escape(tag)}</button>"
+        for tag in tags
+    )
+    cards = "\n".join(card(entry) for entry in found)
+    return f"""<!doctype html>
+<!-- Written by scripts/make_gallery.py. -->
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>mjgym gallery</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="gallery.css">
+<script src="gallery.js" defer></script>
+</head>
+<body>
+<header>
+<h1>mjgym</h1>
+<p>MuJoCo control tasks for Gymnasium. Point at a picture, or move the focus to it, to see it
+move.</p>
+<search hidden>
+<label for="words">Search</label>
+<input id="words" type="search" placeholder="walker, reward, swing&hellip;" autocomplete="off">
+<div id="tags" role="group" aria-label="Tags">
+{buttons}
+</div>
+<p id="count" role="status"></p>
+</search>
+</header>
+<main>
+{cards}
+</main>
+</body>
+</html>
+"""
+
+
+def card(entry: dict[str, Any]) -> str:
+    """One id on the page."""
+    id = entry["id"]
+    still, clip = (file(id, what).relative_to(FOLDER).as_posix() for what in ("still", "clip"))
+    limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
+    tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
+    terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])
+    return f"""<article id="{escape(id)}" data-tags="{escape(" ".join(entry["tags"]))}">
+<a class="picture" href="{clip}" data-clip="{clip}">
+<img src="{still}" width="{PICTURE[0]}" height="{PICTURE[1]}" loading="lazy"
+alt="{escape(id)}, a picture; the link shows it moving"></a>
+<h2>{escape(id)}</h2>
+<p>{escape(entry["summary"])}</p>
+<dl>
+<dt>observation</dt><dd>{entry["observation"]}</dd>
+<dt>action</dt><dd>{entry["action"]}</dd>
+<dt>episode</dt><dd>{limit} of {entry["control"]:g}&nbsp;s</dd>
+<dt>reward</dt><dd>{terms}</dd>
+</dl>
+<details><summary>Reward in words</summary><p>{escape(entry["reward"])}</p></details>
+<ul>{tags}</ul>
+<p class="command"><code>mjgym view {escape(_short(id))}</code></p>
+</article>"""
+
+
+def readme(text: str, found: list[dict[str, Any]]) -> str:
+    """The README with a fresh gallery.
+
+    Raises:
+        ValueError: it has no place for one.
+    """
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{README.name} has no lines {BEGIN} and {END}")
+    return f"{head}{BEGIN}\n{table(found)}\n{END}{tail}"
+
+
+def faults() -> list[str]:
+    """What is stale or missing."""
+    found = entries()
+    text = README.read_text()
+    stale = [README] if readme(text, found) != text else []
+    if not PAGE.exists() or page(found) != PAGE.read_text():
+        stale.append(PAGE)
+    wanted = {file(entry["id"], what) for entry in found for what in ("still", "clip")}
+    there = set(FOLDER.rglob("*.webp"))
+    return [
+        *(f"stale: {path.relative_to(ROOT)}" for path in stale),
+        *(f"missing: {path.relative_to(ROOT)}" for path in sorted(wanted - there)),
+        *(f"of no id: {path.relative_to(ROOT)}" for path in sorted(there - wanted)),
+    ]
+
+
+def main() -> int:
+    """Draw, write or check; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ids", nargs="*", metavar="ID", help="draw only these")
+    parser.add_argument("--text", action="store_true", help="draw nothing")
+    parser.add_argument("--check", action="store_true", help="only say what is stale or missing")
+    arguments = parser.parse_args()
+    if arguments.check:
+        found = faults()
+        print("\n".join([*found, f"run {RUN}"]) if found else "the gallery is up to date")
+        return int(bool(found))
+    if not arguments.text:
+        for id in arguments.ids or registry.ids():
+            draw(id)
+            print(id, *(f"{file(id, what).stat().st_size:,}" for what in ("still", "clip")))
+    texts = entries()
+    README.write_text(readme(README.read_text(), texts))
+    PAGE.write_text(page(texts))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,344 @@
+"""`mjgym record` through its console script: what it writes, and what it refuses."""
+
+import importlib.util
+import os
+import pty
+import subprocess
+
+import gymnasium
+import numpy as np
+import pytest
+from PIL import Image
+from test_cli import SCRIPT, mjgym_, refused
+from typer.testing import CliRunner
+
+from mjgym.cli import policies, record
+from mjgym.cli.app import app
+
+SMALL = ("--width", "48", "--height", "32", "--quality", "fast")
+FFMPEG = importlib.util.find_spec("imageio_ffmpeg") is not None
+needs_ffmpeg = pytest.mark.skipif(not FFMPEG, reason='mp4 needs pip install "mjgym[video]"')
+gl = pytest.mark.gl
+
+POLICY = '''
+"""Policies of somebody's own."""
+
+import numpy as np
+
+number = 3
+
+
+class Agent:
+    def act(self, observation):
+        return np.full(observation.shape[:-1] + (1,), 0.5)
+
+
+agent = Agent()
+
+
+def fails(observation):
+    raise RuntimeError("out of ideas")
+
+
+def wide(observation):
+    return np.zeros(7)
+
+
+def nan(observation):
+    return np.full(1, np.nan)
+'''
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A file with policies."""
+    file = tmp_path_factory.mktemp("own") / "own_policies.py"
+    file.write_text(POLICY)
+    return str(file)
+
+
+def gif(path):
+    """The frames of a GIF, and how long each is shown, in ms."""
+    with Image.open(path) as image:
+        frames, times = [], []
+        for i in range(image.n_frames):
+            image.seek(i)
+            frames.append(np.asarray(image.convert("RGB")))
+            times.append(image.info["duration"])
+    return np.stack(frames), times
+
+
+def camera(id, steps, seed=0, **options):
+    """A picture after some steps of the zero policy."""
+    env = gymnasium.make(id, width=48, height=32, render_quality="fast", **options)
+    env.reset(seed=seed)
+    for _ in range(steps):
+        env.step(np.zeros(env.action_space.shape))
+    picture = env.unwrapped.camera()
+    env.close()
+    return picture
+
+
+@gl
+class TestMp4:
+    @needs_ffmpeg
+    def test_frames_rate_and_size(self, tmp_path):
+        import imageio.v3 as iio
+
+        out = tmp_path / "walker.mp4"
+        done = mjgym_("record", "walker-walk", "--out", str(out), "--steps", "20", *SMALL)
+        about = iio.immeta(out, plugin="FFMPEG")
+        assert about["codec"] == "h264"
+        assert about["fps"] == 40  # a control step is 0.025 s
+        frames = iio.imread(out, plugin="FFMPEG")
+        assert frames.shape == (21, 32, 48, 3)
+        assert frames.std() > 10
+        assert np.abs(frames[0].astype(int) - frames[-1]).mean() > 1
+        assert "21, 40 per second" in done.stdout
+        assert [file.name for file in tmp_path.iterdir()] == ["walker.mp4"]
+
+    @needs_ffmpeg
+    def test_an_uneven_rate_and_an_odd_size(self, tmp_path):
+        import imageio.v3 as iio
+
+        out = tmp_path / "lqr.MP4"
+        size = ("--width", "47", "--height", "31", "--quality", "fast")
+        mjgym_("record", "lqr-lqr_2_1", "--out", str(out), "--steps", "9", *size)
+        assert iio.immeta(out, plugin="FFMPEG")["fps"] == pytest.approx(1 / 0.03, abs=0.01)
+        assert iio.imread(out, plugin="FFMPEG").shape == (10, 32, 48, 3)
+
+    def test_without_ffmpeg_it_names_the_extra(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(record, "_has_ffmpeg", lambda: False)
+        arguments = ["record", "walker-walk", "--out", str(tmp_path / "x.mp4")]
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 2
+        assert 'pip install "mjgym[video]"' in " ".join(result.output.split())
+        assert not list(tmp_path.iterdir())
+
+
+@gl
+class TestGif:
+    def test_it_runs_at_the_speed_of_the_simulation(self, tmp_path):
+        out = tmp_path / "x.gif"
+        arguments = ("--policy", "zero", "--steps", "12", *SMALL)
+        mjgym_("record", "dmc/walker-walk-v0", "--out", str(out), *arguments)
+        frames, times = gif(out)
+        assert frames.shape == (13, 32, 48, 3)
+        # 2.5 centiseconds each, and a GIF counts in whole ones.
+        assert set(times) == {20, 30}
+        assert sum(times) == pytest.approx(13 * 25, abs=10)
+        for step in (0, 12):
+            wanted = camera("dmc/walker-walk-v0", step)
+            assert np.abs(frames[step].astype(int) - wanted).mean() < 3  # of 256 colours
+
+    def test_too_many_frames_a_second_are_thinned_out(self, tmp_path):
+        out = tmp_path / "x.gif"
+        arguments = ("--policy", "zero", "--steps", "10", *SMALL)
+        mjgym_("record", "cartpole-swingup", "--out", str(out), *arguments)
+        frames, times = gif(out)  # control steps of 0.01 s
+        assert len(frames) == 6
+        assert times == [20] * 6
+        assert np.abs(frames[-1].astype(int) - camera("dmc/cartpole-swingup-v0", 10)).mean() < 3
+
+    def test_episodes_have_seeds_of_their_own(self, tmp_path):
+        out = tmp_path / "x.gif"
+        arguments = ("--policy", "zero", "--steps", "3", "--episodes", "2", "--seed", "5", *SMALL)
+        mjgym_("record", "reacher-hard", "--out", str(out), *arguments)
+        frames, _ = gif(out)
+        assert len(frames) == 8
+        for frame, seed in ((0, 5), (4, 6)):
+            wanted = camera("dmc/reacher-hard-v0", 0, seed)
+            assert np.abs(frames[frame].astype(int) - wanted).mean() < 3
+
+    def test_a_limit_of_the_episode_counts(self, tmp_path):
+        out = tmp_path / "x.gif"
+        for more in ((), ("--envs", "2")):
+            limit = ("--set", "max_episode_steps=4", *more, *SMALL)
+            mjgym_("record", "reacher-hard", "--out", str(out), *limit)
+            assert len(gif(out)[0]) == 5
+
+
+@gl
+class TestPng:
+    def test_the_last_frame(self, tmp_path):
+        out = tmp_path / "x.png"
+        for steps in (0, 30):
+            arguments = ("--policy", "zero", "--steps", str(steps), *SMALL)
+            mjgym_("record", "walker-walk", "--out", str(out), *arguments)
+            picture = np.asarray(Image.open(out))
+            assert np.array_equal(picture, camera("dmc/walker-walk-v0", steps))
+
+    def test_tiles(self, tmp_path):
+        out = tmp_path / "x.png"
+        arguments = ("--envs", "3", "--steps", "8", "--policy", "zero", *SMALL)
+        mjgym_("record", "reacher-hard", "--out", str(out), *arguments)
+        picture = np.asarray(Image.open(out))
+        assert picture.shape == (64, 96, 3)
+        for i in range(3):
+            y, x = i // 2 * 32, i % 2 * 48
+            wanted = camera("dmc/reacher-hard-v0", 8, seed=i)
+            assert np.array_equal(picture[y : y + 32, x : x + 48], wanted)
+        assert not picture[32:, 48:].any()
+
+    def test_camera_quality_arguments_and_reward(self, tmp_path):
+        out = tmp_path / "x.png"
+        size = ("--width", "48", "--height", "32", "--policy", "zero", "--steps", "0")
+
+        def picture(*arguments):
+            mjgym_("record", "cartpole-balance", "--out", str(out), *size, *arguments)
+            return np.asarray(Image.open(out))
+
+        plain = picture()
+        assert np.array_equal(picture("--camera", "fixed"), plain)
+        for change in (
+            ("--camera", "lookatcart"),
+            ("--camera=-1",),
+            ("--quality", "fast"),
+            ("--set", "poles=2"),
+            ("--visualize-reward",),
+        ):
+            assert not np.array_equal(picture(*change), plain), change
+
+    def test_a_policy_acts_alone_and_on_a_batch(self, tmp_path, own):
+        out = tmp_path / "x.png"
+        for envs in ("1", "2"):
+            arguments = ("--envs", envs, "--steps", "20", *SMALL)
+            policy = ("--policy", f"{own}:agent.act")
+            mjgym_("record", "cartpole-balance", "--out", str(out), *arguments, *policy)
+            env = gymnasium.make(
+                "dmc/cartpole-balance-v0", width=48, height=32, render_quality="fast"
+            )
+            env.reset(seed=0)
+            for _ in range(20):
+                env.step(np.full(1, 0.5))
+            picture = np.asarray(Image.open(out))
+            assert np.array_equal(picture[:32, :48], env.unwrapped.camera())
+            env.close()
+
+
+@gl
+class TestRecording:
+    def test_sub_environments_that_have_ended_stand_still(self):
+        class Ends:
+            """Two counters; sub-environment i ends after i + 1 steps."""
+
+            control_timestep = 0.02
+
+            def __init__(self):
+                self.unwrapped = self
+
+            def reset(self, seed):
+                self.count = 0
+                return None, {}
+
+            def step(self, action):
+                self.count += 1
+                ended = self.count >= np.array([1, 3])
+                return None, np.ones(2), ended, np.zeros(2, dtype=bool), {}
+
+            def camera(self, ids):
+                return np.full((len(ids), 1, 1, 3), self.count, dtype=np.uint8)
+
+        player = record._Player(Ends(), 2, 2)
+        frames = [player.draw()[0, :, 0].tolist() for _ in player.play(lambda o: None, 10, 0)]
+        assert frames == [[0, 0], [1, 1], [1, 2], [1, 3]]
+        assert player.returns == [1.0, 3.0]
+
+    def test_a_progress_bar_on_a_terminal(self, tmp_path):
+        ours, theirs = pty.openpty()
+        arguments = ["record", "reacher-hard", "--out", str(tmp_path / "x.gif"), "--steps", "30"]
+        process = subprocess.Popen(
+            [str(SCRIPT), *arguments, *SMALL],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+        )
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        process.communicate(timeout=60)
+        os.close(ours)
+        assert process.returncode == 0
+        assert b"/30" in shown
+
+    def test_a_policy_that_fails_leaves_nothing_behind(self, tmp_path, own):
+        out = tmp_path / "x.gif"
+        out.write_text("what was there before")
+        for name, message in (
+            ("fails", "fails failed: RuntimeError: out of ideas (own_policies.py:"),
+            ("wide", "wide returned shape (7,), an action has (1,)"),
+            ("nan", "nan returned an action that is not finite"),
+        ):
+            policy = ("--policy", f"{own}:{name}", "--steps", "3", *SMALL)
+            done = mjgym_("record", "cartpole-balance", "--out", str(out), *policy, code=1)
+            assert message in done.stderr
+        assert out.read_text() == "what was there before"
+        assert [file.name for file in tmp_path.iterdir()] == ["x.gif"]
+
+
+class TestRefused:
+    """Nothing is simulated and nothing is written."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--out", "x.avi"), "x.avi: end its name in one of .mp4, .gif, .png"),
+            (("--out", "x"), "end its name in one of"),
+            (("--out", "nowhere/x.gif"), "there is no folder"),
+            (("--out", "x.gif", "--camera", "sid"), "did you mean side"),
+            (("--out", "x.gif", "--camera", "7"), "there is no 7"),
+            (("--out", "x.gif", "--quality", "best"), "'reference', 'fast'"),
+            (("--out", "x.gif", "--envs", "0"), "--envs"),
+            (("--out", "x.gif", "--episodes", "0"), "--episodes"),
+            (("--out", "x.gif", "--width", "9000"), "at most 8192"),
+            (("--out", "x.gif", "--envs", "900"), "at most 8192"),
+            (("--out", "x.gif", "--set", "sped=1"), "did you mean speed"),
+            (("--out", "x.gif", "--set", "width=9"), "width has an option of its own: --width"),
+            (("--out", "x.gif", "--policy", "best"), '"random", "zero" or "module:function"'),
+            (("--out", "x.gif", "--policy", "no_such_module:f"), "no module 'no_such_module'"),
+            (("--out", "x.gif", "--policy", "math:no_such"), "math has no no_such"),
+            (("--out", "x.gif", "--policy", "math:pi"), "math:pi is not a function but float"),
+            ((), "Missing option '--out'"),
+        ],
+    )
+    def test_says_why(self, arguments, message, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert message in refused("record", "walker-walk", *arguments)
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs Linux")
+    def test_a_folder_that_cannot_be_written_to(self):
+        assert "/proc cannot be written to" in refused("record", "walker-walk", "--out=/proc/x.gif")
+
+    def test_an_unknown_id_names_the_nearest(self):
+        assert "dmc/walker-walk-v0" in refused("record", "walker-wlk", "--out", "x.gif")
+
+    def test_without_opengl_it_says_so(self, tmp_path):
+        arguments = ("--out", str(tmp_path / "x.gif"))
+        done = mjgym_("record", "walker-walk", *arguments, code=1, MUJOCO_GL="disable")
+        assert "nothing is written: rendering is switched off by MUJOCO_GL=disable" in done.stderr
+        assert not list(tmp_path.iterdir())
+
+
+class TestPolicies:
+    def test_random_stays_within_the_bounds_and_repeats(self):
+        env = gymnasium.make("dmc/quadruped-walk-v0")
+        one, two = (policies.load_policy("random", env, seed=3) for _ in range(2))
+        actions = np.array([one(None) for _ in range(200)])
+        assert np.array_equal(actions, [two(None) for _ in range(200)])
+        assert all(env.action_space.contains(a.astype(np.float32)) for a in actions)
+        assert np.allclose(actions.min(axis=0), env.action_space.low, atol=0.1)
+
+    def test_random_without_bounds(self):
+        envs = gymnasium.make_vec("dmc/lqr-lqr_2_1-v0", num_envs=3)
+        actions = np.array([policies.load_policy("random", envs)(None) for _ in range(50)])
+        assert actions.shape == (50, *envs.action_space.shape)
+        assert 0.9 < np.abs(actions).max() <= 1
+
+    def test_zero(self):
+        env = gymnasium.make("dmc/walker-walk-v0")
+        assert np.array_equal(policies.load_policy("zero", env)(None), np.zeros(6))
