@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from mjgym.cli.ids import ModuleError, load
+from mjgym.spaces import UNLIMITED
 
 RANDOM, ZERO = "random", "zero"
 FORM = f'"{RANDOM}", "{ZERO}" or "module:function"'
@@ -42,8 +43,8 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     if text == ZERO:
         return lambda observation: np.zeros(space.shape, space.dtype)
     if text == RANDOM:
-        low = np.where(np.isfinite(space.low), space.low, -_UNBOUNDED)
-        high = np.where(np.isfinite(space.high), space.high, _UNBOUNDED)
+        low = np.where(space.low > -UNLIMITED, space.low, -_UNBOUNDED)
+        high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)
         return lambda observation: rng.uniform(low, high)
     return _checked(text, _find(text), space.shape)

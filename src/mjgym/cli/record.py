@@ -2,11 +2,12 @@
 
 import contextlib
 import importlib
-import importlib.util
 import math
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
@@ -26,7 +27,7 @@ MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
 CENTISECOND = 0.01  # s, in which a GIF counts
 SHORTEST = 2  # centiseconds; browsers show a GIF slowly whose frames are shorter
 COLOURS = 256  # of a frame of a GIF
-MP4_QUALITY = 7  # from 1 to 10, as imageio counts
+CRF = 18  # of an MP4; x264's constant rate factor, at which the eye sees no loss
 
 Draw = Callable[[], np.ndarray]
 
@@ -280,40 +281,70 @@ class _Film(Protocol):
 
 
 class _Mp4:
-    """H.264 through ffmpeg, a frame for each control step; an odd size gains a row or a column."""
+    """H.264 through ffmpeg, a frame for each control step; an odd size gains a row or a column.
+
+    ffmpeg is run from here because imageio's writer hides whether it has failed.
+    """
 
     def __init__(self, path: Path, control_timestep: float) -> None:
-        imageio: Any = importlib.import_module("imageio.v2")
-        self._writer = imageio.get_writer(
-            path,
-            format="FFMPEG",
-            fps=1 / control_timestep,
-            codec="libx264",
-            quality=MP4_QUALITY,
-            macro_block_size=2,
-            ffmpeg_log_level="error",
-        )
         self._path = path
         self._timestep = control_timestep
-        self._count = 0
+        self._complaints = tempfile.TemporaryFile()
+        self._ffmpeg: subprocess.Popen[bytes] | None = None
         self._size = (0, 0)
+        self._count = 0
 
     def add(self, draw: Draw) -> None:
         frame = draw()
         height, width, _ = frame.shape
         if height % 2 or width % 2:
             frame = np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-        self._size = frame.shape[1], frame.shape[0]
-        self._writer.append_data(frame)
+        if self._ffmpeg is None:
+            self._size = frame.shape[1], frame.shape[0]
+            self._ffmpeg = self._start()
+        assert self._ffmpeg.stdin is not None
+        try:
+            self._ffmpeg.stdin.write(frame.tobytes())
+        except BrokenPipeError:
+            raise self._failure() from None
         self._count += 1
 
+    def _start(self) -> "subprocess.Popen[bytes]":
+        rate = Fraction(1 / self._timestep).limit_denominator(1000)
+        size = f"{self._size[0]}x{self._size[1]}"
+        raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-framerate", str(rate)]
+        # A film that every player shows, and that a browser shows before it has all of it.
+        h264 = ["-c:v", "libx264", "-crf", str(CRF), "-pix_fmt", "yuv420p"]
+        end = ["-movflags", "+faststart", "-y", str(self._path.absolute())]
+        return subprocess.Popen(
+            [_ffmpeg(), "-v", "error", *raw, "-i", "-", "-an", *h264, *end],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._complaints,
+            start_new_session=True,  # Ctrl-C is for this process alone, which then tidies up
+        )
+
     def finish(self) -> None:
-        self._writer.close()
-        if not self._path.stat().st_size:
-            raise OSError("ffmpeg has failed")
+        if self._ffmpeg is not None:
+            assert self._ffmpeg.stdin is not None
+            with contextlib.suppress(BrokenPipeError):  # its exit code tells more
+                self._ffmpeg.stdin.close()
+            if self._ffmpeg.wait():
+                raise self._failure()
+
+    def _failure(self) -> OSError:
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode(errors="replace").strip().splitlines()
+        return OSError(f"ffmpeg has failed: {lines[-1] if lines else 'it does not say why'}")
 
     def close(self) -> None:
-        self._writer.close()
+        if self._ffmpeg is not None:
+            assert self._ffmpeg.stdin is not None
+            self._ffmpeg.kill()
+            with contextlib.suppress(BrokenPipeError):
+                self._ffmpeg.stdin.close()
+            self._ffmpeg.wait()
+        self._complaints.close()
 
     def about(self) -> dict[str, str]:
         return _film_facts(self._count, self._size, self._count * self._timestep)
@@ -450,14 +481,22 @@ def _sink(out: Path) -> Callable[[Path, float], _Film]:
     return FILMS[ending]
 
 
+def _ffmpeg() -> str:
+    """The program that comes with imageio's plugin, or the one that the plugin finds.
+
+    Raises:
+        ImportError: there is no plugin.
+        RuntimeError: it has no program.
+    """
+    path: str = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
+    return path
+
+
 def _has_ffmpeg() -> bool:
-    if importlib.util.find_spec("imageio_ffmpeg") is None:
-        return False
     try:
-        importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
-    except RuntimeError:  # the package came without the program
+        return bool(_ffmpeg())
+    except (ImportError, RuntimeError):
         return False
-    return True
 
 
 def _refused(message: str) -> typer.BadParameter:

@@ -205,7 +205,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
     def _draw(self) -> None:
         progress = self._session.progress
         imgui.SetNextWindowPos(imgui.Vec2(230, 60), imgui.Cond.FirstUseEver)
-        shown, kept = imgui.Begin("Task", True)
+        shown, kept = imgui.Begin("Task", True, imgui.WindowFlags.AlwaysAutoResize)
         if not kept:
             imgui.SetWindowCollapsed(True)  # there is no menu that would bring it back
         if shown:
