@@ -289,7 +289,7 @@ class _Mp4:
     def __init__(self, path: Path, control_timestep: float) -> None:
         self._path = path
         self._timestep = control_timestep
-        self._complaints = tempfile.TemporaryFile()
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the film)
         self._ffmpeg: subprocess.Popen[bytes] | None = None
         self._size = (0, 0)
         self._count = 0
