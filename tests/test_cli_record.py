@@ -128,7 +128,7 @@ class TestMp4:
             capture_output=True,
             text=True,
             check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000)),
         )
         assert done.returncode == 1
         assert "nothing is written: " in done.stderr

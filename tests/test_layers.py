@@ -39,6 +39,7 @@ LAYERS = {
     "checks": 6,
     "cli": 6,
     "train": 6,
+    "viewing": 6,
     "wrappers": 6,
 }
 BELOW = {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2}, 4: {0, 1, 2, 4}, 5: {0, 1, 2, 3, 4, 5}}
@@ -52,6 +53,7 @@ NEVER = {
     "adapters": {"sim", "tasks"},
     "cli": {"sim", "tasks"},
     "train": {"sim", "tasks"},
+    "viewing": {"sim", "tasks"},
 }
 
 # Packages of others that a row may import, besides NumPy; a row that is not here may import any.

@@ -306,7 +306,7 @@ class _Mp4:
         try:
             self._ffmpeg.stdin.write(frame.tobytes())
         except BrokenPipeError:
-            raise self._failure() from None
+            raise self._failure(self._ffmpeg.wait()) from None
         self._count += 1
 
     def _start(self) -> "subprocess.Popen[bytes]":
@@ -329,13 +329,13 @@ class _Mp4:
             assert self._ffmpeg.stdin is not None
             with contextlib.suppress(BrokenPipeError):  # its exit code tells more
                 self._ffmpeg.stdin.close()
-            if self._ffmpeg.wait():
-                raise self._failure()
+            if code := self._ffmpeg.wait():
+                raise self._failure(code)
 
-    def _failure(self) -> OSError:
+    def _failure(self, code: int) -> OSError:
         self._complaints.seek(0)
         lines = self._complaints.read().decode(errors="replace").strip().splitlines()
-        return OSError(f"ffmpeg has failed: {lines[-1] if lines else 'it does not say why'}")
+        return OSError(": ".join([f"ffmpeg has ended with {code}", *lines[-1:]]))
 
     def close(self) -> None:
         if self._ffmpeg is not None:
