@@ -236,12 +236,21 @@ def dm_control(settings: Settings) -> Subject:
 
 
 def load_suite() -> Any:
-    """`dm_control.suite`, without GL, on an engine that is newer than its table of fields.
+    """`dm_control.suite`, without GL, on an engine that is newer than its table of fields."""
+    os.environ["MUJOCO_GL"] = "disable"
+    drop_stale_fields()
+    # A terrain is sent to the renderer at each reset, unless there is none.
+    physics: Any = importlib.import_module("dm_control.mujoco").Physics
+    physics.contexts = None
+    return importlib.import_module("dm_control.suite")
+
+
+def drop_stale_fields() -> None:
+    """Make dm_control load.
 
     Its table names fields of MjModel and MjData that MuJoCo 4.0 no longer has, and reading any of
-    them fails; the entries without a field behind them are dropped first.
+    them fails; the entries without a field behind them are dropped.
     """
-    os.environ["MUJOCO_GL"] = "disable"
     import mujoco
 
     sizes = importlib.import_module("dm_control.mujoco.wrapper.mjbindings.sizes")
@@ -249,10 +258,6 @@ def load_suite() -> Any:
     for struct, fields in sizes.array_sizes.items():
         for name in [n for n in fields if not hasattr(structs[struct], n)]:
             del fields[name]
-    # A terrain is sent to the renderer at each reset, unless there is none.
-    physics: Any = importlib.import_module("dm_control.mujoco").Physics
-    physics.contexts = None
-    return importlib.import_module("dm_control.suite")
 
 
 class _Loop:
