@@ -138,7 +138,6 @@ def test_a_list_of_frames():
     env.close()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # moviepy's pipes
 def test_vector_render_records_a_video(tmp_path):
     envs = gymnasium.make_vec(
         ID, num_envs=4, render_mode="rgb_array", width=32, height=32, render_quality="fast"
