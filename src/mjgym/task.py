@@ -19,6 +19,7 @@ __all__ = [
     "on_register",
     "register",
     "registrations",
+    "vector_names",
 ]
 
 Arrays = dict[str, Array]
@@ -49,6 +50,11 @@ class Signal:
             value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != len(self.names):
                 raise ValueError(f"{field}: {len(value)} for {len(self.names)} names")
+
+
+def vector_names(*names: str) -> tuple[str, ...]:
+    """Names of the numbers of vectors: "ball" gives "ball x", "ball y", "ball z"."""
+    return tuple(f"{name} {axis}" for name in names for axis in "xyz")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -274,14 +274,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         if renewed is None:
             simulations.step(control, self._substeps)
             self._steps += 1
-            diverged = simulations.diverged()
         else:
             self._start(np.flatnonzero(renewed))
             going = np.flatnonzero(~renewed)
             if going.size:
                 simulations.step(control, self._substeps, going)
             self._steps[going] += 1
-            diverged = simulations.diverged()
+        diverged = simulations.diverged()
 
         terms = task.terms(view)
         rewards = self._each(task.reward(terms), np.float64)

@@ -11,7 +11,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, register, vector_names
 
 WALK_SPEED = 1.0  # m/s
 TROT_SPEED = 3.0  # m/s
@@ -128,14 +128,14 @@ class Dog(Task):
             ),
             "z_projection": Signal(
                 meaning="the world's vertical as seen from skull, torso and pelvis",
-                names=_vectors(*(f"up in {part}" for part in parts)),
+                names=vector_names(*(f"up in {part}" for part in parts)),
                 unit="1",
                 frame=tuple(part for part in parts for _ in "xyz"),
                 source="body xmat",
             ),
             "torso_com_velocity": Signal(
                 meaning="velocity of the whole dog's centre of mass",
-                names=_vectors("centre of mass velocity"),
+                names=vector_names("centre of mass velocity"),
                 unit="m/s",
                 frame="torso",
                 source="sensor torso_linvel, body xmat",
@@ -143,7 +143,7 @@ class Dog(Task):
             "inertial_sensors": Signal(
                 meaning="acceleration of the head, gravity included, its velocity, then its angular"
                 " velocity",
-                names=_vectors("accelerometer", "velocimeter", "gyro"),
+                names=vector_names("accelerometer", "velocimeter", "gyro"),
                 unit=(*["m/s^2"] * 3, *["m/s"] * 3, *["rad/s"] * 3),
                 frame="head",
                 source=(
@@ -154,7 +154,7 @@ class Dog(Task):
             ),
             "foot_forces": Signal(
                 meaning="force between each leg and its paw",
-                names=_vectors(*anchors),
+                names=vector_names(*anchors),
                 unit="N",
                 frame=tuple(anchor for anchor in anchors for _ in "xyz"),
                 source=tuple(f"sensor {name}" for name in WEIGHED for _ in "xyz"),
@@ -299,14 +299,14 @@ class Fetch(Dog):
         return {
             "ball_state": Signal(
                 meaning="place and velocity of the ball relative to the head",
-                names=_vectors("ball", "ball velocity"),
+                names=vector_names("ball", "ball velocity"),
                 unit=(*["m"] * 3, *["m/s"] * 3),
                 frame="skull",
                 source=(*["geom ball - site head"] * 3, *["qvel, sensordata, site xmat"] * 3),
             ),
             "target_position": Signal(
                 meaning="from the head to the target",
-                names=_vectors("target"),
+                names=vector_names("target"),
                 unit="m",
                 frame="skull",
                 source="geom target - site head",
@@ -333,10 +333,6 @@ class Fetch(Dog):
 def _to_target(v: View) -> Array:
     """Distance of the ball's centre from the target's (m)."""
     return norm(v.geom("ball").xpos - v.geom("target").xpos)
-
-
-def _vectors(*names: str) -> tuple[str, ...]:
-    return tuple(f"{name} {axis}" for name in names for axis in "xyz")
 
 
 def _high(height: Array, enough: float) -> Array:

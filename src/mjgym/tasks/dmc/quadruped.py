@@ -12,7 +12,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, register, vector_names
 from mjgym.tasks.dmc.terrain import bumpy_bowl
 
 WALK_SPEED = 0.5  # m/s
@@ -97,7 +97,7 @@ class Quadruped(Task):
             ),
             "torso_velocity": Signal(
                 meaning="velocity of the torso",
-                names=_vectors("torso"),
+                names=vector_names("torso"),
                 unit="m/s",
                 frame="torso",
                 source="sensor velocimeter",
@@ -111,14 +111,14 @@ class Quadruped(Task):
             ),
             "imu": Signal(
                 meaning="acceleration of the torso, gravity included, then its angular velocity",
-                names=_vectors("accelerometer", "gyro"),
+                names=vector_names("accelerometer", "gyro"),
                 unit=(*["m/s^2"] * 3, *["rad/s"] * 3),
                 frame="torso",
                 source=(*["sensor imu_accel"] * 3, *["sensor imu_gyro"] * 3),
             ),
             "force_torque": Signal(
                 meaning="force that each toe exerts on its leg, then the torques",
-                names=_vectors(*forces_and_torques),
+                names=vector_names(*forces_and_torques),
                 unit=(*["arcsinh(N)"] * 12, *["arcsinh(N m)"] * 12),
                 frame=tuple(name.split("_", 1)[1] for name in forces_and_torques for _ in "xyz"),
                 source=tuple(f"sensor {name}" for name in forces_and_torques for _ in "xyz"),
@@ -220,7 +220,7 @@ class Escape(Quadruped):
             **super().signals(v),
             "origin": Signal(
                 meaning="from the torso to the middle of the bowl",
-                names=_vectors("origin"),
+                names=vector_names("origin"),
                 unit="m",
                 frame="torso",
                 source="body world - body torso",
@@ -303,14 +303,14 @@ class Fetch(Quadruped):
             "ball_state": Signal(
                 meaning="place and velocity of the ball relative to the torso, then its spin, of"
                 " which the ball's own axes are taken for the world's",
-                names=_vectors("ball", "ball velocity", "ball spin"),
+                names=vector_names("ball", "ball velocity", "ball spin"),
                 unit=(*["m"] * 3, *["m/s"] * 3, *["rad/s"] * 3),
                 frame="torso",
                 source=(*["body ball - body torso"] * 3, *["qvel, body xmat"] * 6),
             ),
             "target_position": Signal(
                 meaning="from the torso to the target",
-                names=_vectors("target"),
+                names=vector_names("target"),
                 unit="m",
                 frame="torso",
                 source="site target - body torso",
@@ -331,10 +331,6 @@ class Fetch(Quadruped):
     def success(self, v: View) -> Array:
         offset = v.site("target").xpos - v.body("ball").xpos
         return norm(offset[..., :2]) <= TARGET_RADIUS
-
-
-def _vectors(*names: str) -> tuple[str, ...]:
-    return tuple(f"{name} {axis}" for name in names for axis in "xyz")
 
 
 def _remove_ball(spec: mjcf.Spec) -> None:
