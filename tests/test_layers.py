@@ -17,10 +17,13 @@ SOURCE = Path(__file__).parents[1] / "src"
 # is the package itself, with its public names.
 LAYERS = {
     "arrays": 0,
+    "generators": 0,
     "rewards": 0,
     "rotations": 0,
+    "variation": 0,
     "sim": 1,
     "mjcf": 1,
+    "observables": 1,
     "resets": 1,
     "task": 2,
     "tasks": 3,

@@ -1,9 +1,10 @@
 """A Gymnasium-native registry of MuJoCo control tasks; importing it registers the ids."""
 
-from mjgym import registry
+from mjgym import registry, variation
 from mjgym.build import DivergenceError
 from mjgym.env import Env
 from mjgym.fingerprint import fingerprint
+from mjgym.observables import Observable, observe
 from mjgym.task import Task, register
 from mjgym.vector import VectorEnv
 
@@ -12,10 +13,13 @@ __version__ = "0.1.0"
 __all__ = [
     "DivergenceError",
     "Env",
+    "Observable",
     "Task",
     "VectorEnv",
     "__version__",
     "fingerprint",
+    "observe",
     "register",
     "registry",
+    "variation",
 ]

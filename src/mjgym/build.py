@@ -9,13 +9,22 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.pixels import Picture, parse
-from mjgym.spaces import DTYPES, MODES
+from mjgym.observables import Sensing, merge
+from mjgym.observables.observe import Image
+from mjgym.observables.sensing import Given
+from mjgym.pixels import Picture, parse, sensed
+from mjgym.sim.draws import Draws
+from mjgym.sim.varying import Varying
+from mjgym.sim.view import View
+from mjgym.spaces import DTYPES, MODES, Layout
 from mjgym.task import Arrays, Task
+
+OBSERVABLES = "observables."  # prefix of the readings in the state
 
 ON_DIVERGENCE = ("truncate", "raise")
 RENDER_MODES = (None, "rgb_array", "human")
 RENDER_QUALITIES = ("reference", "fast")
+VARY_EVERY = ("episode", "reset", "never")
 WHOLE = 1e-8  # how far control_timestep / timestep may be from a whole number
 
 
@@ -41,6 +50,12 @@ class Options:
         height: of `render()`, in pixels.
         render_quality: "reference" (the published look) or "fast" (no shadows or reflections).
         visualize_reward: let the colours of the bodies follow the reward.
+        observables: how entries of the observation are read (`mjgym.Observable`), and entries of
+            one's own (`mjgym.observe`), by name.
+        vary: numbers of the model that vary (distributions of `mjgym.variation`), by field and
+            name, e.g. "body_mass[torso]"; see `mjgym.sim.varying.Varying`.
+        vary_every: "episode" draws them for each episode, "reset" only for those that a call of
+            `reset` starts and not an autoreset, "never" once, for the first episode.
 
     Raises:
         ValueError: a value is unknown; the message names the argument and the valid ones.
@@ -56,6 +71,9 @@ class Options:
     height: int = 84
     render_quality: str = "reference"
     visualize_reward: bool = False
+    observables: Mapping[str, Given] | None = None
+    vary: Mapping[str, Any] | None = None
+    vary_every: str = "episode"
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -65,6 +83,7 @@ class Options:
             ("render_mode", RENDER_MODES),
             ("render_quality", RENDER_QUALITIES),
             ("visualize_reward", (False, True)),
+            ("vary_every", VARY_EVERY),
         ):
             value = getattr(self, name)
             if value not in known:
@@ -78,6 +97,54 @@ class Options:
     def pictures(self, model: mujoco.MjModel) -> dict[str, Picture]:
         """The pictures of an observation, checked against the model's cameras."""
         return parse(self.pixels, model) if "pixels" in self.observation else {}
+
+    def varying(self, model: mujoco.MjModel) -> Varying | None:
+        """What varies of a model besides what the task does; None if nothing."""
+        return None if self.vary is None else Varying(self.vary, model)
+
+    def draws(self, varying: Varying | None, n: int) -> Draws | None:
+        """The varied numbers of n simulations; None if nothing varies."""
+        return None if varying is None else Draws(varying, self.vary_every, n)
+
+    def sensing(
+        self, task: Task, view: View, model: mujoco.MjModel, n: int, steps: int
+    ) -> tuple[Layout, Sensing | None]:
+        """How an observation is laid out, and its readings where entries are not read plainly.
+
+        Args:
+            task: the task.
+            view: of one simulation.
+            model: of that simulation.
+            n: number of simulations that are observed.
+            steps: physics steps in a control step.
+
+        Raises:
+            ValueError: what `observables` says does not fit; the message names the entry.
+        """
+        entries = task.observation(view)
+        observables = merge(entries, task.observables, self.observables)
+        images = [name for name, o in observables.items() if isinstance(o.source, Image)]
+        if self.observation == "pixels":
+            observables = {name: observables[name] for name in images}
+        elif "pixels" not in self.observation and images:
+            raise ValueError(
+                f"observables: {images[0]!r} is a picture; it needs observation='flat+pixels',"
+                " 'dict+pixels' or 'pixels'"
+            )
+        if not observables:
+            pictures = self.pictures(model)
+            return Layout(entries, self.observation, self.dtype, pictures), None
+
+        def blank(image: Image) -> np.ndarray:
+            space = sensed("", image, 0, model).space()
+            return np.zeros(space.shape, space.dtype)
+
+        plain = {} if self.observation == "pixels" else entries
+        sensing = Sensing(observables, plain, view, blank, n, steps)
+        seen = {name: sensed(name, *seen, model) for name, seen in sensing.images.items()}
+        chosen = {} if seen and self.pixels is None else self.pictures(model)
+        sample = {name: np.zeros(s) for name, s in sensing.shapes.items() if name not in seen}
+        return Layout(sample, self.observation, self.dtype, {**chosen, **seen}), sensing
 
 
 def compile_model(task: Task) -> mujoco.MjModel:
@@ -109,27 +176,19 @@ def steps_in(time_limit: float, control_timestep: float) -> int | None:
     return int(np.ceil(time_limit / control_timestep - WHOLE))
 
 
+def steps_one_by_one(task: Task) -> bool:
+    """Whether something of a task runs between the physics steps of a control step."""
+    return task.control_every_substep or remembers_substeps(task)
+
+
+def remembers_substeps(task: Task) -> bool:
+    """Whether a task has a `substep`."""
+    return type(task).substep is not Task.substep
+
+
 def owned(entries: Arrays) -> dict[str, np.ndarray]:
     """Copies of what a hook returned, which may be live arrays of the simulation."""
     return {name: np.array(value) for name, value in entries.items()}
-
-
-def encode_generator(rng: np.random.Generator) -> np.ndarray:
-    """A PCG64 generator's state as an array, uint64 (6,)."""
-    state: Any = rng.bit_generator.state
-    words = []
-    for number in (state["state"]["state"], state["state"]["inc"]):
-        words += [number >> 64, number & (2**64 - 1)]
-    return np.array([*words, state["has_uint32"], state["uinteger"]], dtype=np.uint64)
-
-
-def decode_generator(rng: np.random.Generator, words: np.ndarray) -> None:
-    """Put a generator into the state that `encode_generator` gave."""
-    w = [int(x) for x in words]
-    state: Any = rng.bit_generator.state
-    state["state"] = {"state": w[0] << 64 | w[1], "inc": w[2] << 64 | w[3]}
-    state["has_uint32"], state["uinteger"] = w[4], w[5]
-    rng.bit_generator.state = state
 
 
 def check_state(state: Any, current: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

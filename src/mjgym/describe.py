@@ -13,6 +13,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.observables import Sensing
 from mjgym.sim.view import View
 from mjgym.spaces import Layout, control_bounds
 from mjgym.task import Signal, Task
@@ -20,7 +21,9 @@ from mjgym.task import Signal, Task
 _SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
 
 
-def observation_entries(task: Task, view: View, layout: Layout) -> list[dict[str, Any]]:
+def observation_entries(
+    task: Task, view: View, layout: Layout, sensing: Sensing | None = None
+) -> list[dict[str, Any]]:
     """One row for each number of the flat observation.
 
     Returns:
@@ -32,6 +35,8 @@ def observation_entries(task: Task, view: View, layout: Layout) -> list[dict[str
             entry has numbers.
     """
     signals = task.signals(view)
+    if sensing is not None:
+        signals = _as_sensed(signals, sensing)
     cls = type(task).__name__
     for entry in signals:
         if entry not in layout.slices:
@@ -62,6 +67,32 @@ def observation_entries(task: Task, view: View, layout: Layout) -> list[dict[str
                 }
             )
     return rows
+
+
+def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal]:
+    """The signals of entries as they are read: some left out, some several times, some added."""
+    found = {name: signal for name, signal in signals.items() if name in sensing.shapes}
+    for name, (observable, several) in sensing.read_entries().items():
+        shape = sensing.shapes[name][1:] if several else sensing.shapes[name]
+        signal = found.get(name)
+        if signal is None:
+            if observable.source is None:
+                continue
+            whole = repr(observable.source)
+            signal = dataclasses.replace(
+                _unnamed(name, shape), meaning=f"read from {whole}", source=whole
+            )
+        if several:
+            age = [f"{k} readings ago" for k in range(observable.buffer_size - 1, 0, -1)]
+            names = [f"{n}, {ago}" for ago in age for n in signal.names] + list(signal.names)
+            repeat: dict[str, Any] = {
+                field: value * observable.buffer_size
+                for field in ("unit", "frame", "source")
+                if isinstance(value := getattr(signal, field), tuple)
+            }
+            signal = dataclasses.replace(signal, names=tuple(names), **repeat)
+        found[name] = signal
+    return found
 
 
 def _unnamed(entry: str, shape: tuple[int, ...]) -> Signal:
@@ -131,7 +162,13 @@ def _slides(model: mujoco.MjModel, joint: int) -> bool:
     return int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
-def describe(task: Task, view: View, layout: Layout, model: mujoco.MjModel) -> dict[str, Any]:
+def describe(
+    task: Task,
+    view: View,
+    layout: Layout,
+    model: mujoco.MjModel,
+    sensing: Sensing | None = None,
+) -> dict[str, Any]:
     """All that there is to say about a task, as data for JSON.
 
     Args:
@@ -139,6 +176,7 @@ def describe(task: Task, view: View, layout: Layout, model: mujoco.MjModel) -> d
         view: of one of its simulations.
         layout: of its observation.
         model: of its simulations.
+        sensing: the readings behind the observation; None if all entries are read plainly.
     """
     cls = type(task)
     file, line = _place(cls)
@@ -150,7 +188,7 @@ def describe(task: Task, view: View, layout: Layout, model: mujoco.MjModel) -> d
         "line": line,
         "summary": _docstring(cls).partition("\n\n")[0].replace("\n", " "),
         "description": _docstring(cls),
-        "observation": observation_entries(task, view, layout),
+        "observation": observation_entries(task, view, layout, sensing),
         "action": action_entries(model),
         "terms": terms,
         "reward": _paragraph(cls, "Reward"),

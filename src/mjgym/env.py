@@ -6,23 +6,33 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from mjgym import generators
 from mjgym.build import (
+    OBSERVABLES,
     DivergenceError,
     Options,
     check_state,
     compile_model,
-    decode_generator,
-    encode_generator,
     owned,
+    remembers_substeps,
+    steps_one_by_one,
     substeps,
 )
 from mjgym.describe import describe
+from mjgym.observables.observe import Image
 from mjgym.pixels import Picture, known_camera
 from mjgym.sim import Single
-from mjgym.spaces import Layout, action_space, check_action, copy_observation
+from mjgym.spaces import action_space, check_action, copy_observation
 from mjgym.task import Arrays, Task
 
 MEMORY = "memory."  # prefix of the task's memory in the state
+_ONLY = np.zeros(1, dtype=np.int64)  # the rows of the one simulation
+
+
+def in_simulation(name: str) -> bool:
+    """Whether an entry of a state belongs to the simulation itself."""
+    own = ("steps", "success_once", "rng", "rng.variation")
+    return name not in own and not name.startswith((MEMORY, OBSERVABLES, "variation."))
 
 
 class Env(gymnasium.Env[Any, np.ndarray]):
@@ -45,8 +55,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     def __init__(self, task: Task, **options: Any) -> None:
         self._options = Options(**options)
         self.task = task
-        self._simulation = Single(compile_model(task), task.varies)
-        self.model: mujoco.MjModel = self._simulation.model
+        self.model: mujoco.MjModel = compile_model(task)
+        varying = self._options.varying(self.model)
+        self._draws = self._options.draws(varying, 1)
+        self._simulation = Single(self.model, task.varies, varying)
         self.data: mujoco.MjData = self._simulation.data
         self._substeps = substeps(task, self.model)
         self.physics_timestep = float(self.model.opt.timestep)
@@ -56,12 +68,13 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._simulation.reset()
         view = self._view = self._simulation.view
         view.memory = owned(task.memory(view))
-        self._layout = Layout(
-            task.observation(view),
-            self._options.observation,
-            self._options.dtype,
-            self._options.pictures(self.model),
+        self._layout, self._sensing = self._options.sensing(
+            task, view, self.model, 1, self._substeps
         )
+        self._one_by_one = steps_one_by_one(task)
+        self._remembers_substeps = remembers_substeps(task)
+        self._plain = self._sensing is None and not self._one_by_one
+        self._streams_seeded = False
         self.observation_space = self._layout.space()
         self.render_mode = self._options.render_mode
         self._camera = known_camera("camera", self._options.camera, self.model)
@@ -77,10 +90,15 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode; see `gymnasium.Env.reset`. There are no options."""
+        """Start an episode; see `gymnasium.Env.reset`. There are no options.
+
+        `info` holds `variation`, the values by key that `vary` has been given.
+        """
         super().reset(seed=seed)
+        self._seed_streams(anew=seed is not None)
         simulation, view = self._simulation, self._view
-        simulation.reset()
+        values = None if self._draws is None else self._draws.next(0, by_reset=True)
+        simulation.reset(values)
         self.task.initialize(view, self.np_random)
         simulation.forward(actuation=False)
         view.memory = owned(self.task.memory(view))
@@ -88,10 +106,25 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._reward = None
         self._steps = 0
         self._success_once = False
+        self._sense_anew()
         observation = self._observe()
         if self.render_mode == "human":
             self.render()
-        return observation, {}
+        if values is None:
+            return observation, {}
+        return observation, {"variation": {key: value.copy() for key, value in values.items()}}
+
+    def _seed_streams(self, *, anew: bool) -> None:
+        """Give what draws by itself generators of its own, which leave the task's draws alone."""
+        if self._draws is None and self._sensing is None:
+            return
+        if anew or not self._streams_seeded:
+            of_draws, of_sensing = self.np_random.spawn(2)
+            if self._draws is not None:
+                self._draws.seed(0, of_draws)
+            if self._sensing is not None:
+                self._sensing.seed(0, of_sensing)
+            self._streams_seeded = True
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`.
@@ -108,8 +141,11 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         task, view, simulation = self.task, self._view, self._simulation
         action = check_action(action, self._action_shape)
-        view.ctrl[:] = task.control(view, action)
-        simulation.step(self._substeps)
+        if self._plain:
+            view.ctrl[:] = task.control(view, action)
+            simulation.step(self._substeps)
+        else:
+            self._step_in_parts(action)
         self._steps += 1
         if simulation.diverged():
             return self._end_diverged()
@@ -127,15 +163,54 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             info["success_once"] = self._success_once
         if view.memory:
             view.memory = owned(task.update(view))
+        if self._sensing is not None:
+            self._sensing.read(self._substeps, view, self._evaluate, self._draw_image)
         observation = self._observe()
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, info
 
+    def _step_in_parts(self, action: np.ndarray) -> None:
+        """The physics of a control step, with what there is to do in between."""
+        task, view, sensing = self.task, self._view, self._sensing
+        stops = [] if sensing is None else sensing.stops(self._time(), None)
+        if self._one_by_one:
+            stops = list(range(1, self._substeps))
+        done = 0
+        for stop in [*stops, self._substeps]:
+            if done == 0 or task.control_every_substep:
+                view.ctrl[:] = task.control(view, action)
+            self._simulation.step(stop - done)
+            done = stop
+            if self._remembers_substeps:
+                view.memory = owned(task.substep(view))
+            if sensing is not None and stop < self._substeps:
+                sensing.read(stop, view, self._evaluate, self._draw_image)
+
+    def _time(self) -> np.ndarray:
+        """Physics steps of the episode so far, (1,)."""
+        return np.array([self._steps * self._substeps])
+
+    def _evaluate(self) -> Arrays:
+        return self.task.observation(self._view)
+
+    def _draw_image(self, image: Image, rows: np.ndarray) -> np.ndarray:
+        return self.camera(image.camera, kind=image.kind, width=image.width, height=image.height)[
+            None
+        ]
+
+    def _sense_anew(self) -> None:
+        if self._sensing is not None:
+            self._sensing.restart(_ONLY, self._time(), self._view, self._evaluate, self._draw_image)
+
+    def _entries(self) -> Arrays:
+        if self._sensing is not None:
+            entries: Arrays = self._sensing.observe(self._time(), (), self._evaluate)
+            return entries
+        return self._evaluate() if self._layout.has_entries else {}
+
     def _observe(self) -> Any:
-        layout = self._layout
-        entries = self.task.observation(self._view) if layout.has_entries else {}
-        observation = self._last = layout.pack(entries, self._draw)
+        observation = self._last = self._layout.pack(self._entries(), self._draw)
         # The caller owns what is returned; a copy is kept for the case of a divergence.
         return copy_observation(observation)
 
@@ -176,7 +251,12 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             from mjgym.rendering.window import Window
 
             self._window = Window(self.task, self.model, options.render_quality)
-        self._window.show(self._simulation.snapshot(), self._camera, self._shown_reward())
+        self._window.show(
+            self._simulation.snapshot(),
+            self._camera,
+            self._shown_reward(),
+            owned(self.task.colours(self._view)),
+        )
         return None
 
     def camera(
@@ -212,6 +292,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             width=options.width if width is None else width,
             height=options.height if height is None else height,
             reward=self._shown_reward(),
+            colours=owned(self.task.colours(self._view)),
         )
         return picture
 
@@ -233,15 +314,21 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         """Everything that the episode's future depends on, as copies by name.
 
         The entries are those of MjData (`qpos`, `qvel`, `act`, `qacc_warmstart`, ...), the model
-        fields in `task.varies`, `sensordata`, the task's memory (`memory.<name>`), `steps`,
-        `success_once` and the random generator (`rng`). The step count of Gymnasium's `TimeLimit`
-        wrapper is the wrapper's own.
+        fields in `task.varies` and those that `vary` names, `sensordata`, the task's memory
+        (`memory.<name>`), `steps`, `success_once`, the random generators (`rng`, ...), what has
+        been drawn (`variation.<key>`) and read (`observables.<entry>.<part>`). The step count of
+        Gymnasium's `TimeLimit` wrapper is the wrapper's own.
         """
         state = self._simulation.snapshot()
         state.update({MEMORY + name: np.array(m) for name, m in self._view.memory.items()})
         state["steps"] = np.array(self._steps)
         state["success_once"] = np.array(self._success_once)
-        state["rng"] = encode_generator(self.np_random)
+        state["rng"] = generators.encode(self.np_random)
+        self._seed_streams(anew=False)
+        rows = {} if self._draws is None else self._draws.state(_ONLY)
+        if self._sensing is not None:
+            rows.update({OBSERVABLES + k: v for k, v in self._sensing.state(_ONLY).items()})
+        state.update({name: values[0] for name, values in rows.items()})
         return state
 
     def set_state(self, state: dict[str, Any]) -> Any:
@@ -254,23 +341,35 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             ValueError: an entry is unknown, of a wrong shape or not finite; nothing is written.
         """
         checked = check_state(state, self.get_state())
-        own = {"steps", "success_once", "rng"}
         memory = {k.removeprefix(MEMORY): v for k, v in checked.items() if k.startswith(MEMORY)}
-        self._simulation.restore(
-            {k: v for k, v in checked.items() if k not in own and not k.startswith(MEMORY)}
-        )
+        self._simulation.restore({k: v for k, v in checked.items() if in_simulation(k)})
         self._view.memory = {**self._view.memory, **memory}
         self._steps = int(checked.get("steps", self._steps))
         self._success_once = bool(checked.get("success_once", self._success_once))
         if "rng" in checked:
-            decode_generator(self.np_random, checked["rng"])
+            generators.decode(self.np_random, checked["rng"])
+        rows = {name: value[None] for name, value in checked.items()}
+        if self._draws is not None:
+            self._draws.restore(rows, _ONLY)
         self._started = True
         self._reward = None
+        self._restore_readings(rows)
         return self._observe()
+
+    def _restore_readings(self, rows: dict[str, np.ndarray]) -> None:
+        readings = {
+            name.removeprefix(OBSERVABLES): values
+            for name, values in rows.items()
+            if name.startswith(OBSERVABLES)
+        }
+        if readings and self._sensing is not None:
+            self._sensing.restore(readings, _ONLY)
+        else:
+            self._sense_anew()
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
-        return owned(self.task.observation(self._view))
+        return owned(self._entries() if self._sensing is not None else self._evaluate())
 
     def describe(self) -> dict[str, Any]:
         """What the environment is made of, as data for JSON; see `mjgym.describe`.
@@ -278,7 +377,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         `observation` and `action` hold a row for each number, with name, unit and source; `terms`
         the reward's; `arguments` the task's fields; `file` and `line` where it is written.
         """
-        described = describe(self.task, self._view, self._layout, self.model)
+        described = describe(self.task, self._view, self._layout, self.model, self._sensing)
         return {"id": self.spec.id if self.spec else None, **described}
 
     def __getstate__(self) -> dict[str, Any]:

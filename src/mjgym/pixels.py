@@ -10,6 +10,8 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from mjgym.observables.observe import Image
+
 KEY = "pixels"  # of the picture in an observation; "pixels_<camera>" if there are several
 
 
@@ -37,6 +39,35 @@ class Picture:
         return gymnasium.spaces.Box(0, 255, (*lead, self.height, self.width, 3), np.uint8)
 
 
+@dataclass(frozen=True)
+class Sensed(Picture):
+    """A picture that is read as a sensor is, see `mjgym.Observable`.
+
+    Args:
+        readings: how many an observation shows, along a first axis; 0 for one, without that axis.
+    """
+
+    readings: int = 0
+
+    def space(self, lead: tuple[int, ...] = ()) -> gymnasium.spaces.Box:
+        """The space of the picture or pictures, or of a batch of them."""
+        return super().space((*lead, self.readings) if self.readings else lead)
+
+
+def sensed(name: str, image: Image, readings: int, model: mujoco.MjModel) -> Sensed:
+    """The picture that an observable reads, checked against the model's cameras.
+
+    Raises:
+        ValueError: there is no such camera or kind, or a size is not positive; the message names
+            the entry.
+    """
+    argument = f"observables: {name!r}"
+    camera = known_camera(argument, image.camera, model)
+    picture = Sensed(camera, image.width, image.height, image.kind, readings)
+    _check(picture, argument)
+    return picture
+
+
 def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, Picture]:
     """The pictures that the keyword argument `pixels` asks for, by their key in the observation.
 
@@ -62,20 +93,20 @@ def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, 
     pictures = {}
     for camera in cameras if several else [cameras]:
         picture = Picture(known_camera("pixels: camera", camera, model), **fields)
-        _check(picture)
+        _check(picture, "pixels")
         pictures[f"{KEY}_{camera}" if several else KEY] = picture
     if not pictures:
         raise ValueError("pixels: 'camera' names no camera")
     return pictures
 
 
-def _check(picture: Picture) -> None:
+def _check(picture: Picture, argument: str) -> None:
     if picture.kind not in ("rgb", "depth"):
-        raise ValueError(f"pixels: kind {picture.kind!r} is neither 'rgb' nor 'depth'")
+        raise ValueError(f"{argument}: kind {picture.kind!r} is neither 'rgb' nor 'depth'")
     for name in ("width", "height"):
         size = getattr(picture, name)
         if not isinstance(size, int) or size < 1:
-            raise ValueError(f"pixels: {name} must be a whole number of pixels, got {size!r}")
+            raise ValueError(f"{argument}: {name} must be a whole number of pixels, got {size!r}")
 
 
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:

@@ -136,7 +136,10 @@ class Layout:
         return zeros(space)
 
     def write(self, entries: Arrays, buffer: Any, draw: Draw) -> Any:
-        """Fill a buffer of `empty` with the entries and pictures of all simulations; returns it."""
+        """Fill a buffer of `empty` with the entries and pictures of all simulations; returns it.
+
+        A picture that is not among the entries is drawn.
+        """
         if self._flat:
             vector = buffer if self._bare else buffer["flat"]
             for name, column, ravel in self._columns:
@@ -149,7 +152,7 @@ class Layout:
                 buffer[name][...] = entries[name]
         for name, picture in self.pictures.items():
             target = buffer if self._bare else buffer[name]
-            target[...] = draw(picture)
+            target[...] = entries[name] if name in entries else draw(picture)
         return buffer
 
     def pack(self, entries: Arrays, draw: Draw, lead: tuple[int, ...] = ()) -> Any:

@@ -1,12 +1,30 @@
-"""The contract between a task and the environments that run it, one at a time or many at once."""
+"""The contract between a task and the environments that run it, one at a time or many at once.
+
+For those who know dm_control's composer, where its callbacks have gone:
+
+| composer | here |
+|---|---|
+| `initialize_episode_mjcf` | nothing is compiled anew: `initialize` writes the fields in `varies` |
+| `after_compile` | `model()`; names are looked up by the view, once |
+| `initialize_episode` | `initialize(v, rng)` |
+| `before_step` | `control(v, action)` |
+| `before_substep` | `control(v, action)` with `control_every_substep = True` |
+| `after_substep` | `substep(v)`, with what it must remember in `v.memory` |
+| `after_step` | `update(v)` |
+| `get_reward`, `should_terminate_episode` | `reward(terms(v))`, `terminated(v)` |
+| `get_discount` | 0 where `terminated`, else 1 |
+| observables of entities | `observation(v)`, `observables` |
+| variations of entities | `mjgym.variation` in `initialize`, or the keyword argument `vary` |
+"""
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec
+from mjgym.observables import Observable
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 
@@ -70,7 +88,9 @@ class Task:
     loop over environments nor an `if` on an array. The engine copies what they return.
 
     A control step computes, in this order: `control`, the physics, `terms`, `reward`,
-    `terminated`, `success`, `update`, `observation`.
+    `terminated`, `success`, `update`, `observation`. A task that defines `substep`, or sets
+    `control_every_substep`, has its physics stepped one by one, and `substep` or `control` in
+    between; other tasks pay nothing for that.
     """
 
     time_limit: ClassVar[float]
@@ -79,6 +99,12 @@ class Task:
     """Seconds between two actions: a whole number of the model's own timestep."""
     varies: ClassVar[tuple[str, ...]] = ()
     """Fields of MjModel that `initialize` writes to. They start each episode at their defaults."""
+
+    observables: ClassVar[Mapping[str, Observable]] = {}
+    """How entries of the observation are read, by name, where that is not plainly, and entries that
+    have a source of their own; the keyword argument `observables` replaces them one by one."""
+    control_every_substep: ClassVar[bool] = False
+    """Compute `control` before each physics step instead of each control step."""
 
     versions: ClassVar[dict[int, str]] = {0: "the first version"}
     """What each version of the id changed."""
@@ -130,6 +156,18 @@ class Task:
 
     def memory(self, v: View) -> Arrays:
         """What the episode must remember, at its start: arrays that lead with `v.lead`."""
+        return {}
+
+    def substep(self, v: View) -> Arrays:
+        """The memory after a physics step: for what comes and goes within a control step.
+
+        It runs after each physics step, before anything else of the control step does.
+        """
+        return v.memory
+
+    def colours(self, v: View) -> Arrays:
+        """Colours that show the episode's state, (..., 4) each, by "geom <name>", "site <name>"
+        or "material <name>"; only asked for when something is drawn."""
         return {}
 
     def update(self, v: View) -> Arrays:

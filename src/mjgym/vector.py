@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from copy import copy as copy_model
 from typing import Any
 
 import gymnasium
@@ -10,21 +11,23 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from mjgym import generators
 from mjgym.build import (
+    OBSERVABLES,
     DivergenceError,
     Options,
     check_state,
     compile_model,
-    decode_generator,
-    encode_generator,
     owned,
+    remembers_substeps,
+    steps_one_by_one,
     substeps,
 )
-from mjgym.env import MEMORY
+from mjgym.env import MEMORY, in_simulation
+from mjgym.observables.observe import Image
 from mjgym.pixels import Picture, known_camera
 from mjgym.sim import Batched, Single
 from mjgym.spaces import (
-    Layout,
     action_space,
     assign,
     check_action,
@@ -107,17 +110,22 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._substeps
         # Starts are drawn on a simulation of their own, with a model that they may write to.
-        self._scratch = Single(compile_model(task) if task.varies else self.model, task.varies)
+        varying = self._options.varying(self.model)
+        self._draws = self._options.draws(varying, num_envs)
+        changes = task.varies or varying is not None
+        scratch_model = copy_model(self.model) if changes else self.model
+        self._scratch = Single(scratch_model, task.varies, varying)
         self.threads = min(threads or allowed_cores(), num_envs)
-        self._simulations = Batched(self.model, num_envs, self.threads, task.varies)
+        self._simulations = Batched(self.model, num_envs, self.threads, task.varies, varying)
         self._view = self._simulations.view
         self._scratch.reset()
-        self._layout = Layout(
-            task.observation(self._scratch.view),
-            self._options.observation,
-            self._options.dtype,
-            self._options.pictures(self.model),
+        self._scratch.view.memory = owned(task.memory(self._scratch.view))
+        self._layout, self._sensing = self._options.sensing(
+            task, self._scratch.view, self.model, num_envs, self._substeps
         )
+        self._one_by_one = steps_one_by_one(task)
+        self._remembers_substeps = remembers_substeps(task)
+        self._streams_seeded = np.zeros(num_envs, dtype=bool)
         self.render_mode = self._options.render_mode
         self._camera = known_camera("camera", self._options.camera, self.model)
         self.metadata["render_fps"] = 1 / self.control_timestep
@@ -153,7 +161,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             task.terminated(view)
             self._has_goal = task.success(view) is not None
             task.update(view)
+            task.substep(view)
             task.observation(view)
+            if self._sensing is not None:
+                self._sensing.bind(view)
         self._simulations.begin(everyone)
         view.memory = owned(task.memory(view))
 
@@ -198,9 +209,34 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         for i in ids:
             if seeds[i] is not None:
                 self._rngs[i], self._seeds[i] = seeding.np_random(seeds[i])
-        self._start(ids)
+                self._streams_seeded[i] = False
+        self._start(ids, by_reset=True)
         self._observe()
-        return self._observation(), {}
+        return self._observation(), self._variation(ids)
+
+    def _seed_streams(self, i: int) -> None:
+        """Give what draws by itself generators of its own, which leave the task's draws alone."""
+        if (self._draws is None and self._sensing is None) or self._streams_seeded[i]:
+            return
+        of_draws, of_sensing = self._rng(i).spawn(2)
+        if self._draws is not None:
+            self._draws.seed(i, of_draws)
+        if self._sensing is not None:
+            self._sensing.seed(i, of_sensing)
+        self._streams_seeded[i] = True
+
+    def _variation(self, ids: np.ndarray) -> dict[str, Any]:
+        """What the episodes that begin in some sub-environments have been given, for `info`."""
+        if self._draws is None:
+            return {}
+        begun = np.zeros(self.num_envs, dtype=bool)
+        begun[ids] = True
+        named: dict[str, Any] = {}
+        for key, values in self._draws.values.items():
+            shown = np.zeros_like(values)
+            shown[ids] = values[ids]
+            named[key], named[f"_{key}"] = shown, begun.copy()
+        return {"variation": named, "_variation": begun}
 
     def _seed_list(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None:
@@ -225,12 +261,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             raise ValueError("options['reset_mask']: at least one must be True")
         return np.flatnonzero(mask)
 
-    def _start(self, ids: np.ndarray) -> None:
-        """Begin an episode in some sub-environments."""
+    def _start(self, ids: np.ndarray, *, by_reset: bool = False) -> None:
+        """Begin an episode in some sub-environments, be it by `reset` or by an autoreset."""
         scratch, simulations = self._scratch, self._simulations
         simulations.clear(ids)
         for i in ids.tolist():
-            scratch.reset()
+            self._seed_streams(i)
+            scratch.reset(None if self._draws is None else self._draws.next(i, by_reset=by_reset))
             self.task.initialize(scratch.view, self._rng(i))
             simulations.start(i, scratch)
         simulations.begin(ids)
@@ -243,6 +280,24 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._done[ids] = False
         self._started[ids] = True
         self._success_once[ids] = False
+        if self._sensing is not None:
+            self._sense_anew(ids)
+
+    def _sense_anew(self, ids: np.ndarray) -> None:
+        assert self._sensing is not None
+        self._sensing.restart(ids, self._time()[ids], self._view, self._evaluate, self._draw_image)
+
+    def _time(self) -> np.ndarray:
+        """Physics steps of the episodes so far, (num_envs,)."""
+        return self._steps * self._substeps
+
+    def _evaluate(self) -> Arrays:
+        return self.task.observation(self._view)
+
+    def _draw_image(self, image: Image, rows: np.ndarray) -> np.ndarray:
+        return self.camera(
+            image.camera, kind=image.kind, width=image.width, height=image.height, ids=rows
+        )
 
     def step(
         self, actions: np.ndarray
@@ -270,16 +325,19 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             raise gymnasium.error.ResetNeeded(
                 f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
             )
-        control = task.control(view, actions)
-        if renewed is None:
-            simulations.step(control, self._substeps)
-            self._steps += 1
-        else:
+        going = None if renewed is None else np.flatnonzero(~renewed)
+        control = task.control(view, actions)  # before any of them starts anew
+        if renewed is not None:
             self._start(np.flatnonzero(renewed))
-            going = np.flatnonzero(~renewed)
-            if going.size:
+        if going is None or going.size:
+            if self._sensing is None and not self._one_by_one:
                 simulations.step(control, self._substeps, going)
-            self._steps[going] += 1
+            else:
+                self._step_in_parts(actions, control, going)
+            if going is None:
+                self._steps += 1
+            else:
+                self._steps[going] += 1
         diverged = simulations.diverged()
 
         terms = task.terms(view)
@@ -295,7 +353,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         )
         success = task.success(view) if self._has_goal else None
         if view.memory:
-            self._update_memory(renewed)
+            self._remember(task.update(view), going)
+        if self._sensing is not None and (going is None or going.size):
+            self._sensing.read(self._substeps, view, self._evaluate, self._draw_image)
         return self._finish(terms, rewards, terminations, truncations, success, renewed, diverged)
 
     def _each(self, values: Any, dtype: Any) -> np.ndarray:
@@ -304,13 +364,44 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         array[...] = values
         return array
 
-    def _update_memory(self, renewed: np.ndarray | None) -> None:
-        memory = self._view.memory
-        updated = owned(self.task.update(self._view))
-        if renewed is not None:  # a new episode keeps the memory that it started with
-            for name, values in updated.items():
-                values[renewed] = memory[name][renewed]
-        self._view.memory = updated
+    def _step_in_parts(self, actions: np.ndarray, control: Any, going: np.ndarray | None) -> None:
+        """The physics of a control step, with what there is to do in between.
+
+        Args:
+            actions: of all sub-environments.
+            control: what the task makes of them at first.
+            going: ids of those that step; None for all.
+        """
+        task, view, sensing = self.task, self._view, self._sensing
+        stops: list[int] = []
+        if sensing is not None:
+            active = None
+            if going is not None:
+                active = np.zeros(self.num_envs, dtype=bool)
+                active[going] = True
+            stops = sensing.stops(self._time(), active)
+        if self._one_by_one:
+            stops = list(range(1, self._substeps))
+        done = 0
+        for stop in [*stops, self._substeps]:
+            if done and task.control_every_substep:
+                control = task.control(view, actions)
+            self._simulations.step(control, stop - done, going)
+            done = stop
+            if self._remembers_substeps:
+                self._remember(task.substep(view), going)
+            if sensing is not None and stop < self._substeps:
+                sensing.read(stop, view, self._evaluate, self._draw_image)
+
+    def _remember(self, updated: Arrays, going: np.ndarray | None) -> None:
+        """Take over the memory of those that step; a new episode keeps what it started with."""
+        memory = owned(updated)
+        if going is not None:
+            kept = np.ones(self.num_envs, dtype=bool)
+            kept[going] = False
+            for name, values in memory.items():
+                values[kept] = self._view.memory[name][kept]
+        self._view.memory = memory
 
     def _finish(
         self,
@@ -343,6 +434,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         if stepped.any():
             valued = stepped if diverged is None else stepped & ~diverged
             info = self._info(terms, success, stepped, valued, diverged)
+        if renewed is not None:
+            info.update(self._variation(np.flatnonzero(renewed)))
         self._done = terminations | truncations
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
             info = self._restart(info)
@@ -405,17 +498,20 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             _final_info=ended.copy(),
         )
         self._start(ids)
-        fresh = self._layout.pack(
-            self.task.observation(self._view), lambda p: self._draw(p, ids), (self.num_envs,)
-        )
+        info.update(self._variation(ids))
+        fresh = self._layout.pack(self._entries(), lambda p: self._draw(p, ids), (self.num_envs,))
         assign(self._buffers[0], ids, fresh)
         return info
 
     def _observe(self) -> None:
         self._buffers.reverse()
-        layout = self._layout
-        entries = self.task.observation(self._view) if layout.has_entries else {}
-        layout.write(entries, self._buffers[0], self._draw)
+        self._layout.write(self._entries(), self._buffers[0], self._draw)
+
+    def _entries(self) -> Arrays:
+        if self._sensing is not None:
+            entries: Arrays = self._sensing.observe(self._time(), (self.num_envs,), self._evaluate)
+            return entries
+        return self._evaluate() if self._layout.has_entries else {}
 
     def _draw(self, picture: Picture, ids: np.ndarray | None = None) -> np.ndarray:
         """Pictures of some sub-environments, in an array for all of them."""
@@ -476,6 +572,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         options, rows = self._options, self._rows(ids)
         states = self._simulations.snapshot(rows)
         rewards = self._shown_rewards()[rows] if options.visualize_reward else None
+        colours = owned(self.task.colours(self._view))
         return np.stack(
             [
                 self._renderer.render(
@@ -485,8 +582,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                     width=options.width if width is None else width,
                     height=options.height if height is None else height,
                     reward=None if rewards is None else float(rewards[k]),
+                    colours={name: colour[i] for name, colour in colours.items()},
                 )
-                for k in range(len(rows))
+                for k, i in enumerate(rows.tolist())
             ]
         )
 
@@ -495,7 +593,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
-        return owned(self.task.observation(self._view))
+        return owned(self._entries() if self._sensing is not None else self._evaluate())
 
     def _shown_rewards(self) -> np.ndarray:
         """Of the last step; where none has been made yet, of the present state."""
@@ -518,7 +616,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         state.update({MEMORY + name: m[rows] for name, m in self._view.memory.items()})
         state["steps"] = self._steps[rows]
         state["success_once"] = self._success_once[rows]
-        state["rng"] = np.stack([encode_generator(self._rng(i)) for i in rows])
+        state["rng"] = np.stack([generators.encode(self._rng(i)) for i in rows])
+        for i in rows.tolist():
+            self._seed_streams(i)
+        if self._draws is not None:
+            state.update(self._draws.state(rows))
+        if self._sensing is not None:
+            state.update({OBSERVABLES + k: v for k, v in self._sensing.state(rows).items()})
         return state
 
     def set_state(
@@ -537,10 +641,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._check_process()
         rows = self._rows(ids)
         checked = check_state(state, self.get_state(rows))
-        own = {"steps", "success_once", "rng"}
-        self._simulations.restore(
-            {k: v for k, v in checked.items() if k not in own and not k.startswith(MEMORY)}, rows
-        )
+        self._simulations.restore({k: v for k, v in checked.items() if in_simulation(k)}, rows)
         for name, value in checked.items():
             if name.startswith(MEMORY):
                 self._view.memory[name.removeprefix(MEMORY)][rows] = value
@@ -551,9 +652,21 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             self._success_once[rows] = checked["success_once"]
         if "rng" in checked:
             for i, words in zip(rows.tolist(), checked["rng"], strict=True):
-                decode_generator(self._rng(i), words)
+                generators.decode(self._rng(i), words)
+        if self._draws is not None:
+            self._draws.restore(checked, rows)
         self._started[rows] = True
         self._done[rows] = False
+        if self._sensing is not None:
+            readings = {
+                name.removeprefix(OBSERVABLES): values
+                for name, values in checked.items()
+                if name.startswith(OBSERVABLES)
+            }
+            if readings:
+                self._sensing.restore(readings, rows)
+            else:
+                self._sense_anew(rows)
         self._observe()
         observation = copy_observation(self._buffers[0])
         if isinstance(observation, dict):

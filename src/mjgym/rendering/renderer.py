@@ -63,6 +63,7 @@ class Renderer:
         height: int = 84,
         kind: str = "rgb",
         reward: float | None = None,
+        colours: Mapping[str, Any] | None = None,
     ) -> np.ndarray:
         """A picture of a simulation, first row on top.
 
@@ -75,6 +76,7 @@ class Renderer:
                 the view in metres; "segmentation", int32 (height, width, 2), id and type
                 (`mujoco.mjtObj`) of the object in each pixel, -1 and -1 for none.
             reward: to show in the colours of the bodies; None for the model's own.
+            colours: of some elements, as `Task.colours` gives them for one simulation.
 
         Raises:
             ValueError: there is no such camera or kind, or a size is not from 1 to MAX_SIZE.
@@ -89,7 +91,9 @@ class Renderer:
             worker = self._worker or self._start(backends.choose())
             try:
                 picture = worker.run(
-                    lambda studio: studio.draw(state, camera, width, height, kind, reward)
+                    lambda studio: studio.draw(
+                        state, camera, width, height, kind, reward, colours
+                    )
                 )
             except TimeoutError:
                 self._worker = None

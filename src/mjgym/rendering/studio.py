@@ -51,10 +51,11 @@ class Studio:
         height: int,
         kind: str,
         reward: float | None,
+        colours: Mapping[str, Any] | None,
     ) -> np.ndarray:
         """One picture; see `Renderer.render`."""
         twin = self._twin
-        twin.follow(state, reward)
+        twin.follow(state, reward, colours)
         view = twin.camera(camera)
         self._upload(width, height)
         scene = self._scene
@@ -76,9 +77,9 @@ class Studio:
             nearness = np.empty((height, width), dtype=np.float32)
             mujoco.mjr_readPixels(None, nearness, rectangle, self._drawing)
             return self._depth(nearness[::-1])
-        colours = np.empty((height, width, 3), dtype=np.uint8)
-        mujoco.mjr_readPixels(colours, None, rectangle, self._drawing)
-        picture = colours[::-1]  # OpenGL's first row is the lowest
+        pixels = np.empty((height, width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(pixels, None, rectangle, self._drawing)
+        picture = pixels[::-1]  # OpenGL's first row is the lowest
         return np.ascontiguousarray(picture) if kind == "rgb" else self._objects(picture)
 
     def _upload(self, width: int, height: int) -> None:

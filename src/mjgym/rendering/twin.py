@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from mjgym.rendering.looks import Look, colour_by_reward
+from mjgym.sim.engine import set_field
 from mjgym.task import Task
 
 Camera: TypeAlias = str | int | mujoco.MjvCamera
@@ -35,7 +36,6 @@ class Twin:
         self.model: mujoco.MjModel = task.model().compile()
         self.data = mujoco.MjData(self.model)
         look.prepare(self.model)
-        self._varies = frozenset(task.varies)
         # Live arrays of the twin and of the simulation, of all that can be varied: not of what
         # links elements to each other and to textures.
         self._followed = [
@@ -43,28 +43,37 @@ class Twin:
             for name in dir(model)
             if name.startswith(_SHOWN)
             and isinstance(theirs := getattr(model, name), np.ndarray)
-            and theirs.dtype.kind == "f"
+            and (theirs.dtype.kind == "f" or name.endswith("_sameframe"))
             and theirs.size
         ]
 
-    def follow(self, state: Mapping[str, Any], reward: float | None = None) -> None:
+    def follow(
+        self,
+        state: Mapping[str, Any],
+        reward: float | None = None,
+        colours: Mapping[str, Any] | None = None,
+    ) -> None:
         """Take over a state of the simulation.
 
         Args:
-            state: the simulation's, by name: fields of MjData, and the model fields that the
-                task varies, as `snapshot` of one simulation gives them.
+            state: the simulation's, by name: fields of MjData, and the model fields that
+                episodes vary, as `snapshot` of one simulation gives them.
             reward: to show in the colours; None for the model's own colours.
+            colours: of some elements, as `Task.colours` gives them for one simulation.
         """
         model, data = self.model, self.data
         for own, theirs in self._followed:
             own[...] = theirs
         for name, value in state.items():
-            if name in self._varies:
-                getattr(model, name)[...] = value
-            elif name == "time":
+            if name == "time":
                 data.time = float(value)
-            else:
+            elif hasattr(data, name):
                 getattr(data, name)[...] = value
+            else:
+                set_field(model, name, value)
+        for element, colour in (colours or {}).items():
+            kind, _, name = element.partition(" ")
+            getattr(model, kind)(name).rgba[...] = colour
         if reward is not None:
             colour_by_reward(model, reward)
         mujoco.mj_fwdKinematics(model, data)

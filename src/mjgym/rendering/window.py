@@ -39,7 +39,11 @@ class Window:
         self._due = 0.0  # s, when the next state is to be shown
 
     def show(
-        self, state: Mapping[str, Any], camera: Camera = -1, reward: float | None = None
+        self,
+        state: Mapping[str, Any],
+        camera: Camera = -1,
+        reward: float | None = None,
+        colours: Mapping[str, Any] | None = None,
     ) -> None:
         """Show a state, one control timestep after the one before. Nothing once it is closed.
 
@@ -47,6 +51,7 @@ class Window:
             state: the simulation's, as `snapshot` of one simulation gives it.
             camera: at the opening; a name, an index, or -1 for the free camera.
             reward: to show in the colours of the bodies; None for the model's own.
+            colours: of some elements, as `Task.colours` gives them for one simulation.
 
         Raises:
             RenderingError: there is no display on which a window can be opened.
@@ -58,7 +63,7 @@ class Window:
         if not self._viewer.is_running():
             return
         with self._viewer.lock():
-            self._twin.follow(state, reward)
+            self._twin.follow(state, reward, colours)
         if not np.array_equal(self._terrain, self._twin.model.hfield_data):
             self._terrain = self._twin.model.hfield_data.copy()
             for i in range(self._twin.model.nhfield):

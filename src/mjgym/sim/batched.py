@@ -8,8 +8,17 @@ import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.engine import ACTUATION_OFF, ASSET_FIELDS, DIVERGED, quiet, state_fields
-from mjgym.sim.single import Single
+from mjgym.sim.engine import (
+    ACTUATION_OFF,
+    ASSET_FIELDS,
+    DIVERGED,
+    get_field,
+    quiet,
+    set_field,
+    state_fields,
+)
+from mjgym.sim.single import Single, episode_fields
+from mjgym.sim.varying import Varying
 from mjgym.sim.view import Named, View, nearest
 
 
@@ -85,14 +94,22 @@ class Batched:
         threads: that step them.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
+        varying: what else a user varies of the model, and what follows from it.
     """
 
     def __init__(
-        self, model: mujoco.MjModel, n: int, threads: int, varies: tuple[str, ...] = ()
+        self,
+        model: mujoco.MjModel,
+        n: int,
+        threads: int,
+        varies: tuple[str, ...] = (),
+        varying: Varying | None = None,
     ) -> None:
         self.model = model
         self.n = n
-        self.varies = varies
+        self.varying = varying
+        self.varies = episode_fields(varies, varying)
+        derived = () if varying is None else varying.derived
         self.state_fields = state_fields(model)
         self.batch = mujoco.batch.Batch(model, n, nthread=threads, persistent=_persists(model))
         _inherited.watch(self.batch)
@@ -100,15 +117,16 @@ class Batched:
         # model of its own; then the engine holds all varying fields there.
         self._models: list[mujoco.MjModel] | None = None
         self.episode_fields: dict[str, np.ndarray] = {}
-        if ASSET_FIELDS.intersection(varies):
+        if ASSET_FIELDS.intersection(self.varies):
             self._models = [_copy(model) for _ in range(n)]
             self.batch.set_models(self._models)
-            for name in varies:
-                self.episode_fields[name] = np.stack([getattr(m, name) for m in self._models])
+            for name in (*self.varies, *derived):
+                self.episode_fields[name] = np.stack([get_field(m, name) for m in self._models])
         else:
-            for name in varies:
+            for name in (*self.varies, *derived):
                 self.episode_fields[name] = self.batch.expand(name)
             self._flags = self.batch.expand("opt.disableflags")
+        self._probe = None if varying is None else _copy(model)
         self._state = {name: self.batch.bind(name) for name in self.state_fields}
         self._sensordata = self.batch.bind("sensordata")
         self._sensordata.flags.writeable = True  # for restore(); the next call overwrites it
@@ -120,9 +138,9 @@ class Batched:
         for name, rows in self._state.items():
             rows[i] = getattr(scratch.data, name)
         for name, values in self.episode_fields.items():
-            values[i] = getattr(scratch.model, name)
+            values[i] = get_field(scratch.model, name)
             if self._models is not None:
-                getattr(self._models[i], name)[...] = values[i]
+                set_field(self._models[i], name, values[i])
 
     def clear(self, ids: np.ndarray) -> None:
         """Forget the past of some simulations (warnings, warm starts) before `start`."""
@@ -172,7 +190,7 @@ class Batched:
         """Copies of all that the futures and current sensors of some simulations depend on."""
         state = {name: rows[ids] for name, rows in self._state.items()}
         state["sensordata"] = self._sensordata[ids]
-        state.update({name: values[ids] for name, values in self.episode_fields.items()})
+        state.update({name: self.episode_fields[name][ids] for name in self.varies})
         return state
 
     def restore(self, state: dict[str, np.ndarray], ids: np.ndarray) -> None:
@@ -184,12 +202,24 @@ class Batched:
                 self._state[name][ids] = value
             elif name in self.episode_fields:
                 self.episode_fields[name][ids] = value
-                if self._models is not None:
-                    for i in ids:
-                        getattr(self._models[i], name)[...] = self.episode_fields[name][i]
+        if self.episode_fields:
+            self._follow(ids)
         self.begin(ids, actuation=True)
         if "sensordata" in state:  # some sensors belong to the step before the state
             self._sensordata[ids] = state["sensordata"]
+
+    def _follow(self, ids: np.ndarray) -> None:
+        """Compute what follows from the model fields of some simulations, and hand them on."""
+        for i in ids.tolist():
+            if self.varying is not None and self._probe is not None:
+                for name in self.varies:
+                    set_field(self._probe, name, self.episode_fields[name][i])
+                self.varying.follow(self._probe)
+                for name in self.varying.derived:
+                    self.episode_fields[name][i] = get_field(self._probe, name)
+            if self._models is not None:
+                for name, values in self.episode_fields.items():
+                    set_field(self._models[i], name, values[i])
 
 
 def _persists(model: mujoco.MjModel) -> bool:

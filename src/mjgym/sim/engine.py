@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import mujoco
+import numpy as np
 
 # The parts of MjData that a simulation's future depends on (mjSTATE_INTEGRATION), by name.
 STATE_FIELDS = (
@@ -37,6 +39,24 @@ def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
     """Those of STATE_FIELDS that are not empty in a model."""
     data = mujoco.MjData(model)
     return tuple(f for f in STATE_FIELDS if f == "time" or getattr(data, f).size)
+
+
+def get_field(model: mujoco.MjModel, name: str) -> Any:
+    """A field of a model, also one of its parts': "geom_size", "opt.gravity"."""
+    found: Any = model
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
+    """Overwrite a field that `get_field` gives."""
+    found = get_field(model, name)
+    if isinstance(found, np.ndarray):
+        found[...] = value
+    else:
+        head, _, leaf = name.rpartition(".")
+        setattr(get_field(model, head) if head else model, leaf, float(value))
 
 
 @contextmanager

@@ -1,11 +1,21 @@
 """One simulation on MjData."""
 
+from collections.abc import Mapping
+
 import mujoco
 import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.engine import ACTUATION_OFF, DIVERGED, quiet, state_fields
+from mjgym.sim.engine import (
+    ACTUATION_OFF,
+    DIVERGED,
+    get_field,
+    quiet,
+    set_field,
+    state_fields,
+)
+from mjgym.sim.varying import Varying
 from mjgym.sim.view import Named, View, nearest
 
 
@@ -102,30 +112,51 @@ def _step(model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool) -> N
         before.set()
 
 
+def episode_fields(varies: tuple[str, ...], varying: Varying | None) -> tuple[str, ...]:
+    """Names of the model fields that episodes write to, each once."""
+    return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
+
+
 class Single:
     """One simulation: reset, forward, step, snapshot.
 
     Args:
         model: the compiled model; the fields in `varies` are written to by episodes.
         varies: names of the model fields that belong to the episode.
+        varying: what else a user varies of the model, and what follows from it.
     """
 
-    def __init__(self, model: mujoco.MjModel, varies: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        varies: tuple[str, ...] = (),
+        varying: Varying | None = None,
+    ) -> None:
         self.model = model
         self.data = mujoco.MjData(model)
-        self.varies = varies
+        self.varying = varying
+        self.varies = episode_fields(varies, varying)
         self.state_fields = state_fields(model)
-        self._defaults = {name: getattr(model, name).copy() for name in varies}
+        derived = () if varying is None else varying.derived
+        self._defaults = {
+            name: np.array(get_field(model, name)) for name in (*self.varies, *derived)
+        }
         self._warnings = self.data.warning.number
         self._no_warnings = self._warnings.tobytes()
         self._splits = _splits(model)
         self.view = SingleView(model, self.data)
 
-    def reset(self) -> None:
-        """Back to the model's defaults, with everything computed."""
+    def reset(self, values: Mapping[str, np.ndarray] | None = None) -> None:
+        """Back to the model's defaults, with everything computed.
+
+        Args:
+            values: of the numbers that a user varies, see `Varying.draw`.
+        """
         mujoco.mj_resetData(self.model, self.data)
         for name, value in self._defaults.items():
-            getattr(self.model, name)[...] = value
+            set_field(self.model, name, value)
+        if values and self.varying is not None:
+            self.varying.write(self.model, values)
         self.forward(actuation=False)
 
     def forward(self, *, actuation: bool = True) -> None:
@@ -149,7 +180,7 @@ class Single:
         """A copy of all that the simulation's future and its current sensors depend on."""
         state = {name: np.array(getattr(self.data, name)) for name in self.state_fields}
         state["sensordata"] = self.data.sensordata.copy()
-        state.update({name: getattr(self.model, name).copy() for name in self.varies})
+        state.update({name: np.array(get_field(self.model, name)) for name in self.varies})
         return state
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -158,9 +189,11 @@ class Single:
             if name == "time":
                 self.data.time = float(value)
             elif name in self.varies:
-                getattr(self.model, name)[...] = value
+                set_field(self.model, name, value)
             elif name != "sensordata":
                 getattr(self.data, name)[...] = value
+        if self.varying is not None:
+            self.varying.follow(self.model)
         self._warnings[...] = 0
         self.forward()
         if "sensordata" in state:  # some sensors belong to the step before the state

@@ -10,6 +10,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.env import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 
@@ -204,7 +205,7 @@ class Session:
         shown = {
             name: value if i is None else value[0]
             for name, value in state.items()
-            if name in self.env.task.varies or hasattr(self.twin.data, name)
+            if in_simulation(name)
         }
         self.twin.follow(shown)
         return self.twin.data

@@ -1,0 +1,105 @@
+"""How one entry of an observation is read: how often, how late, how noisy, how many at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym.observables.observe import Element, Image, Quantity
+from mjgym.sim.view import nearest
+from mjgym.variation.distributions import Distribution
+from mjgym.variation.noises import Noise
+
+AGGREGATORS: dict[str, Callable[..., Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "min": np.min,
+    "max": np.max,
+    "sum": np.sum,
+}
+
+
+@dataclass(frozen=True)
+class Observable:
+    """How an entry of an observation is read.
+
+    An entry is read at the start of an episode and then every `update_interval` physics steps. A
+    reading is corrupted by the noise at once, and can be seen `delay` physics steps later. An
+    observation shows the `buffer_size` newest readings that can be seen, oldest first along a new
+    first axis if there are several; where an episode has not had so many yet, its first reading
+    stands in. Only what can still appear in an observation is read.
+
+    Args:
+        source: what to read, see `mjgym.observe`; None for the task's own entry of that name.
+        enabled: False leaves the entry out.
+        update_interval: physics steps between two readings, at least 1, or a distribution of it.
+        buffer_size: number of readings in an observation.
+        delay: physics steps from a reading to the first observation that may show it, or a
+            distribution of it that has bounds.
+        noise: what corrupts a reading, see `mjgym.variation.noises`.
+        aggregator: joins the readings of an observation into one: "mean", "median", "min", "max",
+            "sum", or a function that reduces an array along an `axis=`, as NumPy's do.
+
+    Raises:
+        TypeError: an argument is of a wrong type; the message names it.
+        ValueError: an argument is out of its range or unknown; the message names it.
+    """
+
+    source: Quantity | Image | None = None
+    enabled: bool = True
+    update_interval: int | Distribution = 1
+    buffer_size: int = 1
+    delay: int | Distribution = 0
+    noise: Noise | None = None
+    aggregator: str | Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.source, Element):
+            raise TypeError("source: which array of the element? e.g. observe.body('torso').xpos")
+        if not (self.source is None or isinstance(self.source, Quantity | Image)):
+            raise TypeError(f"source: expected a quantity of mjgym.observe, got {self.source!r}")
+        if not isinstance(self.enabled, bool):
+            raise TypeError(f"enabled: expected True or False, got {self.enabled!r}")
+        if not _whole(self.buffer_size) or self.buffer_size < 1:
+            raise ValueError(
+                f"buffer_size: expected a whole number of at least 1, got {self.buffer_size!r}"
+            )
+        _check_steps("update_interval", self.update_interval, 1)
+        _check_steps("delay", self.delay, 0)
+        if not (self.noise is None or isinstance(self.noise, Noise)):
+            raise TypeError(
+                f"noise: expected one of mjgym.variation.noises, e.g. additive(Normal(0, 0.01)),"
+                f" got {self.noise!r}"
+            )
+        if isinstance(self.aggregator, str) and self.aggregator not in AGGREGATORS:
+            hint = nearest(self.aggregator, AGGREGATORS) or f"; there are {', '.join(AGGREGATORS)}"
+            raise ValueError(f"aggregator: no {self.aggregator!r}{hint}")
+        if not (self.aggregator is None or isinstance(self.aggregator, str)) and not callable(
+            self.aggregator
+        ):
+            raise TypeError(f"aggregator: expected a name or a function, got {self.aggregator!r}")
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _check_steps(name: str, value: Any, least: int) -> None:
+    """A number of physics steps, or a distribution of one whose bounds are known."""
+    if isinstance(value, Distribution):
+        low, high = value.support
+        if value.shape != ():
+            raise ValueError(f"{name}: {value!r} draws arrays of shape {value.shape}, not numbers")
+        if low < least:
+            raise ValueError(
+                f"{name}: {value!r} may be less than {least}; .clip({least}, ...) bounds it"
+            )
+        if name == "delay" and not np.isfinite(high):
+            raise ValueError(f"{name}: {value!r} has no upper bound; .clip(0, ...) gives it one")
+    elif not _whole(value):
+        raise TypeError(
+            f"{name}: expected a whole number of physics steps or a distribution, got {value!r}"
+        )
+    elif value < least:
+        raise ValueError(f"{name}: must be at least {least} physics steps, got {value}")

@@ -1,0 +1,225 @@
+"""Quantities of a model by name, as observations that a task does not have by itself.
+
+    observe.body("torso").xpos[..., 2]
+    observe.site("hand").xpos - observe.geom("ball").xpos
+    observe.sensor("touch_left")
+    observe.field("qvel")[..., :3]
+    observe.image("egocentric", width=64, height=64)
+
+Each is an expression, evaluated on a simulation or on all of a batch at once: indices count from
+the right, as in a task's hooks.
+"""
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.arrays import Array
+from mjgym.sim.view import View, nearest
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+class Quantity:
+    """An expression over the arrays of a simulation."""
+
+    __array_ufunc__ = None  # so that `array * quantity` asks the quantity
+
+    def __call__(self, v: View) -> Array:
+        """The value, an array that leads with `v.lead`.
+
+        Raises:
+            ValueError: the model has no such element; the message names the nearest ones.
+            AttributeError: the element has no such attribute.
+        """
+        raise NotImplementedError
+
+    def __getitem__(self, key: Any) -> "Quantity":
+        return _Item(self, key)
+
+    def __add__(self, other: Any) -> "Quantity":
+        return _Operation("+", self, other)
+
+    def __radd__(self, other: Any) -> "Quantity":
+        return _Operation("+", other, self)
+
+    def __sub__(self, other: Any) -> "Quantity":
+        return _Operation("-", self, other)
+
+    def __rsub__(self, other: Any) -> "Quantity":
+        return _Operation("-", other, self)
+
+    def __mul__(self, other: Any) -> "Quantity":
+        return _Operation("*", self, other)
+
+    def __rmul__(self, other: Any) -> "Quantity":
+        return _Operation("*", other, self)
+
+    def __truediv__(self, other: Any) -> "Quantity":
+        return _Operation("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> "Quantity":
+        return _Operation("/", other, self)
+
+
+@dataclass(frozen=True, eq=False)
+class _Attribute(Quantity):
+    """An array of a named element."""
+
+    kind: str
+    name: str
+    attribute: str
+
+    def __call__(self, v: View) -> Array:
+        known = v.names(self.kind)
+        if self.name not in known:
+            hint = nearest(self.name, known) or f"; there are {', '.join(filter(None, known))}"
+            raise ValueError(f"the model has no {self.kind} {self.name!r}{hint}")
+        return getattr(getattr(v, self.kind)(self.name), self.attribute)
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.name!r}).{self.attribute}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Field(Quantity):
+    """A whole field of MjData or MjModel."""
+
+    name: str
+
+    def __call__(self, v: View) -> Array:
+        return getattr(v, self.name)
+
+    def __repr__(self) -> str:
+        return f"field({self.name!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Item(Quantity):
+    """A part of a quantity."""
+
+    of: Quantity
+    key: Any
+
+    def __call__(self, v: View) -> Array:
+        return self.of(v)[self.key]
+
+    def __repr__(self) -> str:
+        keys = self.key if isinstance(self.key, tuple) else (self.key,)
+        return f"{self.of!r}[{', '.join(map(_index_text, keys))}]"
+
+
+def _index_text(key: Any) -> str:
+    if key is Ellipsis:
+        return "..."
+    if isinstance(key, slice):
+        return ":".join("" if k is None else str(k) for k in (key.start, key.stop))
+    return str(key)
+
+
+@dataclass(frozen=True, eq=False)
+class _Operation(Quantity):
+    """Two quantities joined by an operator."""
+
+    symbol: str
+    left: Any
+    right: Any
+
+    def __call__(self, v: View) -> Array:
+        left, right = (
+            side(v) if isinstance(side, Quantity) else side for side in (self.left, self.right)
+        )
+        return _OPERATORS[self.symbol](left, right)
+
+    def __repr__(self) -> str:
+        return f"({self.left!r} {self.symbol} {self.right!r})"
+
+
+class Element:
+    """A named element of a model; its attributes are quantities, see `mjgym.sim.view.View`."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self._kind, self._name = kind, name
+
+    def __getattr__(self, attribute: str) -> Quantity:
+        if attribute.startswith("_"):
+            raise AttributeError(attribute)
+        return _Attribute(self._kind, self._name, attribute)
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a camera of the model sees."""
+
+    camera: str | int
+    width: int
+    height: int
+    kind: str
+
+
+def body(name: str) -> Element:
+    """A body: xpos, xquat, xmat, subtree_com, cvel, ..."""
+    return Element("body", name)
+
+
+def joint(name: str) -> Element:
+    """A joint: qpos, qvel, qfrc_actuator, xanchor, ..."""
+    return Element("joint", name)
+
+
+def geom(name: str) -> Element:
+    """A geom: xpos, xmat, ..."""
+    return Element("geom", name)
+
+
+def site(name: str) -> Element:
+    """A site: xpos, xmat, ..."""
+    return Element("site", name)
+
+
+def actuator(name: str) -> Element:
+    """An actuator: ctrl, force, length, velocity, ..."""
+    return Element("actuator", name)
+
+
+def tendon(name: str) -> Element:
+    """A tendon: length, velocity, ..."""
+    return Element("tendon", name)
+
+
+def camera(name: str) -> Element:
+    """A camera's pose: xpos, xmat; `image` gives what it sees."""
+    return Element("camera", name)
+
+
+def light(name: str) -> Element:
+    """A light: xpos, xdir."""
+    return Element("light", name)
+
+
+def sensor(name: str) -> Quantity:
+    """The reading of a sensor."""
+    return _Attribute("sensor", name, "data")
+
+
+def field(name: str) -> Quantity:
+    """A whole field of MjData or MjModel, e.g. "qvel"."""
+    return _Field(name)
+
+
+def image(camera: str | int, *, width: int = 84, height: int = 84, kind: str = "rgb") -> Image:
+    """What a camera sees; the environment needs an `observation` with pixels.
+
+    Args:
+        camera: name, index, or -1 for the free camera.
+        width: in pixels.
+        height: in pixels.
+        kind: "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres.
+    """
+    return Image(camera, width, height, kind)

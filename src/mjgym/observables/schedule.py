@@ -1,0 +1,180 @@
+"""When an entry is read and when a reading can be seen, in physics steps of an episode."""
+
+import math
+
+import numpy as np
+
+from mjgym.observables.observable import Observable
+from mjgym.observables.streams import Stream
+from mjgym.variation.distributions import Constant, Distribution
+
+NEVER = np.iinfo(np.int64).max // 2
+
+
+def schedule(observable: Observable, n: int, substeps: int) -> "Fixed | Drawn":
+    """The schedule of an entry of n simulations that are observed every `substeps` steps."""
+    random = any(
+        isinstance(v, Distribution) for v in (observable.update_interval, observable.delay)
+    )
+    return Drawn(observable, n, substeps) if random else Fixed(observable, substeps)
+
+
+class Fixed:
+    """A constant interval and delay: reading j is taken at step j * interval of the episode.
+
+    Attributes:
+        size: number of readings that must be kept.
+    """
+
+    def __init__(self, observable: Observable, substeps: int) -> None:
+        interval, delay = int(observable.update_interval), int(observable.delay)  # type: ignore[arg-type]
+        self._interval, self._delay = interval, delay
+        self._substeps = substeps
+        self._back = np.arange(observable.buffer_size)[::-1]
+        self.size = observable.buffer_size + -(-delay // interval)
+        # A row for each phase that a control step may begin in, a column for each of its steps.
+        self._phases = math.lcm(interval, substeps) // substeps
+        begins = substeps * np.arange(self._phases)[:, None]
+        time = begins + np.arange(1, substeps + 1)
+        seen_first = -(-(time + delay) // substeps) * substeps  # the first observation behind it
+        newer = (seen_first - delay) // interval - time // interval  # seen there as well
+        self._needed = (time % interval == 0) & (newer < observable.buffer_size)
+
+    def seed(self, i: int, rng: np.random.Generator) -> None:
+        """Nothing is drawn."""
+
+    def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
+        """Nothing is remembered."""
+
+    def needed(self, time: np.ndarray) -> np.ndarray:
+        """Which of the next control step's readings will be seen, (n, substeps) bool.
+
+        Args:
+            time: physics steps of the episodes so far, (n,).
+        """
+        needed: np.ndarray = self._needed[time // self._substeps % self._phases]
+        return needed
+
+    def place(self, rows: np.ndarray, time: np.ndarray) -> np.ndarray:
+        """Where to keep the readings that some simulations take at a time, (len(rows),)."""
+        place: np.ndarray = time // self._interval % self.size
+        return place
+
+    def shown(self, time: np.ndarray) -> np.ndarray:
+        """Where the readings are that an observation shows, oldest first, (n, buffer_size)."""
+        newest = (time - self._delay) // self._interval
+        shown: np.ndarray = (newest[:, None] - self._back) % self.size
+        return shown
+
+    def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """What must be kept to go on."""
+        return {}
+
+    def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
+        """Go on from a state."""
+
+
+class Drawn:
+    """Random intervals or delays: the readings to come are planned as far ahead as matters.
+
+    A reading that arrives before an older one is shown before it can be; the older one is then
+    shown only if the buffer has room behind the newer.
+
+    Attributes:
+        size: number of readings that must be kept.
+    """
+
+    def __init__(self, observable: Observable, n: int, substeps: int) -> None:
+        interval, delay = (
+            v if isinstance(v, Distribution) else Constant(v)
+            for v in (observable.update_interval, observable.delay)
+        )
+        self._substeps = substeps
+        self._buffer = observable.buffer_size
+        self._streams = {"interval": Stream(interval, n, ()), "delay": Stream(delay, n, ())}
+        longest = math.ceil(delay.support[1])
+        # A reading of the next control step can push another one out until it has arrived itself.
+        self._ahead = 2 * substeps + longest
+        shortest = max(1, round(interval.support[0]))
+        self.size = self._buffer + -(-(self._ahead + longest + substeps) // shortest) + 2
+        self._time = np.zeros((n, self.size), dtype=np.int64)
+        self._arrival = np.zeros((n, self.size), dtype=np.int64)
+        self._number = np.zeros((n, self.size), dtype=np.int64)
+        self._last = np.zeros(n, dtype=np.int64)  # number of the last reading that is planned
+
+    def seed(self, i: int, rng: np.random.Generator) -> None:
+        """Begin a simulation's draws anew."""
+        for stream, own in zip(self._streams.values(), rng.spawn(2), strict=True):
+            stream.seed(i, own)
+
+    def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
+        """Plan anew from the first reading of some episodes, which can be seen at once."""
+        back = np.arange(self.size) - self.size  # as if there had been others before
+        back[0] = 0
+        self._number[rows] = back
+        self._time[rows] = time[:, None] + np.minimum(back, 0)
+        self._arrival[rows] = self._time[rows]
+        self._last[rows] = 0
+        self._plan(rows, time)
+
+    def _plan(self, rows: np.ndarray, time: np.ndarray) -> None:
+        """Draw the readings of some simulations until `_ahead` steps after a time."""
+        while True:
+            last = self._last[rows]
+            at = self._time[rows, last % self.size]
+            short = at <= time + self._ahead
+            if not short.any():
+                return
+            rows, time, last, at = rows[short], time[short], last[short] + 1, at[short]
+            interval = np.maximum(np.rint(self._streams["interval"].take(rows)), 1).astype(np.int64)
+            delay = np.maximum(np.rint(self._streams["delay"].take(rows)), 0).astype(np.int64)
+            place = last % self.size
+            self._last[rows] = last
+            self._number[rows, place] = last
+            self._time[rows, place] = at + interval
+            self._arrival[rows, place] = at + interval + delay
+
+    def needed(self, time: np.ndarray) -> np.ndarray:
+        """Which of the next control step's readings will be seen, (n, substeps) bool."""
+        self._plan(np.arange(len(time)), time)
+        n, begin = self._substeps, time[:, None]
+        row, place = np.nonzero((self._time > begin) & (self._time <= begin + n))
+        arrival = self._arrival[row, place]
+        # The first observation behind it, and the newer readings that are there by then.
+        seen_first = -(-arrival // n) * n
+        newer = self._number[row] > self._number[row, place][:, None]
+        there = self._arrival[row] <= seen_first[:, None]
+        wanted = (newer & there).sum(axis=-1) < self._buffer
+        row, place = row[wanted], place[wanted]
+        needed = np.zeros((len(time), n), dtype=bool)
+        needed[row, self._time[row, place] - time[row] - 1] = True
+        return needed
+
+    def place(self, rows: np.ndarray, time: np.ndarray) -> np.ndarray:
+        """Where to keep the readings that some simulations take at a time, (len(rows),)."""
+        place: np.ndarray = (self._time[rows] == time[:, None]).argmax(axis=-1)
+        return place
+
+    def shown(self, time: np.ndarray) -> np.ndarray:
+        """Where the readings are that an observation shows, oldest first, (n, buffer_size)."""
+        seen = np.where(self._arrival <= time[:, None], self._number, -NEVER)
+        shown: np.ndarray = np.argsort(seen, axis=-1, kind="stable")[:, -self._buffer :]
+        return shown
+
+    def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """What must be kept to go on."""
+        plan = {"time": self._time, "arrival": self._arrival, "number": self._number}
+        state = {name: values[rows] for name, values in plan.items()}
+        state["last"] = self._last[rows]
+        for name, stream in self._streams.items():
+            state[name] = stream.state(rows)
+        return state
+
+    def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
+        """Go on from a state."""
+        self._time[rows] = state["time"]
+        self._arrival[rows] = state["arrival"]
+        self._number[rows] = state["number"]
+        self._last[rows] = state["last"]
+        for name, stream in self._streams.items():
+            stream.restore(rows, state[name])

@@ -1,0 +1,330 @@
+"""The readings behind an observation: taken when they are due, kept until they have been seen."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mjgym.arrays import Array
+from mjgym.observables.observable import AGGREGATORS, Observable
+from mjgym.observables.observe import Image, Quantity
+from mjgym.observables.schedule import schedule
+from mjgym.observables.streams import Stream
+from mjgym.sim.view import View, nearest
+
+Given: TypeAlias = Observable | Quantity | Image
+"""What a user may give for an entry: how it is read, or only what it reads."""
+
+Evaluate: TypeAlias = Callable[[], dict[str, Array]]
+"""Gives the task's own entries at present."""
+
+Draw: TypeAlias = Callable[[Image, np.ndarray], np.ndarray]
+"""Gives pictures of some simulations, (len(rows), height, width, ...)."""
+
+
+def merge(
+    entries: Mapping[str, Any], own: Mapping[str, Given], given: Mapping[str, Given] | None
+) -> dict[str, Observable]:
+    """What a task and its user say about the entries of an observation.
+
+    Args:
+        entries: the task's own, by name.
+        own: what the task says about them, and more entries.
+        given: what the user says; it replaces what the task says, but for the source.
+
+    Raises:
+        TypeError: a value is no observable.
+        ValueError: a name is neither an entry of the task nor has a source; the message names the
+            nearest ones.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"observables: expected a dict by entry, got {type(given).__name__}")
+    merged = {name: _observable(name, value) for name, value in own.items()}
+    for name, value in (given or {}).items():
+        observable = _observable(name, value)
+        if observable.source is None and name in merged:
+            observable = dataclasses.replace(observable, source=merged[name].source)
+        merged[name] = observable
+    for name, observable in merged.items():
+        if observable.source is None and name not in entries:
+            known = [*entries, *own]
+            hint = nearest(str(name), known) or f"; there are {', '.join(known)}"
+            raise ValueError(
+                f"observables: the observation has no entry {name!r}{hint}; an entry of your own"
+                " needs a source, e.g. observe.body('torso').xpos"
+            )
+        if observable.source is not None and name in entries:
+            raise ValueError(
+                f"observables: {name!r} is an entry of the task, give another name to your own"
+            )
+    return merged
+
+
+def _observable(name: str, value: Any) -> Observable:
+    if isinstance(value, Observable):
+        return value
+    try:
+        return Observable(value)
+    except TypeError as error:
+        raise TypeError(f"observables: {name!r}: {error}") from None
+
+
+class _Entry:
+    """The readings of one entry.
+
+    Args:
+        name: in the observation.
+        observable: how it is read.
+        sample: the value in one simulation, for its shape and kind of numbers.
+        n: number of simulations.
+        substeps: physics steps between two observations.
+    """
+
+    def __init__(
+        self, name: str, observable: Observable, sample: np.ndarray, n: int, substeps: int
+    ) -> None:
+        self.name = name
+        self.observable = observable
+        self.schedule = schedule(observable, n, substeps)
+        self.readings = np.zeros((n, self.schedule.size, *sample.shape), sample.dtype)
+        noise = observable.noise
+        self.noise = None if noise is None else Stream(noise.distribution, n, sample.shape)
+        aggregator = observable.aggregator
+        self._aggregate = AGGREGATORS[aggregator] if isinstance(aggregator, str) else aggregator
+        self._everyone = np.arange(n)[:, None]
+        self.needed = np.zeros((n, substeps), dtype=bool)
+        self.shows_several = observable.buffer_size > 1 and aggregator is None
+        self.shape = self._join(self.readings[:, : observable.buffer_size]).shape[1:]
+
+    def seed(self, i: int, rng: np.random.Generator) -> None:
+        of_schedule, of_noise = rng.spawn(2)
+        self.schedule.seed(i, of_schedule)
+        if self.noise is not None:
+            self.noise.seed(i, of_noise)
+
+    def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        parts = {"readings": self.readings[rows], **self.schedule.state(rows)}
+        if self.noise is not None:
+            parts["noise"] = self.noise.state(rows)
+        return parts
+
+    def restore(self, parts: dict[str, np.ndarray], rows: np.ndarray) -> None:
+        self.readings[rows] = parts["readings"]
+        self.schedule.restore(parts, rows)
+        if self.noise is not None:
+            self.noise.restore(rows, parts["noise"])
+
+    def corrupt(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The readings that some simulations take of their values, (len(rows), *shape)."""
+        noise = self.observable.noise
+        if noise is None or self.noise is None:
+            return values
+        return self._like_readings(noise.combine(values, self.noise.take(rows)))
+
+    def _like_readings(self, values: Any) -> np.ndarray:
+        """Pictures stay pictures: whole numbers within their range."""
+        kind = self.readings.dtype
+        if kind.kind in "iu":
+            ends = np.iinfo(kind)
+            values = np.clip(np.rint(values), ends.min, ends.max)
+        return np.asarray(values, dtype=kind)
+
+    def show(self, time: np.ndarray) -> np.ndarray:
+        """What observations show at a time, (n, ...)."""
+        return self._join(self.readings[self._everyone, self.schedule.shown(time)])
+
+    def _join(self, readings: np.ndarray) -> np.ndarray:
+        """What is made of the readings of observations, (n, buffer_size, *shape)."""
+        if self._aggregate is not None:
+            return self._like_readings(self._aggregate(readings, axis=1))
+        return readings if self.shows_several else readings[:, 0]
+
+
+class Sensing:
+    """The observations of n simulations, some of whose entries are not read plainly.
+
+    Args:
+        observables: by entry, see `merge`.
+        entries: the task's own in one simulation, in their order.
+        view: of that simulation.
+        image_sample: a picture of no simulation, for its shape and kind of numbers.
+        n: number of simulations.
+        substeps: physics steps between two observations.
+
+    Raises:
+        ValueError: a source names an element that the model does not have, or reads no array of
+            numbers; the message names the entry and the nearest elements.
+    """
+
+    def __init__(
+        self,
+        observables: Mapping[str, Observable],
+        entries: Mapping[str, Array],
+        view: View,
+        image_sample: Callable[[Image], np.ndarray],
+        n: int,
+        substeps: int,
+    ) -> None:
+        self._n = n
+        self._substeps = substeps
+        self._everyone = np.arange(n)
+        self._plain = [name for name in entries if name not in observables]
+        self._entries: dict[str, _Entry] = {}
+        for name in [*entries, *(name for name in observables if name not in entries)]:
+            observable = observables.get(name)
+            if observable is None or not observable.enabled:
+                continue
+            source = observable.source
+            if source is None:
+                sample = np.asarray(entries[name], dtype=float)
+            elif isinstance(source, Image):
+                sample = image_sample(source)
+            else:
+                sample = _sample(name, source, view)
+            try:
+                self._entries[name] = _Entry(name, observable, sample, n, substeps)
+            except ValueError as error:
+                raise ValueError(f"observables: {name!r}: {error}") from None
+        self.shapes = {
+            name: self._entries[name].shape if name in self._entries else np.shape(entries[name])
+            for name in [*entries, *(name for name in self._entries if name not in entries)]
+            if name in self._plain or name in self._entries
+        }
+        self._needed = np.zeros((n, substeps), dtype=bool)
+
+    def read_entries(self) -> dict[str, tuple[Observable, bool]]:
+        """Entries of numbers that are not read plainly, and whether they show several readings."""
+        return {
+            name: (entry.observable, entry.shows_several)
+            for name, entry in self._entries.items()
+            if not isinstance(entry.observable.source, Image)
+        }
+
+    @property
+    def images(self) -> dict[str, tuple[Image, int]]:
+        """The pictures among the entries, and how many an observation shows; 0 for just one."""
+        found = {}
+        for name, entry in self._entries.items():
+            if isinstance(entry.observable.source, Image):
+                readings = entry.observable.buffer_size if entry.shows_several else 0
+                found[name] = (entry.observable.source, readings)
+        return found
+
+    def bind(self, view: View) -> None:
+        """Look at everything once, so that a batch fills it from now on."""
+        for entry in self._entries.values():
+            if isinstance(entry.observable.source, Quantity):
+                entry.observable.source(view)
+
+    def seed(self, i: int, rng: np.random.Generator) -> None:
+        """Begin a simulation's random numbers anew: each entry has its own."""
+        for entry, own in zip(self._entries.values(), rng.spawn(len(self._entries)), strict=True):
+            entry.seed(i, own)
+
+    def restart(
+        self, rows: np.ndarray, time: np.ndarray, view: View, evaluate: Evaluate, draw: Draw
+    ) -> None:
+        """Take the first readings of some episodes.
+
+        Args:
+            rows: which simulations.
+            time: physics steps of their episodes so far, (len(rows),).
+            view: of all simulations.
+            evaluate: gives the task's entries.
+            draw: gives pictures.
+        """
+        own: dict[str, Array] = {}
+        for entry in self._entries.values():
+            entry.schedule.restart(rows, time)
+            values, own = self._values(entry, rows, own, view, evaluate, draw)
+            entry.readings[rows] = entry.corrupt(values, rows)[:, None]
+
+    def _values(
+        self,
+        entry: _Entry,
+        rows: np.ndarray,
+        own: dict[str, Array],
+        view: View,
+        evaluate: Evaluate,
+        draw: Draw,
+    ) -> tuple[np.ndarray, dict[str, Array]]:
+        """An entry's values in some simulations, and the task's entries once they are known."""
+        source = entry.observable.source
+        if isinstance(source, Image):
+            return draw(source, rows), own
+        if source is None:
+            own = own or evaluate()
+            value = own[entry.name]
+        else:
+            value = source(view)
+        whole = np.asarray(value).reshape(self._n, *entry.readings.shape[2:])
+        return whole[rows], own
+
+    def stops(self, time: np.ndarray, active: np.ndarray | None) -> list[int]:
+        """Before a control step: after which of its physics steps there is something to read.
+
+        Args:
+            time: physics steps of all episodes so far, (n,).
+            active: which simulations make the step, (n,) bool; None for all.
+
+        Returns:
+            Numbers of physics steps, less than `substeps`, ascending.
+        """
+        self._needed[...] = False
+        for entry in self._entries.values():
+            entry.needed = entry.schedule.needed(time)
+            if active is not None:
+                entry.needed = entry.needed & active[:, None]
+            self._needed |= entry.needed
+        self._begin = time
+        return (1 + np.flatnonzero(self._needed[:, :-1].any(axis=0))).tolist()
+
+    def read(self, step: int, view: View, evaluate: Evaluate, draw: Draw) -> None:
+        """Take the readings that are due after a number of physics steps of a control step."""
+        own: dict[str, Array] = {}
+        for entry in self._entries.values():
+            due = entry.needed[:, step - 1]
+            if not due.any():
+                continue
+            rows = self._everyone if due.all() else np.flatnonzero(due)
+            values, own = self._values(entry, rows, own, view, evaluate, draw)
+            place = entry.schedule.place(rows, self._begin[rows] + step)
+            entry.readings[rows, place] = entry.corrupt(values, rows)
+
+    def observe(self, time: np.ndarray, lead: tuple[int, ...], evaluate: Evaluate) -> Any:
+        """The entries that an observation shows, by name.
+
+        Args:
+            time: physics steps of all episodes so far, (n,).
+            lead: shape of the view, () or (n,).
+            evaluate: gives the task's entries.
+        """
+        own = evaluate() if self._plain else {}
+        return {
+            name: self._entries[name].show(time).reshape((*lead, *shape))
+            if name in self._entries
+            else own[name]
+            for name, shape in self.shapes.items()
+        }
+
+    def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Copies of all that the next observations depend on, by "<entry>.<part>"."""
+        return {
+            f"{name}.{part}": values
+            for name, entry in self._entries.items()
+            for part, values in entry.state(rows).items()
+        }
+
+    def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
+        """Go on from a state, or from those of its entries that are there."""
+        for name, entry in self._entries.items():
+            present = entry.state(rows)
+            entry.restore({p: state.get(f"{name}.{p}", v) for p, v in present.items()}, rows)
+
+
+def _sample(name: str, source: Quantity, view: View) -> np.ndarray:
+    try:
+        return np.array(source(view), dtype=float)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"observables: {name!r}: {error}") from None

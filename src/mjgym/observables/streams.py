@@ -1,0 +1,72 @@
+"""Random numbers for many simulations: each has its own generator, and draws come in blocks."""
+
+import numpy as np
+
+from mjgym.generators import WORDS, decode, encode
+from mjgym.variation.distributions import Distribution, Shape
+
+BLOCK = 64  # draws at a time: a call of the generator costs as much as drawing a hundred numbers
+
+
+class Stream:
+    """The draws of a distribution, one after the other for each simulation.
+
+    Args:
+        distribution: what is drawn.
+        n: number of simulations.
+        shape: of one draw.
+    """
+
+    def __init__(self, distribution: Distribution, n: int, shape: Shape) -> None:
+        self._distribution = distribution
+        self._shape = shape
+        self._rngs = [np.random.default_rng(0) for _ in range(n)]
+        self._before: list[np.ndarray] = [np.zeros(WORDS, np.uint64)] * n  # of the present blocks
+        self._blocks = np.zeros((n, BLOCK, *shape))
+        self._used = np.full(n, BLOCK)
+        self._count = np.zeros(n, dtype=np.int64)  # of blocks
+
+    def seed(self, i: int, rng: np.random.Generator) -> None:
+        """Begin anew for one simulation."""
+        self._rngs[i] = rng
+        self._used[i] = BLOCK
+        self._count[i] = 0
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """The next draw of some simulations, (len(rows), *shape)."""
+        used = self._used[rows]
+        for i in rows[used == BLOCK].tolist():
+            self._refill(i)
+        drawn: np.ndarray = self._blocks[rows, self._used[rows]]
+        self._used[rows] += 1
+        return drawn
+
+    def _refill(self, i: int) -> None:
+        rng = self._rngs[i]
+        self._before[i] = encode(rng)
+        first = int(self._count[i]) * BLOCK
+        self._blocks[i] = self._distribution.draws(rng, BLOCK, self._shape, first)
+        self._count[i] += 1
+        self._used[i] = 0
+
+    def state(self, rows: np.ndarray) -> np.ndarray:
+        """What must be kept to go on, uint64 (len(rows), 8).
+
+        The generators' states before their present blocks, and how many draws and blocks there
+        have been: the blocks themselves are drawn again.
+        """
+        words = np.empty((len(rows), WORDS + 2), dtype=np.uint64)
+        for k, i in enumerate(rows.tolist()):
+            words[k, :WORDS] = self._before[i] if self._count[i] else encode(self._rngs[i])
+            words[k, WORDS:] = self._used[i], self._count[i]
+        return words
+
+    def restore(self, rows: np.ndarray, state: np.ndarray) -> None:
+        """Go on where `state` was called."""
+        for i, words in zip(rows.tolist(), state, strict=True):
+            decode(self._rngs[i], words[:WORDS])
+            used, count = (int(w) for w in words[WORDS:])
+            self._count[i] = max(count - 1, 0)
+            if count:
+                self._refill(i)
+            self._used[i] = used

@@ -1,0 +1,40 @@
+"""Random quantities: distributions, rotations, colours and noises over NumPy's generator."""
+
+from mjgym.variation import colours, noises, rotations
+from mjgym.variation.distributions import (
+    Bernoulli,
+    Choice,
+    Constant,
+    Distribution,
+    Exponential,
+    Integers,
+    LogNormal,
+    Normal,
+    Poisson,
+    Sequence,
+    Uniform,
+)
+from mjgym.variation.relative import Factor, Offset, Shared, factor, offset, shared
+
+__all__ = [
+    "Bernoulli",
+    "Choice",
+    "Constant",
+    "Distribution",
+    "Exponential",
+    "Factor",
+    "Integers",
+    "LogNormal",
+    "Normal",
+    "Offset",
+    "Poisson",
+    "Sequence",
+    "Shared",
+    "Uniform",
+    "colours",
+    "factor",
+    "noises",
+    "offset",
+    "rotations",
+    "shared",
+]

@@ -1,0 +1,80 @@
+"""Random colours, as red, green, blue and opacity between 0 and 1: (..., 4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjgym.variation.distributions import Distribution, Shape, Support, Value
+
+
+class Colour(Distribution):
+    """A random colour: a draw's last axis has red, green, blue and opacity."""
+
+    @property
+    def shape(self) -> Shape:
+        return (4,)
+
+    @property
+    def support(self) -> Support:
+        return 0.0, 1.0
+
+
+def _channels(
+    rng: np.random.Generator, n: int, shape: Shape, first: int, *values: Value
+) -> list[np.ndarray]:
+    """A number of each colour for each channel, (n, ...) each, cut to 0 .. 1."""
+    if shape[-1:] != (4,):
+        raise ValueError(f"colours end in an axis of 4 numbers, not {shape}")
+    lead = shape[:-1]
+    drawn = [
+        v.draws(rng, n, lead, first)
+        if isinstance(v, Distribution)
+        else np.broadcast_to(np.asarray(v, dtype=float), (n, *lead))
+        for v in values
+    ]
+    return [np.clip(channel, 0.0, 1.0) for channel in drawn]
+
+
+@dataclass(frozen=True, eq=False)
+class RGB(Colour):
+    """A colour by red, green and blue, each 0 .. 1."""
+
+    red: Value
+    green: Value
+    blue: Value
+    opacity: Value = 1.0
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        parts = (self.red, self.green, self.blue, self.opacity)
+        return np.stack(_channels(rng, n, shape, first, *parts), axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class HSV(Colour):
+    """A colour by hue (0 .. 1 once around the circle, from red), saturation and value."""
+
+    hue: Value
+    saturation: Value
+    value: Value
+    opacity: Value = 1.0
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        parts = (self.hue, self.saturation, self.value, self.opacity)
+        hue, saturation, value, opacity = _channels(rng, n, shape, first, *parts)
+        # Of the hexagonal cone (Smith 1978): each channel is a trapezium over the circle of hues.
+        places = (np.array([5.0, 3.0, 1.0]) + 6 * hue[..., None]) % 6
+        trapezium = np.clip(np.minimum(places, 4 - places), 0.0, 1.0)
+        rgb = value[..., None] * (1 - saturation[..., None] * trapezium)
+        return np.concatenate([rgb, opacity[..., None]], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Grey(Colour):
+    """A grey by its level, from 0 (black) to 1 (white)."""
+
+    level: Value
+    opacity: Value = 1.0
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        level, opacity = _channels(rng, n, shape, first, self.level, self.opacity)
+        return np.stack([level, level, level, opacity], axis=-1)

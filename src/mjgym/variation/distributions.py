@@ -1,0 +1,432 @@
+"""Distributions that combine by arithmetic and whose parameters may be distributions themselves."""
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Value: TypeAlias = Any
+"""A number, something that NumPy reads as an array, or a distribution."""
+
+Shape: TypeAlias = tuple[int, ...]
+Support: TypeAlias = tuple[float, float]
+
+_EVERYWHERE: Support = (-np.inf, np.inf)
+
+
+class Distribution:
+    """A random quantity that is drawn with a generator of the caller's.
+
+    A distribution holds no state: the same generator gives the same numbers. Distributions add,
+    subtract, multiply, divide and so on with numbers, arrays and each other, and any parameter of
+    one may be another: it is then drawn anew for each draw, once for all its elements.
+    """
+
+    __array_ufunc__ = None  # so that `array * distribution` asks the distribution
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of a draw where none is asked for; any longer one must end in it."""
+        return ()
+
+    @property
+    def support(self) -> Support:
+        """Bounds of what can be drawn; infinite where there are none or none are known."""
+        return _EVERYWHERE
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        """Several independent draws at once, (n, *shape).
+
+        Args:
+            rng: the generator.
+            n: number of draws.
+            shape: of each.
+            first: how many draws there have been before; see `Sequence`.
+        """
+        raise NotImplementedError
+
+    def __call__(
+        self, rng: np.random.Generator, shape: Shape | None = None, index: int = 0
+    ) -> np.ndarray:
+        """One draw.
+
+        Args:
+            rng: the generator.
+            shape: of the draw; None for the shape that the parameters have.
+            index: how many draws there have been before; see `Sequence`.
+
+        Raises:
+            ValueError: the parameters do not broadcast to the shape.
+        """
+        result: np.ndarray = self.draws(rng, 1, self.shape if shape is None else shape, index)[0]
+        return result
+
+    def clip(self, low: float, high: float) -> "Distribution":
+        """The same, with what lies outside of a range moved to its ends."""
+        return _Clipped(self, low, high)
+
+    def __add__(self, other: Value) -> "Distribution":
+        return _Combined("+", self, other)
+
+    def __radd__(self, other: Value) -> "Distribution":
+        return _Combined("+", other, self)
+
+    def __sub__(self, other: Value) -> "Distribution":
+        return _Combined("-", self, other)
+
+    def __rsub__(self, other: Value) -> "Distribution":
+        return _Combined("-", other, self)
+
+    def __mul__(self, other: Value) -> "Distribution":
+        return _Combined("*", self, other)
+
+    def __rmul__(self, other: Value) -> "Distribution":
+        return _Combined("*", other, self)
+
+    def __truediv__(self, other: Value) -> "Distribution":
+        return _Combined("/", self, other)
+
+    def __rtruediv__(self, other: Value) -> "Distribution":
+        return _Combined("/", other, self)
+
+    def __floordiv__(self, other: Value) -> "Distribution":
+        return _Combined("//", self, other)
+
+    def __rfloordiv__(self, other: Value) -> "Distribution":
+        return _Combined("//", other, self)
+
+    def __mod__(self, other: Value) -> "Distribution":
+        return _Combined("%", self, other)
+
+    def __rmod__(self, other: Value) -> "Distribution":
+        return _Combined("%", other, self)
+
+    def __pow__(self, other: Value) -> "Distribution":
+        return _Combined("**", self, other)
+
+    def __rpow__(self, other: Value) -> "Distribution":
+        return _Combined("**", other, self)
+
+    def __neg__(self) -> "Distribution":
+        return _Combined("*", -1.0, self)
+
+    def __abs__(self) -> "Distribution":
+        return _Absolute(self)
+
+
+def shape_of(value: Value) -> Shape:
+    """The shape of a number, an array or a distribution's draws."""
+    return value.shape if isinstance(value, Distribution) else np.shape(value)
+
+
+def support_of(value: Value) -> Support:
+    """The bounds of a number, an array or a distribution."""
+    if isinstance(value, Distribution):
+        return value.support
+    array = np.asarray(value, dtype=float)
+    return float(array.min()), float(array.max())
+
+
+def draw_parameter(
+    value: Value, rng: np.random.Generator, n: int, dimensions: int, first: int
+) -> np.ndarray:
+    """A parameter for n draws of so many dimensions each: (n, 1, ..., *shape), or a constant."""
+    if not isinstance(value, Distribution):
+        return np.asarray(value, dtype=float)
+    own = value.shape
+    drawn = value.draws(rng, n, own, first)
+    return drawn.reshape(n, *[1] * (dimensions - len(own)), *own)
+
+
+class _Parametric(Distribution):
+    """A distribution whose parameters are its fields."""
+
+    def _parameters(self) -> tuple[Value, ...]:
+        return tuple(vars(self).values())
+
+    @property
+    def shape(self) -> Shape:
+        return np.broadcast_shapes(*map(shape_of, self._parameters()))
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        parameters = [draw_parameter(p, rng, n, len(shape), first) for p in self._parameters()]
+        return np.asarray(self._draw(rng, (n, *shape), *parameters))
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(_Parametric):
+    """Always the same."""
+
+    value: Value
+
+    @property
+    def support(self) -> Support:
+        return support_of(self.value)
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        return np.broadcast_to(parameters[0], shape).copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Uniform(_Parametric):
+    """Uniform between two bounds, the upper one excluded."""
+
+    low: Value = 0.0
+    high: Value = 1.0
+
+    @property
+    def support(self) -> Support:
+        return support_of(self.low)[0], support_of(self.high)[1]
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        low, high = parameters
+        return rng.uniform(low, high, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Integers(_Parametric):
+    """Whole numbers from `low` to `high`, both included, each equally likely."""
+
+    low: Value
+    high: Value
+
+    @property
+    def support(self) -> Support:
+        return support_of(self.low)[0], support_of(self.high)[1]
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        low, high = (np.rint(p).astype(np.int64) for p in parameters)
+        return rng.integers(low, high, shape, endpoint=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Normal(_Parametric):
+    """Normal, with a mean and a standard deviation."""
+
+    mean: Value = 0.0
+    std: Value = 1.0
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        mean, std = parameters
+        return rng.normal(mean, std, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class LogNormal(_Parametric):
+    """The exponential of a normal quantity that has this mean and standard deviation."""
+
+    mean: Value = 0.0
+    std: Value = 1.0
+
+    @property
+    def support(self) -> Support:
+        return 0.0, np.inf
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        mean, std = parameters
+        return rng.lognormal(mean, std, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Exponential(_Parametric):
+    """Exponential, with a mean."""
+
+    mean: Value = 1.0
+
+    @property
+    def support(self) -> Support:
+        return 0.0, np.inf
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        return rng.exponential(parameters[0], shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(_Parametric):
+    """How often something happens that happens `rate` times on average."""
+
+    rate: Value = 1.0
+
+    @property
+    def support(self) -> Support:
+        return 0.0, np.inf
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        return rng.poisson(parameters[0], shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli(_Parametric):
+    """1 with a probability, else 0."""
+
+    probability: Value = 0.5
+
+    @property
+    def support(self) -> Support:
+        return 0.0, 1.0
+
+    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
+        return (rng.random(shape) < parameters[0]).astype(float)
+
+
+class _Listed(Distribution):
+    """One of several values, each a number or an array of one shape."""
+
+    values: Any
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.values) < 1 or len(self.values) < 1:
+            raise ValueError(
+                f"{type(self).__name__}: values must be a sequence of at least one,"
+                f" got {self.values!r}"
+            )
+
+    @property
+    def shape(self) -> Shape:
+        shape: Shape = np.shape(self.values)[1:]
+        return shape
+
+    @property
+    def support(self) -> Support:
+        return support_of(self.values)
+
+    def _pick(self, chosen: np.ndarray, shape: Shape) -> np.ndarray:
+        """The values at some places, (n, *shape)."""
+        values = np.asarray(self.values)
+        return np.broadcast_to(values[chosen], (len(chosen), *shape)).copy()
+
+    def _lead(self, shape: Shape) -> Shape:
+        """The part of a shape in which every element is chosen on its own."""
+        own = self.shape
+        if own and shape[len(shape) - len(own) :] != own:
+            raise ValueError(f"{type(self).__name__}: values of shape {own} do not end {shape}")
+        return shape[: len(shape) - len(own)]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(_Listed):
+    """One of several values; each equally likely, or as `probabilities` say."""
+
+    values: Any
+    probabilities: Any = None
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        chosen = rng.choice(len(self.values), (n, *self._lead(shape)), p=self.probabilities)
+        return self._pick(chosen, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence(_Listed):
+    """One value after the other, from the beginning again after the last; nothing is random.
+
+    It goes on with every draw that the engine counts: the episodes of a sub-environment for what
+    varies with them, the readings of a sensor for its noise, interval and delay.
+    """
+
+    values: Any
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        lead = self._lead(shape)
+        turn = (first + np.arange(n)) % len(self.values)
+        return self._pick(np.broadcast_to(turn.reshape(n, *[1] * len(lead)), (n, *lead)), shape)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Combined(Distribution):
+    """Two quantities joined by an operator."""
+
+    symbol: str
+    left: Value
+    right: Value
+
+    @property
+    def shape(self) -> Shape:
+        return np.broadcast_shapes(shape_of(self.left), shape_of(self.right))
+
+    @property
+    def support(self) -> Support:
+        if self.symbol not in "+-*":
+            return _EVERYWHERE
+        (a, b), (c, d) = support_of(self.left), support_of(self.right)
+        with np.errstate(invalid="ignore"):
+            ends = [_OPERATORS[self.symbol](x, y) for x in (a, b) for y in (c, d)]
+        ends = [0.0 if np.isnan(end) else end for end in ends]  # 0 times infinity
+        return min(ends), max(ends)
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        left, right = (
+            value.draws(rng, n, shape, first)
+            if isinstance(value, Distribution)
+            else np.asarray(value)
+            for value in (self.left, self.right)
+        )
+        return np.asarray(_OPERATORS[self.symbol](left, right))
+
+    def __repr__(self) -> str:
+        return f"({self.left!r} {self.symbol} {self.right!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Absolute(Distribution):
+    """The absolute value of a quantity."""
+
+    of: Distribution
+
+    @property
+    def shape(self) -> Shape:
+        return self.of.shape
+
+    @property
+    def support(self) -> Support:
+        low, high = self.of.support
+        return max(0.0, low, -high), max(abs(low), abs(high))
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        return np.asarray(np.abs(self.of.draws(rng, n, shape, first)))
+
+    def __repr__(self) -> str:
+        return f"abs({self.of!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Clipped(Distribution):
+    """A quantity with what lies outside of a range moved to its ends."""
+
+    of: Distribution
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"clip: low {self.low} is above high {self.high}")
+
+    @property
+    def shape(self) -> Shape:
+        return self.of.shape
+
+    @property
+    def support(self) -> Support:
+        low, high = self.of.support
+        return float(np.clip(low, self.low, self.high)), float(np.clip(high, self.low, self.high))
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        return np.asarray(np.clip(self.of.draws(rng, n, shape, first), self.low, self.high))
+
+    def __repr__(self) -> str:
+        return f"{self.of!r}.clip({self.low}, {self.high})"

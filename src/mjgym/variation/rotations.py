@@ -1,0 +1,96 @@
+"""Random rotations, as unit quaternions (..., 4) in MuJoCo's order w, x, y, z."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjgym.variation.distributions import (
+    Distribution,
+    Shape,
+    Support,
+    Value,
+    draw_parameter,
+    shape_of,
+)
+
+
+class Rotation(Distribution):
+    """A random rotation: a draw's last axis has the four numbers of a quaternion."""
+
+    @property
+    def shape(self) -> Shape:
+        return (4,)
+
+    @property
+    def support(self) -> Support:
+        return -1.0, 1.0
+
+    def then(self, second: "Rotation") -> "Rotation":
+        """This rotation followed by another one, both about the axes of the world."""
+        return _Composed(self, second)
+
+
+def _lead(shape: Shape) -> Shape:
+    if shape[-1:] != (4,):
+        raise ValueError(f"rotations end in an axis of 4 numbers, not {shape}")
+    return shape[:-1]
+
+
+class Uniform(Rotation):
+    """Every rotation equally likely: four normal numbers, made one long (Marsaglia 1972)."""
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        drawn = rng.normal(size=(n, *_lead(shape), 4))
+        return np.asarray(drawn / np.sqrt((drawn * drawn).sum(axis=-1, keepdims=True)))
+
+    def __repr__(self) -> str:
+        return "rotations.Uniform()"
+
+
+@dataclass(frozen=True, eq=False)
+class About(Rotation):
+    """A rotation about an axis.
+
+    Args:
+        axis: (3,), of any length, or a distribution of it.
+        angle: rad, or a distribution of it.
+    """
+
+    axis: Value
+    angle: Value
+
+    def __post_init__(self) -> None:
+        if shape_of(self.axis) != (3,):
+            raise ValueError(f"About: axis must have three numbers, got {self.axis!r}")
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        lead = _lead(shape)
+        axis = draw_parameter(self.axis, rng, n, len(lead) + 1, first)
+        axis = axis / np.sqrt((axis * axis).sum(axis=-1, keepdims=True))
+        if isinstance(self.angle, Distribution):
+            angle = self.angle.draws(rng, n, lead, first)
+        else:
+            angle = np.broadcast_to(np.asarray(self.angle, dtype=float), (n, *lead))
+        quaternions = np.empty((n, *shape))
+        quaternions[..., 0] = np.cos(angle / 2)
+        quaternions[..., 1:] = np.sin(angle / 2)[..., None] * axis
+        return quaternions
+
+
+@dataclass(frozen=True, eq=False)
+class _Composed(Rotation):
+    """One rotation after another."""
+
+    earlier: Rotation
+    later: Rotation
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        _lead(shape)
+        b = self.earlier.draws(rng, n, shape, first)
+        a = self.later.draws(rng, n, shape, first)
+        product = np.empty_like(a)
+        product[..., 0] = a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
+        product[..., 1:] = (
+            a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
+        )
+        return product
