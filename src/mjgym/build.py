@@ -17,7 +17,7 @@ from mjgym.sim.draws import Draws
 from mjgym.sim.varying import Varying
 from mjgym.sim.view import View
 from mjgym.spaces import DTYPES, MODES, Layout
-from mjgym.task import Arrays, Task
+from mjgym.task import WHOLE, Arrays, Task
 
 OBSERVABLES = "observables."  # prefix of the readings in the state
 
@@ -25,7 +25,6 @@ ON_DIVERGENCE = ("truncate", "raise")
 RENDER_MODES = (None, "rgb_array", "human")
 RENDER_QUALITIES = ("reference", "fast")
 VARY_EVERY = ("episode", "reset", "never")
-WHOLE = 1e-8  # how far control_timestep / timestep may be from a whole number
 
 
 class DivergenceError(RuntimeError):
@@ -126,11 +125,14 @@ class Options:
         images = [name for name, o in observables.items() if isinstance(o.source, Image)]
         if self.observation == "pixels":
             observables = {name: observables[name] for name in images}
-        elif "pixels" not in self.observation and images:
-            raise ValueError(
-                f"observables: {images[0]!r} is a picture; it needs observation='flat+pixels',"
-                " 'dict+pixels' or 'pixels'"
-            )
+        elif "pixels" not in self.observation:
+            asked = [name for name in images if name in (self.observables or {})]
+            if asked:
+                raise ValueError(
+                    f"observables: {asked[0]!r} is a picture; it needs"
+                    " observation='flat+pixels', 'dict+pixels' or 'pixels'"
+                )
+            observables = {n: o for n, o in observables.items() if n not in images}
         if not observables:
             pictures = self.pictures(model)
             return Layout(entries, self.observation, self.dtype, pictures), None
@@ -166,14 +168,6 @@ def substeps(task: Task, model: mujoco.MjModel) -> int:
             f" number of physics timesteps of {model.opt.timestep} s"
         )
     return int(n)
-
-
-def steps_in(time_limit: float, control_timestep: float) -> int | None:
-    """Control steps until a time limit (s); None if it is infinite."""
-    if time_limit == float("inf"):
-        return None
-    # The first step whose time reaches the limit; rounding must not add one.
-    return int(np.ceil(time_limit / control_timestep - WHOLE))
 
 
 def steps_one_by_one(task: Task) -> bool:

@@ -143,7 +143,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         action = check_action(action, self._action_shape)
         if self._plain:
             view.ctrl[:] = task.control(view, action)
-            simulation.step(self._substeps)
+            simulation.step(self._substeps, forces=task.forces_at_end)
         else:
             self._step_in_parts(action)
         self._steps += 1
@@ -180,11 +180,12 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         for stop in [*stops, self._substeps]:
             if done == 0 or task.control_every_substep:
                 view.ctrl[:] = task.control(view, action)
-            self._simulation.step(stop - done)
+            last = stop == self._substeps
+            self._simulation.step(stop - done, forces=last and task.forces_at_end)
             done = stop
             if self._remembers_substeps:
                 view.memory = owned(task.substep(view))
-            if sensing is not None and stop < self._substeps:
+            if sensing is not None and not last:
                 sensing.read(stop, view, self._evaluate, self._draw_image)
 
     def _time(self) -> np.ndarray:
@@ -195,9 +196,13 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         return self.task.observation(self._view)
 
     def _draw_image(self, image: Image, rows: np.ndarray) -> np.ndarray:
-        return self.camera(image.camera, kind=image.kind, width=image.width, height=image.height)[
-            None
-        ]
+        return self.camera(
+            image.camera,
+            kind=image.kind,
+            width=image.width,
+            height=image.height,
+            hidden_groups=image.hidden_groups,
+        )[None]
 
     def _sense_anew(self) -> None:
         if self._sensing is not None:
@@ -266,6 +271,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         kind: str = "rgb",
         width: int | None = None,
         height: int | None = None,
+        hidden_groups: tuple[int, ...] = (),
     ) -> np.ndarray:
         """A picture of the present state, at any time.
 
@@ -275,9 +281,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
                 "segmentation", int32 (height, width, 2), id and type of the object in each pixel.
             width: in pixels; None for the environment's.
             height: in pixels; None for the environment's.
+            hidden_groups: groups of geoms that are not shown, besides 3 to 5, which never are.
 
         Raises:
-            ValueError: there is no such camera or kind, or a size is not positive.
+            ValueError: there is no such camera, kind or group, or a size is not positive.
             RenderingError: no OpenGL works here; the message says what to install.
         """
         if self._renderer is None:
@@ -293,6 +300,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             height=options.height if height is None else height,
             reward=self._shown_reward(),
             colours=owned(self.task.colours(self._view)),
+            hidden_groups=hidden_groups,
         )
         return picture
 

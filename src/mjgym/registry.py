@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from mjgym import task as _task
-from mjgym.build import Options, steps_in
+from mjgym.build import Options
 from mjgym.env import Env
 from mjgym.task import Registration, Task
 from mjgym.vector import VectorEnv
@@ -20,6 +20,14 @@ _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "threads", "autoreset_mode", "copy")
 # Of Gymnasium's own; they are taken by make() before they get here.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
+# What make and make_vec take besides the fields of a task, which must therefore not be named so.
+_TAKEN = {
+    "task_class",
+    *_OPTIONS,
+    *_VECTOR_OPTIONS,
+    *inspect.signature(gymnasium.make).parameters,
+    *inspect.signature(gymnasium.make_vec).parameters,
+} - {"kwargs"}
 
 
 def make_env(task_class: str, **kwargs: Any) -> Env:
@@ -94,7 +102,7 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
     wanted = {tag} if isinstance(tag, str) else set(tag or ())
     _known("tag", wanted, {t for r in _task.registrations.values() for t in r.tags})
     spaces = {id.partition("/")[0] for id in _task.registrations}
-    _known("namespace", {namespace} if namespace else set(), spaces)
+    _known("namespace", set() if namespace is None else {namespace}, spaces)
     return sorted(
         id
         for id, registration in _task.registrations.items()
@@ -123,11 +131,17 @@ def registration(id: str) -> Registration:
 
 def _register_with_gymnasium(registration: Registration) -> None:
     cls = registration.task_class
+    for field in dataclasses.fields(cls):
+        if field.name in _TAKEN:
+            raise TypeError(
+                f"{registration.id}: {cls.__name__} must name its field {field.name!r} otherwise:"
+                " make or make_vec has an argument of that name"
+            )
     gymnasium.register(
         registration.id,
         entry_point="mjgym.registry:make_env",
         vector_entry_point="mjgym.registry:make_vector_env",
-        max_episode_steps=steps_in(cls.time_limit, cls.control_timestep),
+        max_episode_steps=cls(**registration.fields).episode_steps(),
         # The suite's tests run Gymnasium's checker on every id; the passive one only costs time.
         disable_env_checker=True,
         kwargs={"task_class": f"{cls.__module__}:{cls.__qualname__}", **registration.fields},

@@ -18,6 +18,7 @@ For those who know dm_control's composer, where its callbacks have gone:
 """
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -37,10 +38,13 @@ __all__ = [
     "on_register",
     "register",
     "registrations",
+    "steps_in",
     "vector_names",
 ]
 
 Arrays = dict[str, Array]
+
+WHOLE = 1e-8  # how far a ratio of two times may be from a whole number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +72,14 @@ class Signal:
             value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != len(self.names):
                 raise ValueError(f"{field}: {len(value)} for {len(self.names)} names")
+
+
+def steps_in(time_limit: float, control_timestep: float) -> int | None:
+    """Control steps until a time limit (s); None if it is infinite."""
+    if time_limit == float("inf"):
+        return None
+    # The first step whose time reaches the limit; rounding must not add one.
+    return math.ceil(time_limit / control_timestep - WHOLE)
 
 
 def vector_names(*names: str) -> tuple[str, ...]:
@@ -106,8 +118,16 @@ class Task:
     control_every_substep: ClassVar[bool] = False
     """Compute `control` before each physics step instead of each control step."""
 
+    forces_at_end: ClassVar[bool] = False
+    """Whether sensors of forces and accelerations are of the end of the control step, which takes
+    one more computation of them, or of the start of its last physics step, as in the suite."""
+
     versions: ClassVar[dict[int, str]] = {0: "the first version"}
     """What each version of the id changed."""
+
+    def episode_steps(self) -> int | None:
+        """Control steps in an episode, None for no limit."""
+        return steps_in(self.time_limit, self.control_timestep)
 
     def model(self) -> Spec:
         """The model, built once for an environment; it depends on the fields alone."""
@@ -198,7 +218,7 @@ registrations: dict[str, Registration] = {}
 """Every registered task by id."""
 
 on_register: list[Callable[[Registration], None]] = []
-"""Called with each new registration."""
+"""Called with each new registration before it is one; it is none if one of them raises."""
 
 
 def register(
@@ -213,8 +233,9 @@ def register(
 
     Raises:
         ValueError: the id is malformed.
-        TypeError: the class is no task, has no such field, no time limit or control timestep, or
-            does not stand at the top of a module, where another process finds it.
+        TypeError: the class is no task, has no such field, no time limit or control timestep, has
+            a field named as an argument of `gymnasium.make` or `make_vec`, or does not stand at the
+            top of a module, where another process finds it.
     """
     if not _ID.fullmatch(id):
         raise ValueError(f"id: {id!r} is not of the form <namespace>/<domain>-<task>-v<number>")
@@ -236,9 +257,9 @@ def register(
             if not hasattr(task_class, attribute):
                 raise TypeError(f"{id}: {task_class.__name__} must set {attribute} (seconds)")
         registration = Registration(id, task_class, dict(fields), frozenset(tags))
-        registrations[id] = registration
         for listener in on_register:
             listener(registration)
+        registrations[id] = registration
         return task_class
 
     return decorate

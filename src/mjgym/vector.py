@@ -296,7 +296,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def _draw_image(self, image: Image, rows: np.ndarray) -> np.ndarray:
         return self.camera(
-            image.camera, kind=image.kind, width=image.width, height=image.height, ids=rows
+            image.camera,
+            kind=image.kind,
+            width=image.width,
+            height=image.height,
+            hidden_groups=image.hidden_groups,
+            ids=rows,
         )
 
     def step(
@@ -331,7 +336,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             self._start(np.flatnonzero(renewed))
         if going is None or going.size:
             if self._sensing is None and not self._one_by_one:
-                simulations.step(control, self._substeps, going)
+                simulations.step(control, self._substeps, going, forces=task.forces_at_end)
             else:
                 self._step_in_parts(actions, control, going)
             if going is None:
@@ -386,11 +391,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         for stop in [*stops, self._substeps]:
             if done and task.control_every_substep:
                 control = task.control(view, actions)
-            self._simulations.step(control, stop - done, going)
+            last = stop == self._substeps
+            forces = last and task.forces_at_end
+            self._simulations.step(control, stop - done, going, forces=forces)
             done = stop
             if self._remembers_substeps:
                 self._remember(task.substep(view), going)
-            if sensing is not None and stop < self._substeps:
+            if sensing is not None and not last:
                 sensing.read(stop, view, self._evaluate, self._draw_image)
 
     def _remember(self, updated: Arrays, going: np.ndarray | None) -> None:
@@ -547,6 +554,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         kind: str = "rgb",
         width: int | None = None,
         height: int | None = None,
+        hidden_groups: tuple[int, ...] = (),
         ids: Sequence[int] | np.ndarray | None = None,
     ) -> np.ndarray:
         """Pictures of the present states of some sub-environments, at any time.
@@ -556,6 +564,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             kind: "rgb", "depth" or "segmentation", as of `Env.camera`.
             width: in pixels; None for the environment's.
             height: in pixels; None for the environment's.
+            hidden_groups: groups of geoms that are not shown, as of `Env.camera`.
             ids: of sub-environments; None for all.
 
         Returns:
@@ -583,6 +592,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                     height=options.height if height is None else height,
                     reward=None if rewards is None else float(rewards[k]),
                     colours={name: colour[i] for name, colour in colours.items()},
+                    hidden_groups=hidden_groups,
                 )
                 for k, i in enumerate(rows.tolist())
             ]

@@ -10,7 +10,7 @@ import numpy as np
 from dm_env import specs
 
 from mjgym import registry
-from mjgym.build import steps_in
+from mjgym.task import steps_in
 from mjgym.spaces import control_bounds
 
 FLAT = "observations"  # name of the one entry of a flat observation

@@ -161,6 +161,7 @@ class Image:
     width: int
     height: int
     kind: str
+    hidden_groups: tuple[int, ...] = ()
 
 
 def body(name: str) -> Element:
@@ -213,7 +214,14 @@ def field(name: str) -> Quantity:
     return _Field(name)
 
 
-def image(camera: str | int, *, width: int = 84, height: int = 84, kind: str = "rgb") -> Image:
+def image(
+    camera: str | int,
+    *,
+    width: int = 84,
+    height: int = 84,
+    kind: str = "rgb",
+    hidden_groups: tuple[int, ...] = (),
+) -> Image:
     """What a camera sees; the environment needs an `observation` with pixels.
 
     Args:
@@ -221,5 +229,7 @@ def image(camera: str | int, *, width: int = 84, height: int = 84, kind: str = "
         width: in pixels.
         height: in pixels.
         kind: "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres.
+        hidden_groups: groups of geoms (0 to 5) that it does not see, besides 3 to 5, which no
+            camera does.
     """
-    return Image(camera, width, height, kind)
+    return Image(camera, width, height, kind, hidden_groups)

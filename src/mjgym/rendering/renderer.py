@@ -22,6 +22,7 @@ from mjgym.rendering.twin import Camera, Twin
 from mjgym.task import Task
 
 TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
+GROUPS = range(6)  # of geoms
 MAX_SIZE = 16384  # pixels; no more are sure to be drawn
 CLOSE_TIMEOUT = 5.0  # s, in which it must have been put away
 
@@ -64,6 +65,7 @@ class Renderer:
         kind: str = "rgb",
         reward: float | None = None,
         colours: Mapping[str, Any] | None = None,
+        hidden_groups: tuple[int, ...] = (),
     ) -> np.ndarray:
         """A picture of a simulation, first row on top.
 
@@ -77,22 +79,26 @@ class Renderer:
                 (`mujoco.mjtObj`) of the object in each pixel, -1 and -1 for none.
             reward: to show in the colours of the bodies; None for the model's own.
             colours: of some elements, as `Task.colours` gives them for one simulation.
+            hidden_groups: groups of geoms that are not shown, besides 3 to 5, which never are.
 
         Raises:
-            ValueError: there is no such camera or kind, or a size is not from 1 to MAX_SIZE.
+            ValueError: there is no such camera, kind or group, or a size is not from 1 to MAX_SIZE.
             RenderingError: no OpenGL works here, or the driver has not answered for TIMEOUT s.
         """
         _known("kind", kind, KINDS)
         for name, size in (("width", width), ("height", height)):
             if not 1 <= size <= MAX_SIZE:
                 raise ValueError(f"{name}: must be from 1 to {MAX_SIZE} pixels, got {size}")
+        for group in hidden_groups:
+            if group not in GROUPS:
+                raise ValueError(f"hidden_groups: geoms have groups 0 to 5, not {group!r}")
         _processwide.hold_at_fork()
         with self._lock:
             worker = self._worker or self._start(backends.choose())
             try:
                 picture = worker.run(
                     lambda studio: studio.draw(
-                        state, camera, width, height, kind, reward, colours
+                        state, camera, width, height, kind, reward, colours, hidden_groups
                     )
                 )
             except TimeoutError:

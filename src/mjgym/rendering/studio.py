@@ -13,6 +13,7 @@ from mjgym.rendering.twin import Camera, Twin
 
 KINDS = ("rgb", "depth", "segmentation")
 MAX_GEOMS = 10_000  # drawn at once
+SHOWN_GROUPS = 3  # of geoms: 0 to 2, as the engine has it
 COARSE_PLANE = 4  # cells along half a plane's longer side, in a look without shadows
 
 _OFFSCREEN = mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value
@@ -52,6 +53,7 @@ class Studio:
         kind: str,
         reward: float | None,
         colours: Mapping[str, Any] | None,
+        hidden_groups: tuple[int, ...],
     ) -> np.ndarray:
         """One picture; see `Renderer.render`."""
         twin = self._twin
@@ -59,6 +61,8 @@ class Studio:
         view = twin.camera(camera)
         self._upload(width, height)
         scene = self._scene
+        self._option.geomgroup[:SHOWN_GROUPS] = 1
+        self._option.geomgroup[list(hidden_groups)] = 0
         mujoco.mjv_updateScene(
             twin.model,
             twin.data,

@@ -22,6 +22,10 @@ from mjgym.sim.varying import Varying
 from mjgym.sim.view import Named, View, nearest
 
 
+_VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
+_ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
+
+
 class _Inherited:
     """Batches of the parent process, which a forked child must never let go of.
 
@@ -171,8 +175,22 @@ class Batched:
                 models[i].opt.disableflags = flags
             self.batch.set_models(models)
 
-    def step(self, control: np.ndarray, n: int, ids: np.ndarray | None = None) -> None:
-        """Set the controls, (n_simulations, nu), and advance all (or some) by n physics steps."""
+    def step(
+        self,
+        control: np.ndarray,
+        n: int,
+        ids: np.ndarray | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """Set the controls and advance all simulations, or some, by n physics steps.
+
+        Args:
+            control: (n_simulations, nu).
+            n: number of steps.
+            ids: of those that step; None for all.
+            forces: whether forces and accelerations are to be current as well, see `Single.step`.
+        """
         rows = self._state.get("ctrl")
         if rows is not None:
             if ids is None:
@@ -180,7 +198,7 @@ class Batched:
             else:
                 rows[ids] = control[ids]
         with quiet():
-            self.batch.step(ids, nstep=n, stage=int(mujoco.mjtStage.mjSTAGE_VEL))
+            self.batch.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
 
     def diverged(self) -> np.ndarray | None:
         """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""

@@ -17,6 +17,9 @@ _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX = (
 RESIZABLE = frozenset({_SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX})
 """Types of geoms (mjtGeom) whose size is theirs alone, and not that of an asset or without end."""
 
+REFITTED = ("geom_rbound", "geom_aabb", "bvh_aabb")
+"""The fields of MjModel that `Bounds` writes."""
+
 
 class Bounds:
     """Bounding spheres and boxes of some geoms, and the boxes of the bodies that hold them.

@@ -1,12 +1,13 @@
 """One simulation on MjData."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import mujoco
 import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.bounds import Bounds
 from mjgym.sim.engine import (
     ACTUATION_OFF,
     DIVERGED,
@@ -24,7 +25,7 @@ class SingleView(View):
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(_model=model, _data=data)
+        self.__dict__.update(_model=model, _data=data, _bounds={})
 
     def _field(self, name: str) -> Array:
         for source in (self._data, self._model):
@@ -73,11 +74,24 @@ class SingleView(View):
             mujoco.mj_comPos(self._model, self._data)
             mujoco.mj_collision(self._model, self._data)
 
+    def refit(self, geoms: Iterable[str]) -> None:
+        """Make the search for contacts go by the present sizes and places of some geoms.
+
+        To be called when `geom_size`, `geom_pos` or `geom_quat` has been written; the task then
+        names `REFITTED` in its `varies` as well.
+        """
+        names = tuple(geoms)
+        if names not in self._bounds:
+            rows = np.array([self._model.geom(name).id for name in names], dtype=np.int64)
+            self._bounds[names] = Bounds(self._model, rows)
+        self._bounds[names].update(self._model)
+
     def step(self, n: int = 1) -> None:
         """Advance by n physics steps, from what the last `forward` or `step` computed."""
         _step(self._model, self._data, n, _splits(self._model))
 
 
+_VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
 _SILENT = mujoco.MjLogConfig.get()
 _SILENT.logto_console = _SILENT.logto_file = False
 
@@ -163,13 +177,20 @@ class Single:
         """Compute everything that follows from the state."""
         _forward(self.model, self.data, actuation)
 
-    def step(self, n: int) -> None:
+    def step(self, n: int, *, forces: bool = False) -> None:
         """Advance by n physics steps; positions, velocities and their sensors are then current.
 
         The order is the published suite's: the second half of a step that has begun, n - 1 whole
         steps, the first half of the next one. RK4 has no halves.
+
+        Args:
+            n: number of steps.
+            forces: whether forces and accelerations are to be current as well.
         """
         _step(self.model, self.data, n, self._splits)
+        if forces:
+            with quiet():
+                mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
     def diverged(self) -> bool:
         """Whether the engine has met a state that is not finite and has reset itself."""

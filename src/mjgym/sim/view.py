@@ -1,8 +1,9 @@
 """The live arrays of a simulation, under the engine's own names, for one simulation or many."""
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,20 @@ _COUNTS = {
     "camera": "ncam",
     "light": "nlight",
 }
+
+
+# Of which elements the numbers of a field are, where its name does not begin with it, and the field
+# of MjModel that tells where those of each begin, where they are not one row for each.
+_OWNERS = {
+    "qpos": ("joint", "jnt_qposadr"),
+    "qvel": ("joint", "jnt_dofadr"),
+    "qacc": ("joint", "jnt_dofadr"),
+    "sensordata": ("sensor", "sensor_adr"),
+    "ctrl": ("actuator", None),
+    **dict.fromkeys(("xpos", "xquat", "xmat", "xipos", "cvel"), ("body", None)),
+    **dict.fromkeys(("subtree_com", "subtree_linvel"), ("body", None)),
+}
+_PREFIXES = {"ten": "tendon", "cam": "camera", "jnt": "joint"}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -61,9 +76,11 @@ class View:
     lead: tuple[int, ...]
     xp: ModuleType
     memory: dict[str, Array]
+    kept: dict[Hashable, Any]
+    """What a task has found out about the model once, by a key of its own."""
 
     def __init__(self, lead: tuple[int, ...]) -> None:
-        self.__dict__.update(lead=lead, xp=np, memory={}, _named={})
+        self.__dict__.update(lead=lead, xp=np, memory={}, kept={}, _named={}, _rows={})
 
     def _field(self, name: str) -> Array:
         raise AttributeError(name)
@@ -103,6 +120,50 @@ class View:
         count = getattr(model, _COUNTS[kind])
         return tuple(getattr(model, kind)(i).name for i in range(count))
 
+    def rows(self, field: str, names: Iterable[str]) -> slice | np.ndarray:
+        """Where the numbers of some elements are in a field: `v.xpos[..., v.rows("xpos", b), :]`.
+
+        Args:
+            field: "qpos", "qvel" (of joints), "sensordata" (of sensors), "xpos" (of bodies),
+                "geom_size", "site_xpos", "ten_length", ...
+            names: of the elements, in the order that is wanted.
+
+        Returns:
+            An index for the field's axis of elements: a range of numbers if they stand in a row,
+            which costs nothing to look at, else their places.
+
+        Raises:
+            KeyError: the field is of no such elements, or there is no element of a name; the
+                message names the nearest ones.
+        """
+        names = tuple(names)
+        key = field, names
+        if key not in self._rows:
+            self._rows[key] = self._find_rows(field, names)
+        found: slice | np.ndarray = self._rows[key]
+        return found
+
+    def _find_rows(self, field: str, names: tuple[str, ...]) -> slice | np.ndarray:
+        prefix = field.partition("_")[0]
+        kind, address = _OWNERS.get(field, (_PREFIXES.get(prefix, prefix), None))
+        known = self.names(kind)
+        places: list[int] = []
+        for name in names:
+            if name not in known:
+                raise KeyError(f"the model has no {kind} {name!r}{nearest(name, known)}")
+            i = known.index(name)
+            if address is None:
+                places.append(i)
+                continue
+            start = int(getattr(self._model, address)[i])
+            if kind == "sensor":
+                count = int(self._model.sensor_dim[i])
+            else:
+                joint = self._model.joint(i)
+                count = np.size(joint.qpos0 if field == "qpos" else joint.damping)
+            places.extend(range(start, start + count))
+        return _as_slice(np.array(places, dtype=np.int64))
+
     def body(self, name: str) -> Named:
         """The arrays of a body: xpos, xquat, xmat, xipos, cvel, mass, ..."""
         return self._get("body", name)
@@ -138,3 +199,10 @@ class View:
     def light(self, name: str) -> Named:
         """The arrays of a light: xpos, xdir, pos, ..."""
         return self._get("light", name)
+
+
+def _as_slice(places: np.ndarray) -> slice | np.ndarray:
+    """A range instead of places that stand in a row."""
+    if places.size and (np.diff(places) == 1).all():
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places

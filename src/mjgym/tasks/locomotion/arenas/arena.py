@@ -1,0 +1,66 @@
+"""What a place tells the tasks of the locomotion family about itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from mjgym.mjcf import Spec
+from mjgym.sim.bounds import REFITTED
+from mjgym.sim.single import SingleView
+from mjgym.tasks.locomotion.catalogue import Catalogue
+
+PLACED = ("geom_pos", "geom_size", *REFITTED)
+"""The model fields of an arena whose geoms are placed and sized for each episode."""
+
+
+@dataclass(frozen=True)
+class Arena:
+    """A place: its model, and how it differs from episode to episode.
+
+    An arena is a frozen dataclass without state; its fields are its dimensions. A new one is a file
+    with a subclass under `@register_arena("name")`. It is compiled once, with as many parts as an
+    episode may need; `draw` places and sizes them, and parks those that are left over.
+    """
+
+    varies: ClassVar[tuple[str, ...]] = ()
+    """Fields of MjModel that `draw` writes to."""
+
+    def model(self) -> Spec:
+        """The place by itself."""
+        raise NotImplementedError(f"{type(self).__name__} must define model()")
+
+    def ground(self) -> dict[str, str]:
+        """What is walked on, and so what is fallen on: names, and "geom" or "body" for each."""
+        return {"ground": "geom"}
+
+    def draw(self, v: SingleView, rng: Any) -> None:
+        """Write one episode's place into a scratch simulation."""
+
+
+_arenas: Catalogue[Arena] = Catalogue("arena", Arena)
+
+ArenaType = TypeVar("ArenaType", bound=type[Arena])
+
+
+def register_arena(name: str, **fields: object) -> Callable[[ArenaType], ArenaType]:
+    """Give an arena a name for the keyword argument `arena`; stands above the class.
+
+    Args:
+        name: for the argument.
+        **fields: values of the class's fields that make this arena.
+    """
+
+    def decorate(arena_class: ArenaType) -> ArenaType:
+        _arenas.add(name, arena_class(**fields))
+        return arena_class
+
+    return decorate
+
+
+def find_arena(name: str) -> Arena:
+    """The arena of a name, or of "module:Class".
+
+    Raises:
+        ValueError: there is none; the message names the nearest ones.
+    """
+    return _arenas.find(name)

@@ -1,0 +1,31 @@
+"""An endless floor."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjgym.mjcf import Spec, load
+from mjgym.tasks.locomotion.arenas.arena import Arena, register_arena
+
+CAMERA_HEIGHT = 100.0  # m, of the camera that sees all of it
+MARGIN = 1.1  # how much more than the floor it sees
+
+
+@register_arena("floor")
+@register_arena("large_floor", half_size=10.0)
+@dataclass(frozen=True)
+class Floor(Arena):
+    """A flat floor without end, drawn as a square.
+
+    Args:
+        half_size: m, of the square that is drawn.
+    """
+
+    half_size: float = 8.0
+
+    def model(self) -> Spec:
+        spec = load("locomotion/arenas/floor.xml")
+        spec.geom("ground").size[:2] = self.half_size
+        angle = 2 * np.arctan2(MARGIN * self.half_size, CAMERA_HEIGHT)
+        spec.camera("top_camera").fovy = np.rad2deg(angle)
+        return spec

@@ -1,0 +1,282 @@
+"""What a creature tells the tasks of the locomotion family about itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec
+from mjgym.rotations import Z_ROW, to_local
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+from mjgym.task import Arrays, Signal, vector_names
+from mjgym.tasks.locomotion.catalogue import Catalogue
+
+PREFIX = "walker/"  # of all names of the walker in a scene, and the name of its frame's body
+TOUCHED = 1e-3  # N; touch sensors with more are on
+TORQUE_SCALE = 60.0 / 2  # N m; torques are squashed by tanh(torque / scale)
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A creature: its model, what of it is observed, and how it stands.
+
+    A walker is a frozen dataclass without state. A new one is a file with a subclass that sets the
+    fields and gives `model()`, under `@register_walker("name")`. Names are those of its own MJCF;
+    in a scene they begin with "walker/".
+
+    Args:
+        root: the body whose frame is the walker's.
+        joints: those that are observed, in their order; None for those that actuators act on.
+        end_effectors: the bodies with which it meets the world.
+        head: a body that counts as an appendage besides the end effectors; empty for none.
+        tendons: those that are observed.
+        activations: whether the states of its actuators are observed.
+        feet: the bodies that may touch the ground; all else that touches it is a fall.
+        free: whether it hangs on a free joint; else its own joints move it through the world.
+        height: of its frame above the ground when it stands, m.
+        quaternion: of its frame when it stands and faces +x.
+        camera: the egocentric camera.
+        hidden_groups: of geoms that the egocentric camera does not see: the walker's own.
+        touch, force, torque, rangefinder: names of its sensors of each kind.
+        velocimeter, gyro, accelerometer: names of its sensors; empty for none.
+    """
+
+    root: str = ""
+    joints: tuple[str, ...] | None = None
+    end_effectors: tuple[str, ...] = ()
+    head: str = ""
+    tendons: tuple[str, ...] = ()
+    activations: bool = False
+    feet: tuple[str, ...] = ()
+    free: bool = True
+    height: float = 0.0
+    quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    camera: str = "egocentric"
+    hidden_groups: tuple[int, ...] = ()
+    touch: tuple[str, ...] = ()
+    force: tuple[str, ...] = ()
+    torque: tuple[str, ...] = ()
+    rangefinder: tuple[str, ...] = ()
+    velocimeter: str = ""
+    gyro: str = ""
+    accelerometer: str = ""
+
+    def model(self) -> Spec:
+        """The creature by itself, without a joint to the world."""
+        raise NotImplementedError(f"{type(self).__name__} must define model()")
+
+    # What is observed. All hooks run for one simulation and for a batch.
+
+    def observation(self, v: View) -> Arrays:
+        """Proprioception, kinematic and dynamic sensors, in the alphabetical order of the keys."""
+        entries = {**self.proprioception(v), **self.kinematics(v), **self.dynamics(v)}
+        return {PREFIX + name: entries[name] for name in sorted(entries)}
+
+    def proprioception(self, v: View) -> Arrays:
+        """What the walker knows of its own posture."""
+        entries = {
+            "joints_pos": self._take(v, "qpos", self.observed_joints(v)),
+            "joints_vel": self._take(v, "qvel", self.observed_joints(v)),
+            "body_height": self.position(v)[..., 2],
+            "world_zaxis": self.rotation(v)[..., Z_ROW],
+            "end_effectors_pos": self.places(v, self.end_effectors),
+        }
+        if self.activations:
+            entries["actuator_activation"] = v.act
+        if self.head:
+            entries["appendages_pos"] = self.places(v, (*self.end_effectors, self.head))
+        if self.tendons:
+            entries["tendons_pos"] = self._take(v, "ten_length", self.tendons)
+            entries["tendons_vel"] = self._take(v, "ten_velocity", self.tendons)
+        return entries
+
+    def kinematics(self, v: View) -> Arrays:
+        """Gyro, velocimeter and accelerometer."""
+        sensors = {
+            "sensors_gyro": self.gyro,
+            "sensors_velocimeter": self.velocimeter,
+            "sensors_accelerometer": self.accelerometer,
+        }
+        return {
+            key: self._take(v, "sensordata", (name,) if name else ())
+            for key, name in sensors.items()
+        }
+
+    def dynamics(self, v: View) -> Arrays:
+        """Force, torque and touch."""
+        torque = self._take(v, "sensordata", self.torque)
+        return {
+            "sensors_force": self._take(v, "sensordata", self.force),
+            "sensors_torque": v.xp.tanh(torque / TORQUE_SCALE),
+            "sensors_touch": (self._take(v, "sensordata", self.touch) > TOUCHED) * 1.0,
+        }
+
+    def observed_joints(self, v: View) -> tuple[str, ...]:
+        """Names of the joints whose positions and velocities are observed."""
+        if self.joints is not None:
+            return self.joints
+        key = ("observed joints", self)
+        if key not in v.kept:
+            joints = v.names("joint")
+            acting = [name for name in v.names("actuator") if name.startswith(PREFIX)]
+            v.kept[key] = tuple(n.removeprefix(PREFIX) for n in acting if n in joints)
+        found: tuple[str, ...] = v.kept[key]
+        return found
+
+    def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
+        """The numbers of some elements in a field, (..., k); empty for no names."""
+        if not names:
+            return np.zeros((*v.lead, 0))
+        return getattr(v, field)[..., v.rows(field, _prefixed(names))]
+
+    # Frames.
+
+    def position(self, v: View) -> Array:
+        """Of the root body in the world, (..., 3) m."""
+        return v.body(PREFIX + self.root).xpos
+
+    def rotation(self, v: View) -> Array:
+        """The root body's axes in the world, (..., 9)."""
+        return v.body(PREFIX + self.root).xmat
+
+    def in_frame(self, v: View, point: Array) -> Array:
+        """A point of the world as the root body sees it, (..., 3) m."""
+        return to_local(self.rotation(v), point - self.position(v))
+
+    def places(self, v: View, bodies: tuple[str, ...]) -> Array:
+        """Places of some bodies as the root body sees them, one after the other, (..., 3 k) m."""
+        points = v.xpos[..., v.rows("xpos", _prefixed(bodies)), :]
+        seen = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
+        return seen.reshape(*v.lead, -1)
+
+    def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
+        """Of some bodies' frames above z = 0, (..., k) m."""
+        return v.xpos[..., v.rows("xpos", _prefixed(bodies)), 2]
+
+    # Placing it, on a scratch simulation.
+
+    def stand(
+        self,
+        v: SingleView,
+        position: Array = (0.0, 0.0, 0.0),
+        turn: Array = (1.0, 0.0, 0.0, 0.0),
+    ) -> None:
+        """Stand upright, at rest.
+
+        Args:
+            v: the scratch simulation.
+            position: m, where its frame would be at the origin of the upright pose.
+            turn: a quaternion by which it is turned from where it faces +x.
+        """
+        place = np.array(position, dtype=float)
+        place[2] += self.height
+        self.put(v, place, multiply(turn, normalised(self.quaternion)))
+
+    def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
+        """Put the walker's frame somewhere: position (3,) in m and orientation (4,)."""
+        pose = v.joint(PREFIX).qpos
+        pose[:3] = position
+        pose[3:] = quaternion
+
+    def aliveness(self, v: View) -> Array:
+        """From -1 (upside down) to 0 (upright), for creatures that this ends an episode of."""
+        return v.xp.zeros(v.lead)
+
+    # For people.
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        """What each entry of `observation` holds."""
+        frame = PREFIX + self.root
+        joints = self.observed_joints(v)
+        texts: dict[str, tuple[str, tuple[str, ...], str, str, str]] = {
+            "joints_pos": ("position of each joint", joints, "rad", "", "qpos"),
+            "joints_vel": ("velocity of each joint", joints, "rad/s", "", "qvel"),
+            "body_height": ("height of the root body", ("height",), "m", "world", "xpos"),
+            "world_zaxis": ("the world's vertical as the root body sees it",
+                            vector_names("up"), "1", frame, "xmat"),
+            "end_effectors_pos": ("places of the end effectors",
+                                  vector_names(*self.end_effectors), "m", frame, "xpos"),
+            "appendages_pos": ("places of end effectors and head",
+                               vector_names(*self.end_effectors, self.head), "m", frame, "xpos"),
+            "actuator_activation": ("state of each actuator", _actuators(v), "1", "", "act"),
+            "tendons_pos": ("length of each tendon", self.tendons, "rad", "", "ten_length"),
+            "tendons_vel": ("velocity of each tendon", self.tendons, "rad/s", "", "ten_velocity"),
+            "sensors_gyro": ("angular velocity", vector_names("gyro"), "rad/s", frame, "gyro"),
+            "sensors_velocimeter": ("velocity", vector_names("velocity"), "m/s", frame,
+                                    "velocimeter"),
+            "sensors_accelerometer": ("acceleration that the root feels, gravity included",
+                                      vector_names("acceleration"), "m/s^2", frame,
+                                      "accelerometer"),
+            "sensors_force": ("forces", vector_names(*self.force), "N", "", "force sensors"),
+            "sensors_torque": (f"tanh(torque / {TORQUE_SCALE:g} N m)", vector_names(*self.torque),
+                               "1", "", "torque sensors"),
+            "sensors_touch": ("1 where something is touched", self.touch, "1", "",
+                              "touch sensors"),
+        }  # fmt: skip
+        present = self.observation(v)
+        return {
+            PREFIX + key: Signal(meaning, names, unit, at, source)
+            for key, (meaning, names, unit, at, source) in texts.items()
+            if PREFIX + key in present
+        }
+
+
+def _prefixed(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(PREFIX + name for name in names)
+
+
+def _actuators(v: View) -> tuple[str, ...]:
+    """Names of the actuators that have a state."""
+    names = [name.removeprefix(PREFIX) for name in v.names("actuator")]
+    return tuple(names[: v.act.shape[-1]])
+
+
+def normalised(quaternion: Array) -> np.ndarray:
+    """A quaternion (4,) of length one."""
+    q = np.array(quaternion, dtype=float)
+    return q / np.sqrt((q * q).sum())
+
+
+def multiply(a: Array, b: Array) -> np.ndarray:
+    """The rotation b and then a, about the axes of the world: quaternions (4,)."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    return np.array(
+        [
+            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+        ]
+    )
+
+
+_walkers: Catalogue[Walker] = Catalogue("walker", Walker)
+
+WalkerType = TypeVar("WalkerType", bound=type[Walker])
+
+
+def register_walker(name: str, **fields: object) -> Callable[[WalkerType], WalkerType]:
+    """Give a walker a name for the keyword argument `walker`; stands above the class.
+
+    Args:
+        name: for the argument.
+        **fields: values of the class's fields that make this walker.
+    """
+
+    def decorate(walker_class: WalkerType) -> WalkerType:
+        _walkers.add(name, walker_class(**fields))
+        return walker_class
+
+    return decorate
+
+
+def find_walker(name: str) -> Walker:
+    """The walker of a name, or of "module:Class".
+
+    Raises:
+        ValueError: there is none; the message names the nearest ones.
+    """
+    return _walkers.find(name)
