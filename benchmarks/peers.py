@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from comparison import footprint, installation, report
-from comparison.names import NAMESPACE, QUICK, check_ids, envs_for
+from comparison.names import QUICK, check_ids, envs_for
 from comparison.subjects import Settings
 from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject, why_not
 
@@ -55,7 +55,7 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
         epilog=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("ids", nargs="*", help=f"default: all of {NAMESPACE}/")
+    parser.add_argument("ids", nargs="*", help="default: all of the published suite")
     parser.add_argument("--quick", action="store_true", help="a handful of ids")
     parser.add_argument(
         "--num-envs",
@@ -95,9 +95,10 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
 
 
 def registered() -> list[str] | None:
-    """The ids of the namespace; None where mjgym is not installed."""
+    """The ids of the published suite; None where mjgym is not installed."""
     try:
         from mjgym import registry
+        from mjgym.cli.peers import NAMESPACE
     except ImportError:
         return None
     return registry.ids(namespace=NAMESPACE)
@@ -182,6 +183,13 @@ def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, s
     return 0 if any(r["ratios"] for r in results) else 1
 
 
+def peers_file() -> str:
+    """The file that loads the peers: by itself, without the package around it and its imports."""
+    from mjgym.cli import peers
+
+    return peers.__file__
+
+
 def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:
     """Memory and creation of batches, ours against EnvPool's, and import times."""
     weighed: dict[str, dict[str, Any]] = {}
@@ -217,7 +225,7 @@ def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, 
         imports["envpool"] = footprint.import_time("import envpool")
     if "dm_control" not in unavailable:
         imports["dm_control.suite"] = footprint.import_time(
-            "load_suite()", "from comparison.subjects import load_suite"
+            "load()", f"import runpy; load = runpy.run_path({peers_file()!r})['load_dm_control']"
         )
     rows = [(name, f"{seconds:.3f}") for name, seconds in imports.items()]
     print("\n" + report.table(("import", "seconds"), rows))

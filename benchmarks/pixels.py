@@ -15,7 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from comparison import installation, names
+from comparison import installation
+
+from mjgym.cli.peers import domain_and_task, envpool_name
 
 IDS = ("dmc/cartpole-swingup-v0", "dmc/walker-walk-v0", "dmc/humanoid-run-v0", "dmc/dog-run-v0")
 BACKENDS = ("egl", "osmesa")
@@ -30,10 +32,8 @@ env.reset(seed=0)
 draw = env.camera
 """
 DM_CONTROL = """
-import sys, time, os
-sys.path.insert(0, sys.argv[4])
-backend = os.environ["MUJOCO_GL"]
-from comparison.subjects import drop_stale_fields
+import sys, time
+from mjgym.cli.peers import drop_stale_fields
 drop_stale_fields()
 from dm_control import suite
 domain, task = sys.argv[1].split(":")
@@ -89,7 +89,7 @@ def main() -> None:
     given = parser.parse_args()
     installation.make(given.venv)
     python = installation.python_of(given.venv)
-    here, seconds = str(Path(__file__).parent), str(given.seconds)
+    seconds = str(given.seconds)
     results: dict[str, dict[str, float | str]] = {}
     for id in given.ids:
         row = results[id] = {}
@@ -97,10 +97,9 @@ def main() -> None:
             for quality in ("reference", "fast"):
                 subject = f"mjgym {quality}, {backend}"
                 row[subject] = rate(Path(sys.executable), OURS, [id, quality, seconds], backend)
-            task = ":".join(names.domain_and_task(id))
-            arguments = [task, "", seconds, here]
-            row[f"dm_control, {backend}"] = rate(python, DM_CONTROL, arguments, backend)
-        row["EnvPool"] = rate(python, ENVPOOL, [names.envpool_name(id), "", seconds], "egl")
+            task = ":".join(domain_and_task(id))
+            row[f"dm_control, {backend}"] = rate(python, DM_CONTROL, [task, "", seconds], backend)
+        row["EnvPool"] = rate(python, ENVPOOL, [envpool_name(id), "", seconds], "egl")
         print(id)
         for subject, value in row.items():
             print(f"  {subject:24s} {value if isinstance(value, str) else f'{value:,.0f}'}")

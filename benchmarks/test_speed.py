@@ -13,10 +13,11 @@ import gymnasium
 import numpy as np
 import pytest
 from comparison import footprint
-from comparison.subjects import Settings, random_actions
+from comparison.subjects import Settings
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import mjgym
+from mjgym.benchmark import random_actions
 from mjgym.vector import allowed_cores
 
 SIZES = {

@@ -6,7 +6,9 @@ import json
 import math
 import os
 import signal
+import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import peers
 from comparison import installation, names, report, subjects
 from comparison.worker import Worker, WorkerError, time_subject
+
+from mjgym import benchmark
+from mjgym.cli import peers as package_peers
+from mjgym.cli.peers import domain_and_task, envpool_name
 
 ENVPOOL = """
 AcrobotSwingup AcrobotSwingupSparse BallInCupCatch CartpoleBalance CartpoleBalanceSparse
@@ -32,17 +38,60 @@ StackerStack4 SwimmerSwimmer6 SwimmerSwimmer15 WalkerStand WalkerWalk WalkerRun
 
 
 def test_envpool_spelling() -> None:
-    assert [names.envpool_name(id) for id in IDS] == [f"{name}-v1" for name in ENVPOOL.split()]
+    assert [envpool_name(id) for id in IDS] == [f"{name}-v1" for name in ENVPOOL.split()]
 
 
 def test_dm_control_spelling() -> None:
-    assert ["-".join(names.domain_and_task(id)) for id in IDS] == list(TASKS)
+    assert ["-".join(domain_and_task(id)) for id in IDS] == list(TASKS)
 
 
 @pytest.mark.parametrize("id", ["walker-walk", "dmc/walker-v0", "locomotion/walker-walk-v0"])
 def test_spelling_of_something_else(id: str) -> None:
     with pytest.raises(ValueError, match="not of the form"):
-        names.envpool_name(id)
+        envpool_name(id)
+
+
+def test_peers_are_compared_on_the_suite_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package_peers.importlib.util, "find_spec", lambda name: name)
+    assert package_peers.installed("dmc/walker-walk-v0", 1) == ["dm_control"]
+    assert package_peers.installed("dmc/walker-walk-v0", 2) == ["envpool"]
+    assert package_peers.installed("my/walker-walk-v0", 1) == []
+    monkeypatch.setattr(package_peers.importlib.util, "find_spec", lambda name: None)
+    assert package_peers.installed("dmc/walker-walk-v0", 1) == []
+
+
+def test_a_task_that_envpool_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    stand_in = types.SimpleNamespace(
+        list_all_envs=lambda: ["WalkerWalk-v1"],
+        make_gymnasium=lambda name, **arguments: made.append((name, arguments)),
+    )
+    monkeypatch.setitem(sys.modules, "envpool", stand_in)
+    package_peers.make_envpool("dmc/walker-walk-v0", 8, 2, seed=3)
+    assert made == [("WalkerWalk-v1", {"num_envs": 8, "num_threads": 2, "seed": 3})]
+    with pytest.raises(LookupError, match="EnvPool has no WalkerRun-v1"):
+        package_peers.make_envpool("dmc/walker-run-v0", 8, 2)
+
+
+def test_fields_that_the_engine_lost_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "dm_control.mujoco.wrapper.mjbindings.sizes"
+    table = {"mjmodel": {"geom_pos": 1, "geom_lost": 2}, "mjdata": {"qpos": 3, "qlost": 4}}
+    monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(array_sizes=table))
+    package_peers.drop_stale_fields()
+    assert table == {"mjmodel": {"geom_pos": 1}, "mjdata": {"qpos": 3}}
+
+
+def test_peers_load_without_our_imports() -> None:
+    """Their import time is measured by running the file that loads them by itself."""
+    program = """
+import runpy, sys
+load = runpy.run_path(sys.argv[1])["load_dm_control"]
+assert callable(load)
+print(sorted({"mjgym", "mujoco", "numpy", "gymnasium"} & set(sys.modules)))
+"""
+    run = [sys.executable, "-c", program, peers.peers_file()]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_dogs_are_few() -> None:
@@ -180,7 +229,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_actions() -> None:
     low, high = np.array([-1e10, -0.5]), np.array([1e10, 2.0])
-    cycle = subjects.random_actions(low, high, (3,), np.float32, count=2, seed=0)
+    cycle = benchmark.random_actions(low, high, (3,), np.float32, count=2, seed=0)
     first, second, third = itertools.islice(cycle, 3)
     assert first.shape == (3, 2)
     assert first.dtype == np.float32

@@ -81,6 +81,10 @@ class TestIds:
             registry.ids(tag="qqq")
         with pytest.raises(ValueError, match=r"namespace.*'dm'.*dmc"):
             registry.ids(namespace="dm")
+        with pytest.raises(ValueError, match=r"namespace.*''.*dmc"):
+            registry.ids(namespace="")
+        with pytest.raises(ValueError, match=r"tag.*''.*easy"):
+            registry.ids(tag="")
 
     def test_an_unknown_id_names_the_nearest(self):
         with pytest.raises(gymnasium.error.NameNotFound, match="cartpole-swingup-v0"):
@@ -356,6 +360,20 @@ class TestRegister:
         with pytest.raises(TypeError, match=r"mine/other-v0.*Task"):
             mjgym.register("mine/other-v0")(what)
         assert "mine/other-v0" not in registry.ids()
+
+    @pytest.mark.parametrize("name", ["width", "vary", "threads", "num_envs", "wrappers"])
+    def test_a_field_that_would_hide_an_argument_is_refused(self, name, own_ids):
+        hiding = dataclasses.make_dataclass(
+            "Hiding",
+            [(name, int, dataclasses.field(default=1))],
+            bases=(Cartpole,),
+            namespace={"__module__": __name__},
+            frozen=True,
+        )
+        with pytest.raises(TypeError, match=f"mine/hiding-v0.*Hiding.*'{name}'.*make"):
+            mjgym.register("mine/hiding-v0")(hiding)
+        assert "mine/hiding-v0" not in registry.ids()
+        assert "mine/hiding-v0" not in gymnasium.registry
 
     def test_gives_the_class_back(self, own_ids):
         assert mjgym.register("mine/cartpole-v0", poles=2)(Cartpole) is Cartpole

@@ -9,14 +9,12 @@ import sys
 import tempfile
 import time
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from comparison.subjects import Settings, built
 from comparison.worker import BUILD_TIMEOUT, Worker
 
 STEPS = 10  # after which memory that is only touched by stepping counts too
 MEGABYTE = 1e6  # bytes
-FOLDER = str(Path(__file__).resolve().parents[1])
 
 _TIMED_IMPORT = """
 {before}
@@ -25,18 +23,6 @@ started = time.perf_counter()
 {statement}
 print(time.perf_counter() - started)
 """
-
-
-def resident() -> int:
-    """Bytes of memory that this process holds; where the system does not say, held at most."""
-    import resource  # not on Windows
-
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
-    return pages * resource.getpagesize()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +57,8 @@ def of_batch(name: str, settings: Settings) -> Footprint:
 
 
 def _grow(connection: Connection, name: str, settings: Settings) -> None:
+    from mjgym.benchmark import resident
+
     connection.recv()
     with built(name, dataclasses.replace(settings, num_envs=1, threads=1)) as one:
         one.advance(next(iter(one.actions)))
@@ -97,7 +85,7 @@ def import_time(statement: str, before: str = "", repeats: int = 5) -> float:
     with tempfile.TemporaryDirectory(prefix="mjgym-benchmark-") as cache:
         # Compiled modules are kept, whatever this process has been told: the first import fills
         # the cache and does not count.
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache, "PYTHONPATH": FOLDER}
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for _ in range(repeats + 1):
             done = subprocess.run(

@@ -7,9 +7,7 @@ Each function here builds one subject and runs in a process of its own. All are 
 
 import contextlib
 import copy
-import importlib
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -20,7 +18,6 @@ import numpy as np
 WARM_UP = 100  # control steps before the first window: what was dropped has landed by then
 RESETS = 3  # timed before the warm-up
 RAMP = 3  # calls before each window that do not count: caches are cold, threads asleep
-UNLIMITED = 1e9  # an action's bound above this is none
 ROLLOUT = 128  # physics steps (at least) in one call of the engine's loop
 
 
@@ -131,25 +128,6 @@ def measure(subject: Subject, seconds: float) -> Window:
     return window
 
 
-def random_actions(
-    low: np.ndarray, high: np.ndarray, lead: tuple[int, ...], dtype: Any, count: int, seed: int
-) -> Iterable[np.ndarray]:
-    """An endless cycle through `count` arrays of actions.
-
-    Args:
-        low: lower bounds of one action, (nu,).
-        high: upper bounds of one action, (nu,).
-        lead: leading shape of each array.
-        dtype: of the arrays.
-        count: of different arrays.
-        seed: to draw them with.
-    """
-    low = np.where(low < -UNLIMITED, -1.0, low)
-    high = np.where(high > UNLIMITED, 1.0, high)
-    drawn = np.random.default_rng(seed).uniform(low, high, (count, *lead, *low.shape))
-    return itertools.cycle(list(drawn.astype(dtype)))
-
-
 def batch(settings: Settings) -> Subject:
     """`gymnasium.make_vec` of our id, all its defaults: float32 actions, autoreset on."""
     import gymnasium
@@ -163,22 +141,17 @@ def batch(settings: Settings) -> Subject:
 
 def envpool(settings: Settings) -> Subject:
     """EnvPool's Gymnasium interface in its synchronous mode, with actions in its own type."""
-    import envpool as peer
+    from mjgym.cli.peers import make_envpool
 
-    from comparison.names import envpool_name
-
-    name = envpool_name(settings.id)
-    if name not in peer.list_all_envs():
-        raise LookupError(f"EnvPool has no {name}")
-    envs = peer.make_gymnasium(
-        name, num_envs=settings.num_envs, num_threads=settings.threads, seed=settings.seed
-    )
+    envs = make_envpool(settings.id, settings.num_envs, settings.threads, seed=settings.seed)
     envs.reset()
     return _vector(envs, envs.action_space.dtype, settings)
 
 
 def _vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     """A Gymnasium-like vector environment whose `step` after an episode's end resets."""
+    from mjgym.benchmark import random_actions
+
     space = getattr(envs, "single_action_space", envs.action_space)
     actions = random_actions(
         space.low, space.high, (settings.num_envs,), dtype, count=16, seed=settings.seed
@@ -198,7 +171,7 @@ def single(settings: Settings) -> Subject:
     """`gymnasium.make` of our id, with the wrappers that it comes with."""
     import gymnasium
 
-    import mjgym  # noqa: F401  (registers the ids)
+    from mjgym.benchmark import random_actions
 
     env = gymnasium.make(settings.id)
     env.reset(seed=settings.seed)
@@ -217,10 +190,10 @@ def single(settings: Settings) -> Subject:
 
 def dm_control(settings: Settings) -> Subject:
     """`dm_control.suite.load` of the same task, stepped as its own environment."""
-    from comparison.names import domain_and_task
+    from mjgym.benchmark import random_actions
+    from mjgym.cli.peers import make_dm_control
 
-    suite = load_suite()
-    env = suite.load(*domain_and_task(settings.id), task_kwargs={"random": settings.seed})
+    env = make_dm_control(settings.id, seed=settings.seed)
     env.reset()
     spec = env.action_spec()
     return Subject(
@@ -233,31 +206,6 @@ def dm_control(settings: Settings) -> Subject:
         reset=env.reset,
         release=env.close,
     )
-
-
-def load_suite() -> Any:
-    """`dm_control.suite`, without GL, on an engine that is newer than its table of fields."""
-    os.environ["MUJOCO_GL"] = "disable"
-    drop_stale_fields()
-    # A terrain is sent to the renderer at each reset, unless there is none.
-    physics: Any = importlib.import_module("dm_control.mujoco").Physics
-    physics.contexts = None
-    return importlib.import_module("dm_control.suite")
-
-
-def drop_stale_fields() -> None:
-    """Make dm_control load.
-
-    Its table names fields of MjModel and MjData that MuJoCo 4.0 no longer has, and reading any of
-    them fails; the entries without a field behind them are dropped.
-    """
-    import mujoco
-
-    sizes = importlib.import_module("dm_control.mujoco.wrapper.mjbindings.sizes")
-    structs = {name.lower(): getattr(mujoco, name) for name in dir(mujoco) if name[:2] == "Mj"}
-    for struct, fields in sizes.array_sizes.items():
-        for name in [n for n in fields if not hasattr(structs[struct], n)]:
-            del fields[name]
 
 
 class _Loop:
@@ -278,7 +226,7 @@ class _Loop:
         import mujoco
         from mujoco import rollout
 
-        import mjgym  # noqa: F401  (registers the ids)
+        from mjgym.benchmark import random_actions
 
         quiet = mujoco.MjLogConfig.get()
         quiet.logto_console = quiet.logto_file = False
@@ -356,10 +304,6 @@ SUBJECTS: dict[str, Callable[[Settings], Subject]] = {
     "limit": limit,
     "single": single,
     "dm_control": dm_control,
-}
-PEERS: dict[str, Callable[[], Any]] = {
-    "envpool": lambda: importlib.import_module("envpool"),
-    "dm_control": load_suite,
 }
 
 

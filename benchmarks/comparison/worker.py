@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from comparison.subjects import PEERS, Settings, Subject, built, measure, prepare
+from comparison.subjects import Settings, Subject, built, measure, prepare
 
 BUILD_TIMEOUT = 600.0  # s
 
@@ -142,8 +142,10 @@ def _windows(connection: Connection, subject: Subject) -> None:
 
 def load(connection: Connection, peer: str) -> None:
     """Target of a worker: see whether a peer can be imported."""
+    from mjgym.cli.peers import LOADERS
+
     connection.recv()
-    PEERS[peer]()
+    LOADERS[peer]()
     connection.send((True, None))
 
 

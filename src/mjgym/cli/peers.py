@@ -1,6 +1,9 @@
-"""Other implementations of the published tasks, timed in processes of their own if installed.
+"""Other implementations of the published tasks: their names, how they load, how fast they run.
 
 python -m mjgym.cli.peers dm_control dmc/walker-walk-v0 1 2.0
+
+Nothing but the standard library is imported here before it is needed, so that the time that a peer
+takes to load can be measured.
 """
 
 import importlib
@@ -11,14 +14,111 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mjgym import benchmark
-from mjgym.vector import allowed_cores
+if TYPE_CHECKING:
+    from mjgym.benchmark import Subject
 
 NAMESPACE = "dmc"
 _ID = re.compile(rf"{NAMESPACE}/(?P<domain>\w+)-(?P<task>\w+)-v\d+")
 _START = 120.0  # s, that a peer may take to load and to make its environments
+
+
+def domain_and_task(id: str) -> tuple[str, str]:
+    """Domain and task of an id, which is how dm_control spells it.
+
+    Raises:
+        ValueError: not an id of the published suite.
+    """
+    match = _ID.fullmatch(id)
+    if match is None:
+        raise ValueError(f"{id!r} is not of the form {NAMESPACE}/<domain>-<task>-v<number>")
+    return match["domain"], match["task"]
+
+
+def envpool_name(id: str) -> str:
+    """EnvPool's spelling: "dmc/ball_in_cup-catch-v0" is its "BallInCupCatch-v1".
+
+    Raises:
+        ValueError: not an id of the published suite.
+    """
+    words = "_".join(domain_and_task(id)).split("_")
+    return "".join(word[0].upper() + word[1:] for word in words) + "-v1"
+
+
+def load_dm_control() -> Any:
+    """`dm_control.suite` without OpenGL, on an engine that is newer than its table of fields.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    os.environ["MUJOCO_GL"] = "disable"
+    drop_stale_fields()
+    # A terrain is sent to the renderer at each reset, unless there is none.
+    physics: Any = importlib.import_module("dm_control.mujoco").Physics
+    physics.contexts = None
+    return importlib.import_module("dm_control.suite")
+
+
+def drop_stale_fields() -> None:
+    """Make dm_control load.
+
+    Its table names fields of MjModel and MjData that MuJoCo 4.0 no longer has, and reading any of
+    them fails; the entries without a field behind them are dropped.
+    """
+    import mujoco
+
+    sizes = importlib.import_module("dm_control.mujoco.wrapper.mjbindings.sizes")
+    structs = {name.lower(): getattr(mujoco, name) for name in dir(mujoco) if name[:2] == "Mj"}
+    for struct, fields in sizes.array_sizes.items():
+        for name in [n for n in fields if not hasattr(structs[struct], n)]:
+            del fields[name]
+
+
+def load_envpool() -> Any:
+    """`envpool`.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    return importlib.import_module("envpool")
+
+
+LOADERS: dict[str, Callable[[], Any]] = {
+    "dm_control": load_dm_control,
+    "envpool": load_envpool,
+}
+
+
+def make_dm_control(id: str, *, seed: int = 0) -> Any:
+    """`suite.load` of the same task.
+
+    Raises:
+        ValueError: not an id of the published suite.
+        ImportError: dm_control is not installed.
+    """
+    domain, task = domain_and_task(id)
+    return load_dm_control().load(domain, task, task_kwargs={"random": seed})
+
+
+def make_envpool(id: str, num_envs: int, threads: int, *, seed: int = 0) -> Any:
+    """EnvPool's Gymnasium interface of the same task, in its synchronous mode.
+
+    Args:
+        id: of the task.
+        num_envs: sub-environments.
+        threads: that step them.
+        seed: of the first sub-environment.
+
+    Raises:
+        ValueError: not an id of the published suite.
+        LookupError: EnvPool has no such task.
+        ImportError: EnvPool is not installed.
+    """
+    name, peer = envpool_name(id), load_envpool()
+    if name not in peer.list_all_envs():
+        raise LookupError(f"EnvPool has no {name}")
+    return peer.make_gymnasium(name, num_envs=num_envs, num_threads=threads, seed=seed)
 
 
 def installed(id: str, num_envs: int) -> list[str]:
@@ -30,7 +130,7 @@ def installed(id: str, num_envs: int) -> list[str]:
 
 
 def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
-    """Control steps per second of a peer.
+    """Control steps per second of a peer, in a process of its own.
 
     Raises:
         RuntimeError: it has no such task, or fails; the message is its last line.
@@ -49,17 +149,11 @@ def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
     return float(json.loads(done.stdout.splitlines()[-1]))
 
 
-def _domain_and_task(id: str) -> tuple[str, str]:
-    match = _ID.fullmatch(id)
-    if match is None:
-        raise LookupError(f"{id} is not a task of the published suite")
-    return match["domain"], match["task"]
+def _dm_control(id: str, num_envs: int) -> "Subject":
+    """One environment of dm_control, whatever the number."""
+    from mjgym import benchmark
 
-
-def dm_control(id: str, num_envs: int) -> benchmark.Subject:
-    """`suite.load` of the same task."""
-    domain, task = _domain_and_task(id)
-    env = _suite().load(domain, task, task_kwargs={"random": 0})
+    env = make_dm_control(id)
     env.reset()
     spec = env.action_spec()
     actions = benchmark.random_actions(spec.minimum, spec.maximum, (), spec.dtype, 1000, 0)
@@ -68,33 +162,12 @@ def dm_control(id: str, num_envs: int) -> benchmark.Subject:
     )
 
 
-def _suite() -> Any:
-    """`dm_control.suite` without OpenGL, on an engine that is newer than its table of fields.
+def _envpool(id: str, num_envs: int) -> "Subject":
+    """A batch of EnvPool, on all allowed cores."""
+    from mjgym import benchmark
+    from mjgym.vector import allowed_cores
 
-    The table names fields that MuJoCo 4.0 no longer has; they are dropped before they are read.
-    """
-    os.environ["MUJOCO_GL"] = "disable"
-    import mujoco
-
-    sizes = importlib.import_module("dm_control.mujoco.wrapper.mjbindings.sizes")
-    structs = {name.lower(): getattr(mujoco, name) for name in dir(mujoco) if name[:2] == "Mj"}
-    for struct, fields in sizes.array_sizes.items():
-        for name in [n for n in fields if not hasattr(structs[struct], n)]:
-            del fields[name]
-    physics: Any = importlib.import_module("dm_control.mujoco").Physics
-    physics.contexts = None  # to which a terrain would be sent at each reset
-    return importlib.import_module("dm_control.suite")
-
-
-def envpool(id: str, num_envs: int) -> benchmark.Subject:
-    """EnvPool's synchronous batch of the same task."""
-    peer: Any = importlib.import_module("envpool")
-    words = "_".join(_domain_and_task(id)).split("_")
-    name = "".join(word[0].upper() + word[1:] for word in words) + "-v1"
-    if name not in peer.list_all_envs():
-        raise LookupError(f"EnvPool has no {name}")
-    threads = min(allowed_cores(), num_envs)
-    envs = peer.make_gymnasium(name, num_envs=num_envs, num_threads=threads, seed=0)
+    envs = make_envpool(id, num_envs, min(allowed_cores(), num_envs))
     envs.reset()
     space = envs.action_space
     actions = benchmark.random_actions(space.low, space.high, (num_envs,), space.dtype, 16, 0)
@@ -106,16 +179,18 @@ def envpool(id: str, num_envs: int) -> benchmark.Subject:
     return benchmark.Subject(call, num_envs, num_envs, restart=call, reset=envs.reset)
 
 
-PEERS: dict[str, Callable[[str, int], benchmark.Subject]] = {
-    "dm_control": dm_control,
-    "envpool": envpool,
+_SUBJECTS: dict[str, Callable[[str, int], "Subject"]] = {
+    "dm_control": _dm_control,
+    "envpool": _envpool,
 }
 
 
 def _main(peer: str, id: str, num_envs: str, seconds: str) -> None:
     import gymnasium
 
-    subject = PEERS[peer](id, int(num_envs))
+    from mjgym import benchmark
+
+    subject = _SUBJECTS[peer](id, int(num_envs))
     limit = gymnasium.spec(id).max_episode_steps or float("inf")
     print(json.dumps(benchmark.median_rate(subject, float(seconds), limit)))
 

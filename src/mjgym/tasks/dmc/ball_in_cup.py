@@ -8,6 +8,7 @@ from mjgym.resets import until_free
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.tasks.dmc.joints import joint_signals
 
 CUP_HALF_SIZE = 0.05  # m, of the box inside the cup, in x and z
 BALL_RADIUS = 0.025  # m
@@ -44,23 +45,13 @@ class BallInCup(Task):
         return {"position": v.qpos, "velocity": v.qvel}
 
     def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")
-        return {
-            "position": Signal(
-                meaning="displacement of the cup and of the ball from where the model draws them",
-                names=joints,
-                unit="m",
-                frame="world",
-                source="qpos",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the cup and of the ball",
-                names=joints,
-                unit="m/s",
-                frame="world",
-                source="qvel",
-            ),
-        }
+        return joint_signals(
+            v,
+            position="displacement of the cup and of the ball from where the model draws them",
+            velocity="velocity of the cup and of the ball",
+            unit="m",
+            frame="world",
+        )
 
     def terms(self, v: View) -> Arrays:
         return {"caught": _caught(v) * 1.0}

@@ -9,6 +9,7 @@ from mjgym.rewards import tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Arrays, Signal, Task, register
+from mjgym.tasks.dmc.joints import runner_signals
 
 RUN_SPEED = 10.0  # m/s
 SETTLING_STEPS = 200  # physics steps of 0.01 s without control, before an episode starts
@@ -57,24 +58,7 @@ class Cheetah(Task):
         }
 
     def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")
-        hinges = len(joints[2:])
-        return {
-            "position": Signal(
-                meaning="height of the torso, counted from 0.7 m, its pitch, each joint's angle",
-                names=joints[1:],
-                unit=("m", *["rad"] * hinges),
-                frame=("world", *[""] * hinges),
-                source="qpos",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the torso, forward, up and in pitch, then of each joint",
-                names=joints,
-                unit=("m/s", "m/s", *["rad/s"] * hinges),
-                frame=("world", "world", *[""] * hinges),
-                source="qvel",
-            ),
-        }
+        return runner_signals(v, height=0.7)
 
     def terms(self, v: View) -> Arrays:
         forward = v.sensor("torso_subtreelinvel").data[..., 0]

@@ -12,6 +12,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Arrays, Signal, Task, register
+from mjgym.tasks.dmc.joints import runner_signals
 
 STAND_HEIGHT = (0.6, 2.0)  # m, of the torso's centre of mass above the foot's
 HOP_SPEED = 2.0  # m/s
@@ -60,24 +61,9 @@ class Hopper(Task):
         }
 
     def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")
-        hinges = len(joints[2:])
         touch = ("touch_toe", "touch_heel")
         return {
-            "position": Signal(
-                meaning="height of the torso, counted from 1 m, its pitch, each joint's angle",
-                names=joints[1:],
-                unit=("m", *["rad"] * hinges),
-                frame=("world", *[""] * hinges),
-                source="qpos",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the torso, forward, up and in pitch, then of each joint",
-                names=joints,
-                unit=("m/s", "m/s", *["rad/s"] * hinges),
-                frame=("world", "world", *[""] * hinges),
-                source="qvel",
-            ),
+            **runner_signals(v, height=1),
             "touch": Signal(
                 meaning="force with which something presses on the toe and on the heel",
                 names=touch,

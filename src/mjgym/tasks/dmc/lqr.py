@@ -11,6 +11,7 @@ from mjgym.rotations import squared_norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.tasks.dmc.joints import joint_signals
 
 STIFFNESS = 15.0, 25.0  # N/m, range of the springs'
 DAMPING = 0.0, 0.0  # N s/m, range of the springs'
@@ -91,21 +92,12 @@ class LQR(Task):
         return {"position": v.qpos, "velocity": v.qvel}
 
     def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")
-        return {
-            "position": Signal(
-                meaning="displacement of each ball relative to the one before",
-                names=joints,
-                unit="m",
-                source="qpos",
-            ),
-            "velocity": Signal(
-                meaning="velocity of each ball relative to the one before",
-                names=joints,
-                unit="m/s",
-                source="qvel",
-            ),
-        }
+        return joint_signals(
+            v,
+            position="displacement of each ball relative to the one before",
+            velocity="velocity of each ball relative to the one before",
+            unit="m",
+        )
 
     def terms(self, v: View) -> Arrays:
         return {

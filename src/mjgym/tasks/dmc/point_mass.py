@@ -10,6 +10,7 @@ from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.tasks.dmc.joints import joint_signals
 
 TARGET_RADIUS = 0.015  # m
 LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearly parallel
@@ -41,23 +42,13 @@ class PointMass(Task):
         return {"position": v.qpos, "velocity": v.qvel}
 
     def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")
-        return {
-            "position": Signal(
-                meaning="place of the mass, from the middle of the arena",
-                names=joints,
-                unit="m",
-                frame="world",
-                source="qpos",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the mass",
-                names=joints,
-                unit="m/s",
-                frame="world",
-                source="qvel",
-            ),
-        }
+        return joint_signals(
+            v,
+            position="place of the mass, from the middle of the arena",
+            velocity="velocity of the mass",
+            unit="m",
+            frame="world",
+        )
 
     def terms(self, v: View) -> Arrays:
         return {
