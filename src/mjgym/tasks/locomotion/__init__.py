@@ -1,0 +1,1 @@
+"""Locomotion: walkers, arenas and tasks that combine freely."""
