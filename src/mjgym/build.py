@@ -175,6 +175,16 @@ def steps_one_by_one(task: Task) -> bool:
     return task.control_every_substep or remembers_substeps(task)
 
 
+def intervenes(task: Task) -> bool:
+    """Whether a task has a `before_step`."""
+    return type(task).before_step is not Task.before_step
+
+
+def refreshes(task: Task) -> bool:
+    """Whether a task has a `refreshed`."""
+    return type(task).refreshed is not Task.refreshed
+
+
 def remembers_substeps(task: Task) -> bool:
     """Whether a task has a `substep`."""
     return type(task).substep is not Task.substep

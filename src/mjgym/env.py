@@ -13,7 +13,9 @@ from mjgym.build import (
     Options,
     check_state,
     compile_model,
+    intervenes,
     owned,
+    refreshes,
     remembers_substeps,
     steps_one_by_one,
     substeps,
@@ -73,6 +75,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         )
         self._one_by_one = steps_one_by_one(task)
         self._remembers_substeps = remembers_substeps(task)
+        self._intervenes = intervenes(task)
+        self._refreshes = refreshes(task)
         self._plain = self._sensing is None and not self._one_by_one
         self._streams_seeded = False
         self.observation_space = self._layout.space()
@@ -141,11 +145,16 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         task, view, simulation = self.task, self._view, self._simulation
         action = check_action(action, self._action_shape)
+        if self._intervenes:
+            for name, value in owned(task.before_step(view)).items():
+                getattr(view, name)[...] = value
         if self._plain:
             view.ctrl[:] = task.control(view, action)
             simulation.step(self._substeps, forces=task.forces_at_end)
         else:
             self._step_in_parts(action)
+        if self._refreshes and task.refreshed(view):
+            simulation.refresh()
         self._steps += 1
         if simulation.diverged():
             return self._end_diverged()

@@ -7,7 +7,7 @@ For those who know dm_control's composer, where its callbacks have gone:
 | `initialize_episode_mjcf` | nothing is compiled anew: `initialize` writes the fields in `varies` |
 | `after_compile` | `model()`; names are looked up by the view, once |
 | `initialize_episode` | `initialize(v, rng)` |
-| `before_step` | `control(v, action)` |
+| `before_step` | `before_step(v)` and `control(v, action)` |
 | `before_substep` | `control(v, action)` with `control_every_substep = True` |
 | `after_substep` | `substep(v)`, with what it must remember in `v.memory` |
 | `after_step` | `update(v)` |
@@ -99,7 +99,7 @@ class Task:
     (`v.lead == (n,)`), so they index from the right (`x[..., 2]`, `axis=-1`) and have neither a
     loop over environments nor an `if` on an array. The engine copies what they return.
 
-    A control step computes, in this order: `control`, the physics, `terms`, `reward`,
+    A control step computes, in this order: `before_step`, `control`, the physics, `terms`, `reward`,
     `terminated`, `success`, `update`, `observation`. A task that defines `substep`, or sets
     `control_every_substep`, has its physics stepped one by one, and `substep` or `control` in
     between; other tasks pay nothing for that.
@@ -143,6 +143,12 @@ class Task:
             rng: the sub-environment's `numpy.random.Generator`.
         """
 
+    def before_step(self, v: View) -> Arrays:
+        """What the task itself moves at the start of a control step: entries of MjData to write,
+        by name (`mocap_pos`, `qpos`, ...), whole; nothing is computed from them before the physics
+        steps."""
+        return {}
+
     def control(self, v: View, action: Array) -> Array:
         """The actuators' controls, (..., nu), for an action; by default the action itself."""
         return action
@@ -184,6 +190,10 @@ class Task:
         It runs after each physics step, before anything else of the control step does.
         """
         return v.memory
+
+    def refreshed(self, v: View) -> Array | None:
+        """Where `forces_at_end` holds for this control step alone, bool; None for nowhere."""
+        return None
 
     def colours(self, v: View) -> Arrays:
         """Colours that show the episode's state, (..., 4) each, by "geom <name>", "site <name>"

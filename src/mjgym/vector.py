@@ -18,7 +18,9 @@ from mjgym.build import (
     Options,
     check_state,
     compile_model,
+    intervenes,
     owned,
+    refreshes,
     remembers_substeps,
     steps_one_by_one,
     substeps,
@@ -125,6 +127,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         )
         self._one_by_one = steps_one_by_one(task)
         self._remembers_substeps = remembers_substeps(task)
+        self._intervenes = intervenes(task)
+        self._refreshes = refreshes(task)
         self._streams_seeded = np.zeros(num_envs, dtype=bool)
         self.render_mode = self._options.render_mode
         self._camera = known_camera("camera", self._options.camera, self.model)
@@ -156,12 +160,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._simulations.begin(everyone)
         view.memory = owned(task.memory(view))
         with np.errstate(all="ignore"):  # what is bound only now is still zero
+            task.before_step(view)
             task.control(view, np.zeros((self.num_envs, self.model.nu)))
             task.reward(task.terms(view))
             task.terminated(view)
             self._has_goal = task.success(view) is not None
             task.update(view)
             task.substep(view)
+            task.refreshed(view)
             task.observation(view)
             if self._sensing is not None:
                 self._sensing.bind(view)
@@ -331,6 +337,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
             )
         going = None if renewed is None else np.flatnonzero(~renewed)
+        if self._intervenes:
+            rows = slice(None) if going is None else going
+            for name, value in owned(task.before_step(view)).items():
+                getattr(view, name)[rows] = value[rows]
         control = task.control(view, actions)  # before any of them starts anew
         if renewed is not None:
             self._start(np.flatnonzero(renewed))
@@ -339,6 +349,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 simulations.step(control, self._substeps, going, forces=task.forces_at_end)
             else:
                 self._step_in_parts(actions, control, going)
+            if self._refreshes:
+                self._refresh(going)
             if going is None:
                 self._steps += 1
             else:
@@ -399,6 +411,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 self._remember(task.substep(view), going)
             if sensing is not None and not last:
                 sensing.read(stop, view, self._evaluate, self._draw_image)
+
+    def _refresh(self, going: np.ndarray | None) -> None:
+        """Compute the forces of those that the task says, among those that stepped."""
+        mask = self._each(self.task.refreshed(self._view), bool)
+        ids = np.flatnonzero(mask) if going is None else going[mask[going]]
+        if ids.size:
+            self._simulations.refresh(ids)
 
     def _remember(self, updated: Arrays, going: np.ndarray | None) -> None:
         """Take over the memory of those that step; a new episode keeps what it started with."""

@@ -200,6 +200,11 @@ class Batched:
         with quiet():
             self.batch.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
 
+    def refresh(self, ids: np.ndarray) -> None:
+        """Compute the forces and accelerations of the present states of some simulations."""
+        with quiet():
+            self.batch.forward(ids)
+
     def diverged(self) -> np.ndarray | None:
         """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
         return self._bad.any(axis=1) if self._bad.any() else None

@@ -189,8 +189,12 @@ class Single:
         """
         _step(self.model, self.data, n, self._splits)
         if forces:
-            with quiet():
-                mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Compute the forces and accelerations of the present state."""
+        with quiet():
+            mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
     def diverged(self) -> bool:
         """Whether the engine has met a state that is not finite and has reset itself."""

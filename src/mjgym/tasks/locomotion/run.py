@@ -1,7 +1,7 @@
 """Run along a corridor, around its walls or over its gaps, at a set speed."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
@@ -32,6 +32,13 @@ QUICK = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
     "locomotion/ant-run_gaps-v0", tags=("vision", "extra"), walker="ant", arena="gaps", **QUICK
 )
 @register(
+    "locomotion/jumping_ball-run_gaps-v0",
+    tags=("vision", "extra"),
+    walker="jumping_ball",
+    arena="gaps",
+    **QUICK,
+)
+@register(
     "locomotion/rolling_ball-run_walls-v0",
     tags=("vision", "extra"),
     walker="rolling_ball",
@@ -48,8 +55,8 @@ class RunThroughCorridor(Scene):
     Start: upright at rest at x = `start`, facing along the corridor, whose walls or gaps are drawn
     anew.
 
-    The episode ends when an end effector is below `lowest`, and, with `ends_on_fall`, when
-    something but a foot touches the ground.
+    End: an end effector is below `lowest`, or, with `ends_on_fall`, something but a foot touches
+    the ground.
 
     Observations: proprioception (joints, height, vertical, end effectors), gyro, velocimeter,
     accelerometer, force, torque and touch sensors of the walker; with pixels, what its egocentric
@@ -59,7 +66,7 @@ class RunThroughCorridor(Scene):
     target_speed: float = 3.0  # m/s
     start: float = 0.5  # m along the corridor
     lowest: float = -0.5  # m, of an end effector
-    ends_on_fall: bool = False  # whether a fall ends the episode
+    forces_at_end: ClassVar[bool] = True
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
@@ -72,4 +79,4 @@ class RunThroughCorridor(Scene):
     def terminated(self, v: View) -> Array:
         walker = self.creature
         low = (walker.heights(v, walker.end_effectors) < self.lowest).any(axis=-1)
-        return low | self.fallen(v) if self.ends_on_fall else low
+        return low | self.fallen(v)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
@@ -30,15 +30,22 @@ class Scene(Task):
         control_timestep: s.
         physics_timestep: s.
         sees: whether an observation with pixels has what the egocentric camera sees.
+        rangefinders: whether its rangefinders are observed, if it has any.
+        ends_on_fall: whether the episode ends when something but a foot touches the ground.
     """
 
     walker: str = "cmu_humanoid"
     arena: str = "floor"
-    time_limit: float = 30.0  # s
-    control_timestep: float = 0.03  # s
+    time_limit: float = 30.0  # type: ignore[misc]  # s
+    control_timestep: float = 0.03  # type: ignore[misc]  # s
     physics_timestep: float = 0.005  # s
     sees: bool = True
-    forces_at_end: ClassVar[bool] = True
+    rangefinders: bool = False
+    ends_on_fall: bool = False
+
+    def __post_init__(self) -> None:
+        if self.rangefinders and not self.creature.rangefinder:
+            raise ValueError(f"rangefinders: the walker {self.walker!r} has none")
 
     @property
     def creature(self) -> Walker:
@@ -86,8 +93,7 @@ class Scene(Task):
         spec.option.timestep = self.physics_timestep
         walker = self.creature
         body = add(spec.worldbody, "body", name=PREFIX)
-        if walker.free:
-            body.add_freejoint(name=PREFIX)
+        walker.hang(body)
         spec.attach(walker.model(), prefix=PREFIX, frame=body.add_frame())
         add(
             spec, "sensor", name=VELOCITY, type="subtreelinvel", objtype="body",
@@ -98,6 +104,8 @@ class Scene(Task):
 
     def _watch_ground(self, spec: Spec) -> None:
         """Sensors that count what of the walker touches the ground."""
+        if not self.ends_on_fall:
+            return
         for ground, kind in self.place.ground().items():
             for name, part in self._parts().items():
                 add(
@@ -111,7 +119,9 @@ class Scene(Task):
         return {"": "xbody", **dict.fromkeys(self.creature.feet, "body")}
 
     def fallen(self, v: View) -> Array:
-        """Whether something of the walker but a foot touches the ground."""
+        """Whether a fall ends the episode: something of the walker but a foot is on the ground."""
+        if not self.ends_on_fall:
+            return v.xp.zeros(v.lead, dtype=bool)
         contacts = {
             part: v.sensordata[
                 ..., v.rows("sensordata", [f"{g} under {part}" for g in self.place.ground()])
@@ -125,10 +135,13 @@ class Scene(Task):
         return v.sensor(VELOCITY).data
 
     def observation(self, v: View) -> Arrays:
-        return self.creature.observation(v)
+        walker = self.creature
+        seen = walker.observation(v)
+        return {**seen, **walker.ranges(v)} if self.rangefinders else seen
 
     def signals(self, v: View) -> dict[str, Signal]:
-        return self.creature.signals(v)
+        present = Scene.observation(self, v)
+        return {key: s for key, s in self.creature.signals(v).items() if key in present}
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         self.place.draw(v, rng)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
 from mjgym.sim.bounds import REFITTED
 from mjgym.sim.single import SingleView
-from mjgym.tasks.locomotion.catalogue import Catalogue
 
 PLACED = ("geom_pos", "geom_size", *REFITTED)
 """The model fields of an arena whose geoms are placed and sized for each episode."""
@@ -33,8 +33,12 @@ class Arena:
         """What is walked on, and so what is fallen on: names, and "geom" or "body" for each."""
         return {"ground": "geom"}
 
-    def draw(self, v: SingleView, rng: Any) -> None:
-        """Write one episode's place into a scratch simulation."""
+    def draw(self, v: SingleView, rng: Any) -> Any:
+        """Write one episode's place into a scratch simulation.
+
+        Returns:
+            What only the arena's own tasks ask for, e.g. where a maze has its targets.
+        """
 
 
 _arenas: Catalogue[Arena] = Catalogue("arena", Arena)
@@ -42,7 +46,7 @@ _arenas: Catalogue[Arena] = Catalogue("arena", Arena)
 ArenaType = TypeVar("ArenaType", bound=type[Arena])
 
 
-def register_arena(name: str, **fields: object) -> Callable[[ArenaType], ArenaType]:
+def register_arena(name: str, **fields: Any) -> Callable[[ArenaType], ArenaType]:
     """Give an arena a name for the keyword argument `arena`; stands above the class.
 
     Args:

@@ -39,6 +39,9 @@ class Corridor(Arena):
         ):
             plane = spec.geom(name)
             plane.size, plane.pos = size, place
+        # What is drawn, from how near to how far, is in units of the extent.
+        spec.stat.extent = self.length + 2.5 * PADDING
+        spec.stat.center = (self.length / 2, 0, HEIGHT / 4)
         return spec
 
 

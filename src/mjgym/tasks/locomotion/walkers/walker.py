@@ -2,20 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
 from mjgym.rotations import Z_ROW, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, vector_names
-from mjgym.tasks.locomotion.catalogue import Catalogue
 
 PREFIX = "walker/"  # of all names of the walker in a scene, and the name of its frame's body
 TOUCHED = 1e-3  # N; touch sensors with more are on
+RANGE = 10.0  # m, beyond which rangefinders tell little
 TORQUE_SCALE = 60.0 / 2  # N m; torques are squashed by tanh(torque / scale)
 
 
@@ -32,10 +33,12 @@ class Walker:
         joints: those that are observed, in their order; None for those that actuators act on.
         end_effectors: the bodies with which it meets the world.
         head: a body that counts as an appendage besides the end effectors; empty for none.
+        head_site: a site on the head; empty to take the root body instead.
+        trunk: the bodies that are upright when it is; empty for the root alone.
         tendons: those that are observed.
         activations: whether the states of its actuators are observed.
+        hands: the bodies that it handles things with; empty for the end effectors.
         feet: the bodies that may touch the ground; all else that touches it is a fall.
-        free: whether it hangs on a free joint; else its own joints move it through the world.
         height: of its frame above the ground when it stands, m.
         quaternion: of its frame when it stands and faces +x.
         camera: the egocentric camera.
@@ -48,10 +51,12 @@ class Walker:
     joints: tuple[str, ...] | None = None
     end_effectors: tuple[str, ...] = ()
     head: str = ""
+    head_site: str = ""
+    trunk: tuple[str, ...] = ()
     tendons: tuple[str, ...] = ()
     activations: bool = False
+    hands: tuple[str, ...] = ()
     feet: tuple[str, ...] = ()
-    free: bool = True
     height: float = 0.0
     quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     camera: str = "egocentric"
@@ -67,6 +72,10 @@ class Walker:
     def model(self) -> Spec:
         """The creature by itself, without a joint to the world."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
+
+    def hang(self, body: Any) -> None:
+        """Give the walker's frame, an MjsBody of the scene, its joints to the world."""
+        body.add_freejoint(name=PREFIX)
 
     # What is observed. All hooks run for one simulation and for a batch.
 
@@ -104,6 +113,12 @@ class Walker:
             key: self._take(v, "sensordata", (name,) if name else ())
             for key, name in sensors.items()
         }
+
+    def ranges(self, v: View) -> Arrays:
+        """What the rangefinders read, squashed: 10 tanh(distance / 10 m), and 10 for no hit."""
+        distance = self._take(v, "sensordata", self.rangefinder)
+        far = v.xp.where(distance < 0, v.xp.inf, distance)
+        return {f"{PREFIX}sensors_rangefinder": RANGE * v.xp.tanh(far / RANGE)}
 
     def dynamics(self, v: View) -> Arrays:
         """Force, torque and touch."""
@@ -155,6 +170,14 @@ class Walker:
     def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
         """Of some bodies' frames above z = 0, (..., k) m."""
         return v.xpos[..., v.rows("xpos", _prefixed(bodies)), 2]
+
+    def head_place(self, v: View) -> Array:
+        """Where the head is in the world, (..., 3) m."""
+        return v.site(PREFIX + self.head_site).xpos if self.head_site else self.position(v)
+
+    def trunk_bodies(self) -> tuple[str, ...]:
+        """Names in the scene of the bodies that are upright when the walker is."""
+        return _prefixed(self.trunk or (self.root,))
 
     # Placing it, on a scratch simulation.
 
@@ -213,10 +236,12 @@ class Walker:
             "sensors_force": ("forces", vector_names(*self.force), "N", "", "force sensors"),
             "sensors_torque": (f"tanh(torque / {TORQUE_SCALE:g} N m)", vector_names(*self.torque),
                                "1", "", "torque sensors"),
+            "sensors_rangefinder": (f"{RANGE:g} tanh(distance / {RANGE:g} m)", self.rangefinder,
+                                    "1", "", "rangefinders"),
             "sensors_touch": ("1 where something is touched", self.touch, "1", "",
                               "touch sensors"),
         }  # fmt: skip
-        present = self.observation(v)
+        present = {**self.observation(v), **(self.ranges(v) if self.rangefinder else {})}
         return {
             PREFIX + key: Signal(meaning, names, unit, at, source)
             for key, (meaning, names, unit, at, source) in texts.items()
@@ -237,7 +262,7 @@ def _actuators(v: View) -> tuple[str, ...]:
 def normalised(quaternion: Array) -> np.ndarray:
     """A quaternion (4,) of length one."""
     q = np.array(quaternion, dtype=float)
-    return q / np.sqrt((q * q).sum())
+    return np.asarray(q / np.sqrt((q * q).sum()))
 
 
 def multiply(a: Array, b: Array) -> np.ndarray:
@@ -258,7 +283,7 @@ _walkers: Catalogue[Walker] = Catalogue("walker", Walker)
 WalkerType = TypeVar("WalkerType", bound=type[Walker])
 
 
-def register_walker(name: str, **fields: object) -> Callable[[WalkerType], WalkerType]:
+def register_walker(name: str, **fields: Any) -> Callable[[WalkerType], WalkerType]:
     """Give a walker a name for the keyword argument `walker`; stands above the class.
 
     Args:

@@ -1,4 +1,4 @@
-"""Things by name: the family's own, and those of a user's modules."""
+"""Things by name: the package's own, and those of a user's modules."""
 
 import difflib
 import importlib

@@ -1,0 +1,24 @@
+"""Motion capture: recordings in AMC files as trajectories of the CMU humanoids.
+
+clip = read_amc("walk.amc")
+trajectory = to_trajectory(clip, timestep=0.03, scale=SCALE_V2020)
+trajectory.save("walk.npz")
+"""
+
+from mjgym.mocap.amc import CHANNELS, Clip, read_amc
+from mjgym.mocap.humanoid import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
+from mjgym.mocap.trajectory import Trajectory, resample, velocities
+
+__all__ = [
+    "CHANNELS",
+    "JOINTS",
+    "METRES_PER_UNIT",
+    "SCALE_V2020",
+    "Clip",
+    "Trajectory",
+    "read_amc",
+    "resample",
+    "to_qpos",
+    "to_trajectory",
+    "velocities",
+]

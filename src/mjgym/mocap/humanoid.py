@@ -1,0 +1,100 @@
+"""From the angles of a recording to the positions of the CMU humanoids, and their trajectories."""
+
+import math
+
+import numpy as np
+
+from mjgym.mocap.amc import CHANNELS, Clip
+from mjgym.mocap.quaternions import product
+from mjgym.mocap.trajectory import Trajectory, resample, velocities
+
+METRES_PER_UNIT = 0.056444
+"""Length of the recordings' unit in m: an inch divided by 0.45, rounded as in the published
+suite."""
+
+SCALE_V2020 = 1.2
+"""How much longer the V2020 humanoid is than the recordings' skeleton, on which it is built; the
+suite's humanoid and the locomotion humanoid of 2019 have the skeleton's own size."""
+
+# The bones as the humanoids' bodies stand in their models, from each to its children.
+_BODIES = (
+    *("lfemur", "ltibia", "lfoot", "ltoes", "rfemur", "rtibia", "rfoot", "rtoes"),
+    *("lowerback", "upperback", "thorax", "lowerneck", "upperneck", "head"),
+    *("lclavicle", "lhumerus", "lradius", "lwrist", "lhand", "lfingers", "lthumb"),
+    *("rclavicle", "rhumerus", "rradius", "rwrist", "rhand", "rfingers", "rthumb"),
+)
+
+# A recording turns a bone about its x axis first and about z last; in a chain of joints, the first
+# one turns all that follow.
+JOINTS = tuple(bone + channel for bone in _BODIES for channel in reversed(CHANNELS[bone]))
+"""Names of the 56 hinges in the order of qpos, after the root: the same in the suite's humanoid_CMU
+and in the locomotion humanoids of 2019 and 2020."""
+
+
+def to_qpos(clip: Clip, scale: float = 1.0) -> np.ndarray:
+    """Positions of a CMU humanoid at the frames of a clip.
+
+    The formulae are the published suite's: the recording's axes (y up) turn into the world's (z
+    up), the root turns about x, then y, then z, and each hinge has the angle of its name. Hinges of
+    a bone that the clip lacks are at 0.
+
+    Args:
+        clip: of F frames.
+        scale: size of the humanoid against the recordings' skeleton, which its places follow, so
+            that its feet are where the ground is: 1, or `SCALE_V2020`.
+
+    Returns:
+        (F, 63): place (m), quaternion, hinges (rad) in the order of `JOINTS`.
+
+    Raises:
+        ValueError: the scale is not positive.
+    """
+    if not 0 < scale < math.inf:
+        raise ValueError(f"scale: must be positive, got {scale}")
+    root = clip.bones["root"]
+    qpos = np.zeros((len(root), 7 + len(JOINTS)))
+    qpos[:, :3] = (scale * METRES_PER_UNIT) * root[:, (0, 2, 1)] * (1, -1, 1)
+    about_x, about_y, about_z = (_about(axis, root[:, 3 + axis]) for axis in range(3))
+    upright = _about(0, np.array([90.0]))
+    qpos[:, 3:7] = product(upright, product(about_z, product(about_y, about_x)))
+    column = {joint: 7 + i for i, joint in enumerate(JOINTS)}
+    for bone, values in clip.bones.items():
+        if bone != "root":
+            columns = [column[bone + channel] for channel in CHANNELS[bone]]
+            qpos[:, columns] = np.deg2rad(values)
+    return qpos
+
+
+def to_trajectory(clip: Clip, timestep: float, scale: float = 1.0) -> Trajectory:
+    """A clip as the states of a CMU humanoid, one for each timestep.
+
+    Between frames the hinges and the root's place are linear, and the root turns evenly (see
+    `resample`); the published suite fits a cubic spline to each number instead. A hinge whose angle
+    jumps by more than half a turn between two frames has passed the end of the file's range of
+    angles, and goes on the short way.
+
+    Args:
+        clip: the recording.
+        timestep: s between states, usually the task's control timestep.
+        scale: see `to_qpos`.
+
+    Raises:
+        ValueError: the clip is shorter than one timestep, or the timestep or the scale is not
+            positive.
+    """
+    qpos = to_qpos(clip, scale)
+    duration = clip.times[-1]
+    if duration < timestep * (1 - 1e-9):
+        raise ValueError(f"clip: lasts {duration:.6g} s, less than one timestep of {timestep} s")
+    qpos[:, 7:] = np.unwrap(qpos[:, 7:], axis=0)
+    sampled = resample(clip.times, qpos, timestep)
+    return Trajectory(sampled, velocities(sampled, timestep), timestep)
+
+
+def _about(axis: int, degrees: np.ndarray) -> np.ndarray:
+    """Quaternions of turns about x, y or z (axis 0, 1 or 2): (F,) to (F, 4)."""
+    half = np.deg2rad(degrees) / 2
+    quaternions = np.zeros((len(degrees), 4))
+    quaternions[:, 0] = np.cos(half)
+    quaternions[:, 1 + axis] = np.sin(half)
+    return quaternions

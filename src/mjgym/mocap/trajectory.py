@@ -1,0 +1,188 @@
+"""Motions as states of a model, one for each step of its control."""
+
+import math
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mjgym.mocap.quaternions import conjugate, from_rotation_vector, product, to_rotation_vector
+
+_PLACE, _TURN, _REST = slice(0, 3), slice(3, 7), slice(7, None)  # of qpos
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """States of a model whose first joint is free and whose others are hinges or slides.
+
+    Its arrays are copies, and read-only.
+
+    Args:
+        qpos: (T, nq), the root's place (m), its quaternion and the joints (rad or m), in the
+            model's order; at least two rows.
+        qvel: (T, nv), the root's velocity in the world's axes (m/s), its rotation in its own
+            (rad/s), the joints (rad/s or m/s); nv is nq - 1.
+        timestep: s between rows.
+
+    Raises:
+        ValueError: the shapes do not fit each other, a number is not finite, a quaternion is not
+            of length 1, or the timestep is not positive.
+    """
+
+    qpos: np.ndarray
+    qvel: np.ndarray
+    timestep: float
+
+    def __post_init__(self) -> None:
+        qpos = np.array(self.qpos, dtype=float)
+        qvel = np.array(self.qvel, dtype=float)
+        _check_qpos(qpos)
+        wanted = (len(qpos), qpos.shape[1] - 1)
+        if qvel.shape != wanted:
+            raise ValueError(f"qvel: must be {wanted} for qpos {qpos.shape}, got {qvel.shape}")
+        if not np.isfinite(qvel).all():
+            raise ValueError(f"qvel: row {_first_row(~np.isfinite(qvel))} is not finite")
+        _check_timestep(self.timestep)
+        for name, array in (("qpos", qpos), ("qvel", qvel)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "timestep", float(self.timestep))
+
+    def __len__(self) -> int:
+        return len(self.qpos)
+
+    def save(self, path: str | Path) -> None:
+        """Write `qpos`, `qvel` and `timestep` to an NPZ file, exactly at this path."""
+        with Path(path).open("wb") as file:  # given a path, NumPy may add a suffix
+            np.savez(file, qpos=self.qpos, qvel=self.qvel, timestep=np.array(self.timestep))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Trajectory":
+        """Read what `save` has written.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is not an NPZ file, or has not the arrays of a trajectory; the message
+                names the file.
+        """
+        with Path(path).open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise ValueError(f"{path}: not an NPZ file")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                missing = [n for n in ("qpos", "qvel", "timestep") if n not in arrays.files]
+                if missing:
+                    raise ValueError(
+                        f"{path}: no array {missing[0]!r}, only {', '.join(arrays.files)}"
+                    )
+                try:
+                    if arrays["timestep"].shape != ():
+                        raise ValueError("timestep: must be one number")
+                    return cls(arrays["qpos"], arrays["qvel"], float(arrays["timestep"]))
+                except ValueError as error:
+                    raise ValueError(f"{path}: {error}") from None
+
+
+def resample(times: np.ndarray, qpos: np.ndarray, timestep: float) -> np.ndarray:
+    """Positions at every timestep from the first time on, up to the last one.
+
+    Places and joints are linear between two rows. The root turns at a constant rate about one axis,
+    the short way round (slerp, Shoemake 1985). Successive quaternions of the result have a positive
+    scalar product, so that its numbers do not jump where the given ones change sign.
+
+    Args:
+        times: (F,) in s, increasing.
+        qpos: (F, nq), of a model whose first joint is free and whose others are hinges or slides.
+        timestep: s.
+
+    Returns:
+        (T, nq), row j at `times[0] + j * timestep`.
+
+    Raises:
+        ValueError: the shapes do not fit each other, a number is not finite, the times do not
+            increase, a quaternion is not of length 1, or the timestep is not positive or longer
+            than the whole.
+    """
+    times, qpos = np.asarray(times, dtype=float), np.asarray(qpos, dtype=float)
+    _check_qpos(qpos)
+    if times.shape != (len(qpos),):
+        raise ValueError(f"times: must be ({len(qpos)},) for qpos {qpos.shape}, got {times.shape}")
+    if not (np.isfinite(times).all() and (np.diff(times) > 0).all()):
+        raise ValueError("times: must be finite and increase from each row to the next")
+    _check_timestep(timestep)
+    # Times that are a whole number of timesteps apart may have lost their last bits.
+    steps = math.floor((times[-1] - times[0]) / timestep + 1e-9)
+    if steps < 1:
+        raise ValueError(
+            f"timestep: {timestep} s is longer than the whole, {times[-1] - times[0]:.6g} s"
+        )
+    wanted = times[0] + np.arange(steps + 1) * timestep
+    before = np.clip(np.searchsorted(times, wanted) - 1, 0, len(times) - 2)
+    part = ((wanted - times[before]) / (times[before + 1] - times[before]))[:, None]
+
+    sampled: np.ndarray = (1 - part) * qpos[before] + part * qpos[before + 1]
+    turns = qpos[:, _TURN] / np.linalg.norm(qpos[:, _TURN], axis=-1, keepdims=True)
+    start = turns[before]
+    turn = to_rotation_vector(product(conjugate(start), turns[before + 1]))
+    sampled[:, _TURN] = _without_jumps(product(start, from_rotation_vector(part * turn)))
+    return sampled
+
+
+def velocities(qpos: np.ndarray, timestep: float) -> np.ndarray:
+    """The velocities that carry each row to the next one in a timestep, as `mj_integratePos` does.
+
+    The last row, which has no next one, has the velocity of the row before it.
+
+    Args:
+        qpos: (T, nq), of a model whose first joint is free and whose others are hinges or slides.
+        timestep: s between rows.
+
+    Returns:
+        (T, nq - 1): the root's in the world's axes, its rotation in its own, the joints.
+
+    Raises:
+        ValueError: there are fewer than two rows, a number is not finite, a quaternion is not of
+            length 1, or the timestep is not positive.
+    """
+    qpos = np.asarray(qpos, dtype=float)
+    _check_qpos(qpos)
+    _check_timestep(timestep)
+    turns = qpos[:, _TURN]
+    turned = to_rotation_vector(product(conjugate(turns[:-1]), turns[1:]))
+    moved = np.diff(qpos, axis=0)
+    rows = np.concatenate([moved[:, _PLACE], turned, moved[:, _REST]], axis=1) / timestep
+    return np.concatenate([rows, rows[-1:]])
+
+
+def _without_jumps(quaternions: np.ndarray) -> np.ndarray:
+    """The same rotations, each with the sign that brings it nearest to the one before it."""
+    turned = (quaternions[1:] * quaternions[:-1]).sum(axis=-1) < 0
+    signs = np.cumprod(np.where(turned, -1.0, 1.0))
+    return np.asarray(quaternions * np.concatenate([[1.0], signs])[:, None])
+
+
+def _check_qpos(qpos: np.ndarray) -> None:
+    if qpos.ndim != 2 or qpos.shape[0] < 2 or qpos.shape[1] < 7:
+        raise ValueError(
+            "qpos: must have two or more rows of at least 7 numbers, a free joint's first,"
+            f" got {qpos.shape}"
+        )
+    if not np.isfinite(qpos).all():
+        raise ValueError(f"qpos: row {_first_row(~np.isfinite(qpos))} is not finite")
+    length = np.linalg.norm(qpos[:, _TURN], axis=-1)
+    wrong = np.abs(length - 1) > 1e-6
+    if wrong.any():
+        row = _first_row(wrong[:, None])
+        raise ValueError(
+            f"qpos: the quaternion of row {row} has length {length[row]:.6g}, must be 1"
+        )
+
+
+def _first_row(wrong: np.ndarray) -> int:
+    return int(np.flatnonzero(wrong.any(axis=1))[0])
+
+
+def _check_timestep(timestep: float) -> None:
+    if not 0 < timestep < math.inf:
+        raise ValueError(f"timestep: must be a positive number of seconds, got {timestep}")

@@ -1,0 +1,72 @@
+"""Hilly ground whose hills rise to a ridge around the middle."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjgym.mjcf import Spec, load
+from mjgym.sim.single import SingleView
+from mjgym.tasks.locomotion.arenas.arena import Arena, register_arena
+
+POINTS = 201  # of the height field, each way
+BUMPS = 60  # random heights, each way, between which it is smooth
+SMOOTHEST = 0.5  # the least of them, in units of the bowl's own height
+LOWEST, HIGHEST = 0.1, 1.0  # of the bowl's own height, in units of the field's
+
+
+@register_arena("bowl")
+@dataclass(frozen=True)
+class Bowl(Arena):
+    """A bowl with bumps, drawn anew for each episode, in an endless plain."""
+
+    varies: ClassVar[tuple[str, ...]] = ("hfield_data",)
+
+    def model(self) -> Spec:
+        return load("locomotion/arenas/bowl.xml")
+
+    def ground(self) -> dict[str, str]:
+        return {"terrain": "geom", "ground": "geom"}
+
+    def heights(self, rng: Any) -> np.ndarray:
+        """The heights of one episode, (POINTS, POINTS), in units of the field's height."""
+        axis = np.linspace(-1, 1, POINTS)
+        away = np.sqrt(axis[:, None] ** 2 + axis[None, :] ** 2)
+        bowl = np.clip((1 - np.cos(2 * np.pi * away)) / 2, LOWEST, HIGHEST)
+        bumps = rng.uniform(SMOOTHEST, 1, (BUMPS, BUMPS))
+        return np.asarray(bowl * (_SMOOTH @ bumps @ _SMOOTH.T))
+
+    def draw(self, v: SingleView, rng: Any) -> None:
+        v.hfield_data = self.heights(rng).ravel()
+
+
+def _cubic(x: np.ndarray) -> np.ndarray:
+    """The cubic B-spline: a bell over (-2, 2) with the value 2/3 in its middle."""
+    x = np.abs(x)
+    near, far = 2 / 3 - x * x + x**3 / 2, np.clip(2 - x, 0, None) ** 3 / 6
+    return np.asarray(np.where(x < 1, near, far))
+
+
+def _interpolation(coarse: int, fine: int) -> np.ndarray:
+    """The matrix that lays a cubic spline through values and reads it at more places.
+
+    At its ends the spline goes on as its mirror image (Unser 1999).
+
+    Args:
+        coarse: number of values.
+        fine: number of places, from the first value to the last.
+    """
+
+    def bells(places: np.ndarray) -> np.ndarray:
+        """What each coefficient adds at some places: (places, coarse), with mirrored ends."""
+        values = np.zeros((len(places), coarse))
+        for k in range(-2, coarse + 2):
+            mirrored = abs(k) if k < coarse else 2 * (coarse - 1) - k
+            values[:, mirrored] += _cubic(places - k)
+        return values
+
+    through = np.linalg.inv(bells(np.arange(coarse, dtype=float)))
+    return np.asarray(bells(np.linspace(0, coarse - 1, fine)) @ through)
+
+
+_SMOOTH = _interpolation(BUMPS, POINTS)

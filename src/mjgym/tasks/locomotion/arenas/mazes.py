@@ -1,0 +1,175 @@
+"""Mazes to forage in: rooms and corridors drawn anew for each episode, or one open square."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjgym.mjcf import Spec, add, load
+from mjgym.sim.single import SingleView
+from mjgym.tasks.locomotion.arenas.arena import PLACED, Arena, register_arena
+from mjgym.tasks.locomotion.mazes import (
+    Maze,
+    OPEN_7x7,
+    cell_centre,
+    random_maze,
+    scatter_targets,
+    walls,
+)
+
+CAMERA_HEIGHT = 100.0  # m, of the camera that sees all of it
+MARGIN = 1.1  # how much more than the maze it sees
+PARKED = -50.0  # m, the height at which unused parts lie, below the ground
+TILE = 0.001  # m, half the thickness of the tiles that the floors of rooms are drawn with
+WALL_COLOUR = (0.72, 0.62, 0.48, 1.0)
+FLOOR_COLOUR = (0.42, 0.44, 0.47, 1.0)  # of what belongs to no room
+ROOM_COLOURS = (
+    (0.62, 0.36, 0.33, 1.0),
+    (0.36, 0.52, 0.38, 1.0),
+    (0.35, 0.42, 0.62, 1.0),
+    (0.66, 0.60, 0.34, 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are in an episode's maze.
+
+    Args:
+        spawns: where a walker may start, (n, 3) m.
+        targets: where targets stand on the ground, (n, 3) m.
+    """
+
+    spawns: np.ndarray
+    targets: np.ndarray
+
+
+@register_arena("maze")
+@register_arena(
+    "small_maze",
+    file="maze_outdoors.xml",
+    cell=0.5,
+    wall_height=0.3,
+    target_radius=0.05,
+    target_height=0.125,
+)
+@dataclass(frozen=True)
+class RandomMaze(Arena):
+    """Rooms that corridors connect, on 11 x 11 cells, with targets in the rooms.
+
+    Args:
+        file: of the ground, the light and the sky.
+        cells: of the maze, each way.
+        cell: side of a cell, m.
+        wall_height: m.
+        most_walls: that a maze has; of 100,000 mazes none would have had more than 24.
+        most_targets: that a maze can have.
+        target_radius: m.
+        target_height: of a target's centre, m.
+    """
+
+    file: str = "maze.xml"
+    cells: int = 11
+    cell: float = 3.0
+    wall_height: float = 2.0
+    most_walls: int = 24
+    most_targets: int = 12
+    target_radius: float = 0.4
+    target_height: float = 1.0
+    varies: ClassVar[tuple[str, ...]] = (*PLACED, "site_pos", "site_size")
+
+    def maze(self, rng: Any) -> Maze:
+        """An episode's maze."""
+        return random_maze(rng, self.cells, self.cells, max_walls=self.most_walls)
+
+    def wall_names(self) -> tuple[str, ...]:
+        """Of all walls that an episode may need."""
+        return tuple(f"wall_{i}" for i in range(self.most_walls))
+
+    def target_names(self) -> tuple[str, ...]:
+        """Of all targets that an episode may need."""
+        return tuple(f"target_{i}" for i in range(self.most_targets))
+
+    def model(self) -> Spec:
+        spec = load(f"locomotion/arenas/{self.file}")
+        half = self.cells * self.cell / 2
+        ground = spec.geom("ground")
+        ground.size[:2] = half
+        spec.camera("top_camera").fovy = np.rad2deg(2 * np.arctan2(MARGIN * half, CAMERA_HEIGHT))
+        # What is drawn, from how near to how far, is in units of the extent.
+        spec.stat.extent, spec.stat.center = 3.6 * half, (0, 0, self.wall_height / 2)
+        self._add_floor(spec, half)
+        high = self.wall_height / 2
+        for name in self.wall_names():
+            add(
+                spec.body("maze_body"), "geom", name=name, type="box", rgba=WALL_COLOUR,
+                size=(self.cell / 2, self.cell / 2, high), pos=(0, 0, PARKED),
+            )  # fmt: skip
+        radius = self.target_radius
+        for name in self.target_names():
+            # A contact within a margin that the gap takes back is listed and exerts no force.
+            add(
+                spec.worldbody, "geom", name=name, type="sphere", size=(radius, 0, 0),
+                pos=(0, 0, PARKED), margin=-2 * radius, gap=2 * radius,
+            )  # fmt: skip
+        return spec
+
+    def _add_floor(self, spec: Spec, half: float) -> None:
+        """What is seen of the ground: a floor, and tiles of other colours in the rooms."""
+        add(
+            spec.worldbody, "site", name="floor", type="box", rgba=FLOOR_COLOUR,
+            size=(half, half, TILE), pos=(0, 0, -2 * TILE),
+        )  # fmt: skip
+        for i, colour in enumerate(ROOM_COLOURS):
+            add(
+                spec.worldbody, "site", name=f"room_{i}", type="box", rgba=colour,
+                size=(self.cell, self.cell, TILE), pos=(0, 0, PARKED),
+            )  # fmt: skip
+
+    def draw(self, v: SingleView, rng: Any) -> Places:
+        maze = self.maze(rng)
+        self._place_walls(v, maze)
+        self._place_rooms(v, maze)
+        targets = self._points(maze, maze.targets)
+        rows = v.rows("geom_pos", self.target_names())
+        places = np.full((self.most_targets, 3), (0.0, 0.0, PARKED))
+        places[: len(targets)] = targets + np.array([0.0, 0.0, self.target_height])
+        v.geom_pos[rows] = places
+        v.refit((*self.wall_names(), *self.target_names()))
+        return Places(self._points(maze, maze.spawns), targets)
+
+    def _points(self, maze: Maze, cells: Any) -> np.ndarray:
+        """The centres of some cells on the ground, (n, 3) m."""
+        return np.array([(*cell_centre(maze, i, j, self.cell), 0.0) for i, j in cells])
+
+    def _place_walls(self, v: SingleView, maze: Maze) -> None:
+        names = self.wall_names()
+        rows = v.rows("geom_pos", names)
+        sizes = np.tile((self.cell / 2, self.cell / 2, self.wall_height / 2), (len(names), 1))
+        places = np.full((len(names), 3), (0.0, 0.0, PARKED))
+        for i, wall in enumerate(walls(maze)):
+            sizes[i, :2] = wall.columns * self.cell / 2, wall.rows * self.cell / 2
+            places[i] = *cell_centre(maze, *wall.centre, self.cell), self.wall_height / 2
+        v.geom_size[rows], v.geom_pos[rows] = sizes, places
+
+    def _place_rooms(self, v: SingleView, maze: Maze) -> None:
+        names = tuple(f"room_{i}" for i in range(len(ROOM_COLOURS)))
+        rows = v.rows("site_pos", names)
+        v.site_pos[rows] = 0.0, 0.0, PARKED
+        for name, room in zip(names, maze.rooms, strict=False):
+            site = v.site(name)
+            site.size = room.columns * self.cell / 2, room.rows * self.cell / 2, TILE
+            site.pos = *cell_centre(maze, *room.centre, self.cell), 0.0
+
+
+@register_arena("open_maze")
+@dataclass(frozen=True)
+class OpenMaze(RandomMaze):
+    """A square of 5 x 5 free cells with a wall around it and six targets."""
+
+    cells: int = 7
+    most_walls: int = 4
+    most_targets: int = 6
+
+    def maze(self, rng: Any) -> Maze:
+        return scatter_targets(rng, OPEN_7x7, self.most_targets)

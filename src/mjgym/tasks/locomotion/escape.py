@@ -1,0 +1,83 @@
+"""Climb out of a bowl."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.arrays import Array
+from mjgym.resets import unit_vector
+from mjgym.rewards import tolerance
+from mjgym.rotations import ZZ
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walkers.walker import PREFIX
+
+RADIUS = 6.0  # m, from the middle to the bowl's rim
+UPRIGHT = math.cos(math.radians(30))  # cosine of the tilt that counts as upright
+LIFT = 0.01  # m, by which the start is raised until nothing touches
+HIGHEST = 10.0  # m, at which that is given up
+
+
+@register("locomotion/rodent-escape_bowl-v0", tags=("vision",), walker="rodent")
+@register(
+    "locomotion/ant-escape_bowl-v0",
+    tags=("vision", "extra"),
+    walker="ant",
+    control_timestep=0.03,
+    physics_timestep=0.005,
+)
+@dataclass(frozen=True)
+class Escape(Scene):
+    """A walker climbs from the middle of a bowl over its rim.
+
+    Reward: min(1, distance / 6 m) * upright, where the distance is that of the head from the middle
+    of the bowl, and upright is 1 while the trunk is tilted by less than 30 degrees and falls
+    linearly to 0 for one that is upside down; the worst part of the trunk counts.
+
+    Start: in the middle, in any orientation, at rest, as low as nothing touches while the ground is
+    still flat; then the bowl is drawn, in whose bumps it may stick by 2 cm.
+
+    Observations: the walker's own, and `walker/origin`, the middle of the bowl as the walker sees
+    it; with pixels, what its egocentric camera sees.
+    """
+
+    arena: str = "bowl"
+    time_limit: float = 20.0  # type: ignore[misc]  # s
+    control_timestep: float = 0.02  # type: ignore[misc]  # s
+    physics_timestep: float = 0.001  # s
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        walker = self.creature
+        orientation = unit_vector(rng, 4)
+        height = 0.0
+        walker.put(v, (0.0, 0.0, height), orientation)
+        v.place()
+        while v.ncon and height < HIGHEST:
+            height += LIFT
+            walker.put(v, (0.0, 0.0, height), orientation)
+            v.place()
+        self.place.draw(v, rng)
+
+    def observation(self, v: View) -> Arrays:
+        origin = self.creature.in_frame(v, v.xp.zeros(3))
+        return {**super().observation(v), f"{PREFIX}origin": origin}
+
+    def terms(self, v: View) -> Arrays:
+        walker = self.creature
+        head = walker.head_place(v)
+        distance = v.xp.sqrt((head * head).sum(axis=-1))
+        tilt = v.xmat[..., v.rows("xmat", walker.trunk_bodies()), ZZ]
+        upright = tolerance(
+            tilt, (UPRIGHT, math.inf), margin=1 + UPRIGHT, sigmoid="linear", value_at_margin=0
+        )
+        return {"away": v.xp.minimum(1.0, distance / RADIUS), "upright": upright.min(axis=-1)}
+
+    def success(self, v: View) -> Array:
+        return self.terms(v)["away"] >= 1.0
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        frame = PREFIX + self.creature.root
+        seen = Signal("the middle of the bowl", vector_names("origin"), "m", frame, "xpos")
+        return {**super().signals(v), f"{PREFIX}origin": seen}

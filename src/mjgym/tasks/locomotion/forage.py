@@ -1,0 +1,154 @@
+"""Find all targets in a maze."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec, add
+from mjgym.rotations import about_z
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.locomotion.arenas.mazes import RandomMaze
+from mjgym.tasks.locomotion.scene import HOW_MANY, Scene
+from mjgym.tasks.locomotion.walkers.walker import PREFIX
+
+LEAST_ALIVENESS = -0.5  # at which the episode ends
+COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of targets that are worth finding, and others
+FAINT = 0.1  # opacity of a target that has been found
+
+SMALL = {"control_timestep": 0.02, "physics_timestep": 0.001}
+TWO_KINDS = {
+    "arena": "open_maze",
+    "value": 30.0,
+    "other_value": -10.0,
+    "others": 0.5,
+    "alive": 0.01,
+    "turns": False,
+    "time_limit": 25.0,
+    "physics_timestep": 0.001,
+}
+
+
+@register("locomotion/cmu_humanoid-maze_forage-v0", tags=("vision",), ends_on_fall=True)
+@register(
+    "locomotion/cmu_humanoid-heterogeneous_forage-v0",
+    tags=("vision",),
+    ends_on_fall=True,
+    **TWO_KINDS,
+)
+@register(
+    "locomotion/rodent-maze_forage-v0",
+    tags=("vision",),
+    walker="rodent",
+    arena="small_maze",
+    **SMALL,
+)
+@register("locomotion/ant-maze_forage-v0", tags=("vision", "extra"), walker="ant")
+@register("locomotion/rolling_ball-maze_forage-v0", tags=("vision", "extra"), walker="rolling_ball")
+@dataclass(frozen=True)
+class Forage(Scene):
+    """A walker looks for targets in a maze by touching them.
+
+    Reward: `alive` in every step, and once for each target that is touched for the first time its
+    value: `value`, or `other_value` for the share `others` of the targets. Which is which is drawn
+    for each episode.
+
+    Start: upright at rest at one of the maze's starts, turned at random if `turns`; the maze is
+    drawn anew.
+
+    End: all targets have been touched; or, with `ends_on_fall`, something but a foot touches the
+    ground. (The published task's discount stays 1 in both cases.)
+
+    Observations: the walker's own; with pixels, what its egocentric camera sees. Where the targets
+    are is not observed.
+    """
+
+    arena: str = "maze"
+    value: float = 50.0
+    other_value: float = 0.0
+    others: float = 0.0  # share of the targets
+    alive: float = 0.0
+    turns: bool = True
+
+    @property
+    def place(self) -> RandomMaze:
+        """The maze."""
+        arena = super().place
+        if not isinstance(arena, RandomMaze):
+            raise ValueError(f"arena: {self.arena!r} is no maze; e.g. maze, small_maze, open_maze")
+        return arena
+
+    def model(self) -> Spec:
+        spec = super().model()
+        for name in self.place.target_names():
+            add(
+                spec, "sensor", name=name, type="contact", intprm=HOW_MANY, objtype="geom",
+                objname=name, reftype="xbody", refname=PREFIX,
+            )  # fmt: skip
+        # What each target is worth, and whether it is there at all: drawn with the episode.
+        spec.nuserdata = 2 * self.place.most_targets
+        return spec
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        places = self.place.draw(v, rng)
+        most, count = self.place.most_targets, len(places.targets)
+        values = [self.value] * count
+        values[: int(self.others * count)] = [self.other_value] * int(self.others * count)
+        rng.shuffle(values)
+        v.userdata[:count] = values
+        v.userdata[most : most + count] = 1
+        start = places.spawns[rng.integers(len(places.spawns))]
+        turn = rng.uniform(-math.pi, math.pi) if self.turns else 0.0
+        self.creature.stand(v, start, about_z(turn))
+
+    def memory(self, v: View) -> Arrays:
+        return {"touched": self._touching(v), "counted": v.xp.zeros_like(self._worth(v))}
+
+    def _touching(self, v: View) -> Array:
+        """What the walker touches now, (..., targets): 1 or 0."""
+        rows = v.rows("sensordata", self.place.target_names())
+        return (v.sensordata[..., rows] > 0) * 1.0
+
+    def _worth(self, v: View) -> Array:
+        """What each target is worth, (..., targets)."""
+        return v.userdata[..., : self.place.most_targets]
+
+    def _there(self, v: View) -> Array:
+        """Which targets there are, (..., targets): 1 or 0."""
+        return v.userdata[..., self.place.most_targets :]
+
+    def substep(self, v: View) -> Arrays:
+        touched = v.xp.maximum(v.memory["touched"], self._touching(v))
+        return {**v.memory, "touched": touched}
+
+    def update(self, v: View) -> Arrays:
+        return {**v.memory, "counted": v.memory["touched"]}
+
+    def refreshed(self, v: View) -> Array:
+        return (v.memory["touched"] > v.memory["counted"]).any(axis=-1)
+
+    def terms(self, v: View) -> Arrays:
+        new = v.memory["touched"] - v.memory["counted"]
+        found = (new * self._worth(v)).sum(axis=-1)
+        return {"alive": self.alive + 0.0 * found, "found": found}
+
+    def reward(self, terms: Arrays) -> Array:
+        return terms["alive"] + terms["found"]
+
+    def terminated(self, v: View) -> Array:
+        everything = (v.memory["touched"] >= self._there(v)).all(axis=-1)
+        return everything | (self.creature.aliveness(v) < LEAST_ALIVENESS) | self.fallen(v)
+
+    def success(self, v: View) -> Array:
+        return (v.memory["touched"] >= self._there(v)).all(axis=-1)
+
+    def colours(self, v: View) -> Arrays:
+        xp, shown = v.xp, {}
+        for i, name in enumerate(self.place.target_names()):
+            dear = self._worth(v)[..., i : i + 1] >= self.value
+            rgb = xp.where(dear, xp.asarray(COLOURS[0]), xp.asarray(COLOURS[1]))
+            alpha = xp.where(v.memory["touched"][..., i : i + 1] > 0, FAINT, 1.0)
+            shown[f"geom {name}"] = xp.concatenate([rgb, alpha], axis=-1)
+        return shown

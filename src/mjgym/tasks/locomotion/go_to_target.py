@@ -1,0 +1,75 @@
+"""Walk to a target on the floor and stay there."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec, add
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walkers.walker import PREFIX
+
+NEAR = 1.0  # m, from the target, seen from above
+SPREAD = 4.0  # m, of the starts of walker and target each way
+
+
+@register("locomotion/cmu_humanoid-go_to_target-v0", ends_on_fall=True)
+@register("locomotion/ant-go_to_target-v0", tags=("extra",), walker="ant")
+@register("locomotion/rolling_ball-go_to_target-v0", tags=("extra",), walker="rolling_ball")
+@dataclass(frozen=True)
+class GoToTarget(Scene):
+    """A walker goes to a target that stands still.
+
+    Reward: 1 while the walker's root is less than 1 m from the target, seen from above.
+
+    Start: the target and the walker each anywhere in a square of 8 m; the walker upright at rest,
+    facing along x.
+
+    End: with `ends_on_fall`, something but a foot touches the ground.
+
+    Observations: the walker's own, and `walker/target`, the target as the walker sees it.
+    """
+
+    arena: str = "floor"
+    sees: bool = False
+
+    @property
+    def varies(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (*super().varies, "site_pos")
+
+    def model(self) -> Spec:
+        spec = super().model()
+        add(
+            spec.worldbody, "site", name="target", type="sphere", size=(0.1, 0, 0),
+            rgba=(0, 0.8, 0.2, 0.7),
+        )  # fmt: skip
+        return spec
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        super().initialize(v, rng)
+        x, y = (rng.uniform(-SPREAD, SPREAD) for _ in range(2))
+        v.site("target").pos = x, y, 0.0
+        x, y = (rng.uniform(-SPREAD, SPREAD) for _ in range(2))
+        self.creature.stand(v, (x, y, 0.0))
+
+    def observation(self, v: View) -> Arrays:
+        target = self.creature.in_frame(v, v.site("target").xpos)
+        return {**super().observation(v), f"{PREFIX}target": target}
+
+    def terms(self, v: View) -> Arrays:
+        away = (v.site("target").xpos - self.creature.position(v))[..., :2]
+        distance = v.xp.sqrt((away * away).sum(axis=-1))
+        return {"near": (distance < NEAR) * 1.0}
+
+    def terminated(self, v: View) -> Array:
+        return self.fallen(v)
+
+    def success(self, v: View) -> Array:
+        return self.terms(v)["near"] > 0
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        frame = PREFIX + self.creature.root
+        seen = Signal("the target", vector_names("target"), "m", frame, "site target")
+        return {**super().signals(v), f"{PREFIX}target": seen}

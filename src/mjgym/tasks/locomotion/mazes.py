@@ -1,0 +1,548 @@
+"""Mazes of rooms and corridors as text, drawn at random or written by hand."""
+
+import functools
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+WALL, FREE, SPAWN, TARGET = "*", " ", "P", "G"
+NO_ROOM = "."  # among the letters of the floor
+
+Cell: TypeAlias = tuple[int, int]
+"""A row, counted from the top, and a column, counted from the left."""
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0))
+_DOORWAY = -1  # among the numbers of regions
+_DRAWS = 1000  # of one maze, before its limit of walls counts as too low
+
+
+class Rectangle(NamedTuple):
+    """`rows` x `columns` cells of a maze, whose top left one is at (`row`, `column`)."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+    @property
+    def centre(self) -> Cell:
+        """The cell in the middle; of an even number of cells the one after the middle."""
+        return self.row + self.rows // 2, self.column + self.columns // 2
+
+    def cells(self) -> Iterator[Cell]:
+        """All cells, row by row."""
+        return itertools.product(
+            range(self.row, self.row + self.rows), range(self.column, self.column + self.columns)
+        )
+
+
+@dataclass(frozen=True)
+class Maze:
+    """A maze as text.
+
+    Args:
+        rows: a string for each row of cells, the top one first: '*' is wall, ' ' is free, 'P' is
+            free and a walker may start there, 'G' is free and has a target.
+        rooms: the rooms in the order in which they were placed, at most 26; a maze that was
+            written by hand has none.
+
+    Raises:
+        ValueError: there are no cells, a row has another length than the first, a character means
+            nothing, there are too many rooms, or one reaches out of the maze.
+    """
+
+    rows: tuple[str, ...]
+    rooms: tuple[Rectangle, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.rows or not self.rows[0]:
+            raise ValueError("a maze needs at least one cell")
+        for i, row in enumerate(self.rows):
+            if len(row) != self.width:
+                raise ValueError(f"row {i} of the maze has {len(row)} cells, row 0 {self.width}")
+            for j, character in enumerate(row):
+                if character not in (WALL, FREE, SPAWN, TARGET):
+                    raise ValueError(
+                        f"row {i}, column {j} of the maze: {character!r} means nothing; there are "
+                        f"{WALL!r} (wall), {FREE!r} (free), {SPAWN!r} (spawn), {TARGET!r} (target)"
+                    )
+        if len(self.rooms) > len(_LETTERS):
+            raise ValueError(f"a maze has at most {len(_LETTERS)} rooms, not {len(self.rooms)}")
+        for room in self.rooms:
+            if (
+                min(room) < 0
+                or room.row + room.rows > self.height
+                or room.column + room.columns > self.width
+            ):
+                raise ValueError(f"{room} reaches out of a maze of {self.height} x {self.width}")
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.rows[0])
+
+    @property
+    def spawns(self) -> tuple[Cell, ...]:
+        """The cells where a walker may start, row by row."""
+        return self._where(SPAWN)
+
+    @property
+    def targets(self) -> tuple[Cell, ...]:
+        """The cells with a target, row by row."""
+        return self._where(TARGET)
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The look of each cell's floor, as rows of text.
+
+        'A' is the floor of the first room, 'B' of the second and so on, '.' all outside of rooms.
+        """
+        grid = [[NO_ROOM] * self.width for _ in self.rows]
+        for room, letter in zip(self.rooms, _LETTERS, strict=False):
+            for i, j in room.cells():
+                grid[i][j] = letter
+        return tuple("".join(row) for row in grid)
+
+    def __str__(self) -> str:
+        return "\n".join(self.rows)
+
+    def _where(self, character: str) -> tuple[Cell, ...]:
+        return tuple(
+            (i, j) for i, row in enumerate(self.rows) for j, c in enumerate(row) if c == character
+        )
+
+
+def parse(text: str) -> Maze:
+    """A maze written by hand.
+
+    Args:
+        text: a line for each row of cells, all of one length, in the characters of `Maze`. Empty
+            lines before the first and after the last row do not count.
+
+    Raises:
+        ValueError: as `Maze`.
+    """
+    return Maze(tuple(text.strip("\n").split("\n")))
+
+
+def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, float]:
+    """Where the centre of a cell is, in a frame in the middle of the maze.
+
+    Args:
+        maze: the maze.
+        row: of the cell.
+        column: of the cell.
+        size: the side of a cell, m.
+
+    Returns:
+        x (to the right) and y (up), m.
+
+    Raises:
+        IndexError: the maze has no such cell.
+        ValueError: the side is not positive.
+    """
+    if not (0 <= row < maze.height and 0 <= column < maze.width):
+        raise IndexError(
+            f"no cell at row {row}, column {column}: the maze has rows 0 to {maze.height - 1} and "
+            f"columns 0 to {maze.width - 1}"
+        )
+    if not size > 0:
+        raise ValueError(f"the side of a cell must be positive, not {size}")
+    return (column - (maze.width - 1) / 2) * size, ((maze.height - 1) / 2 - row) * size
+
+
+def cover(rows: Sequence[str], character: str) -> list[Rectangle]:
+    """Rectangles that hold each cell of one character once, and nothing else.
+
+    All have an odd number of cells both ways, so that each is centred on a cell. The rule is that
+    of the published tasks: take the first cell, row by row, that no rectangle holds yet. Look at
+    each row from there down for how far free cells of the character run, never further than in the
+    rows above, and less one where that is even; stop at a row with none. Of those with an odd
+    number of rows take the rectangle of most cells, the first on ties.
+
+    Args:
+        rows: a maze's `rows` or `letters`.
+        character: which cells to hold.
+
+    Returns:
+        The rectangles, in the order in which the rule takes them.
+    """
+    left = [[c == character for c in row] for row in rows]
+    taken = []
+    for i, j in itertools.product(range(len(rows)), range(len(rows[0]))):
+        if not left[i][j]:
+            continue
+        best = Rectangle(i, j, 0, 0)
+        columns = len(rows[0]) - j
+        for k, row in enumerate(left[i:], start=1):
+            run = next((n for n in range(columns) if not row[j + n]), columns)
+            if run == 0:
+                break
+            columns = run - (run + 1) % 2
+            if k % 2 and k * columns > best.rows * best.columns:
+                best = Rectangle(i, j, k, columns)
+        for row_held, column_held in best.cells():
+            left[row_held][column_held] = False
+        taken.append(best)
+    return taken
+
+
+def walls(maze: Maze) -> list[Rectangle]:
+    """The walls as rectangles with odd numbers of cells both ways, in the order of `cover`."""
+    return cover(maze.rows, WALL)
+
+
+def most_walls(height: int, width: int) -> int:
+    """The most rectangles that the walls of a random maze have: `random_maze` returns no other.
+
+    It is the number of cells with an even row and an even column, about twice what is usual.
+
+    Args:
+        height: number of rows, odd.
+        width: number of columns, odd.
+
+    Raises:
+        TypeError: a number is not whole.
+        ValueError: a number is not odd, or is below 3.
+    """
+    height = _odd("height", height, 3)
+    width = _odd("width", width, 3)
+    return (height + 1) // 2 * ((width + 1) // 2)
+
+
+OPEN_7x7 = parse("""
+*******
+*     *
+*  P  *
+*     *
+*  G  *
+*     *
+*******
+""")
+"""A square of 5 x 5 free cells; `scatter_targets` adds all targets but the one that stays."""
+
+
+def scatter_targets(rng: np.random.Generator, maze: Maze, count: int) -> Maze:
+    """A maze with further targets in free cells, each set of cells being equally likely.
+
+    With `OPEN_7x7` and 6 targets it is the arena of the published heterogeneous foraging task.
+
+    Args:
+        rng: draws the cells.
+        maze: keeps the targets that it has; walkers' starts stay free of targets.
+        count: number of all targets.
+
+    Raises:
+        TypeError: the number is not whole.
+        ValueError: the maze has more targets already, or too few free cells.
+    """
+    kept, free = len(maze.targets), maze._where(FREE)
+    count = _whole("count", count, kept, kept + len(free))
+    grid = [list(row) for row in maze.rows]
+    for k in rng.permutation(len(free))[: count - kept].tolist():
+        i, j = free[k]
+        grid[i][j] = TARGET
+    return Maze(tuple("".join(row) for row in grid), maze.rooms)
+
+
+def random_maze(
+    rng: np.random.Generator,
+    height: int = 11,
+    width: int = 11,
+    *,
+    max_rooms: int = 4,
+    room_side: int = 3,
+    room_stretch: int = 2,
+    spawns_per_room: int = 1,
+    targets_per_room: int = 3,
+    extra_connection_probability: float = 0.0,
+    max_walls: int | None = None,
+) -> Maze:
+    """A maze of rooms that corridors and doorways connect: each free cell can be reached.
+
+    The defaults are those of the published maze tasks (Tunyasuvunakool et al., "dm_control:
+    Software and tasks for continuous control", 2020). Rooms are placed one by one, each of a random
+    size and anywhere that it fits, until there are `max_rooms` or none fits; with the defaults
+    there are 4 in 70 %, 3 in 29 % and 2 in 2 % of the mazes. Depth-first corridors fill what is
+    left, and each two regions that touch get a doorway. Then corridors that lead nowhere become
+    wall, and a corridor that comes back beside where it set off is cut short.
+
+    Args:
+        rng: draws the maze; the same state gives the same maze.
+        height: number of rows, odd; the first and the last are wall.
+        width: number of columns, odd; the first and the last are wall.
+        max_rooms: the most rooms, 1 to 26.
+        room_side: the side of a square room, an odd number of cells.
+        room_stretch: the most cells by which a room is longer than that; an even number. Each even
+            number up to it is equally likely, and so are the two ways. With the defaults half of
+            the draws are 3 x 3 and a quarter each 3 x 5 and 5 x 3.
+        spawns_per_room: number of cells in each room where a walker may start.
+        targets_per_room: number of cells in each room with a target. So a maze has as many targets
+            as this times its number of rooms, and never more than this times `max_rooms`.
+        extra_connection_probability: of each place for a doorway beyond the first between two
+            regions to be one too, 0 to 1.
+        max_walls: a maze with more rectangles in `walls` is drawn anew; None, and any higher
+            number, is `most_walls(height, width)`. With the defaults that is 36, and of 100,000
+            mazes none had more than 24, so that no maze is missing.
+
+    Raises:
+        TypeError: a number that must be whole is not.
+        ValueError: a number is out of its range, a room does not fit in the maze, or what belongs
+            in a room does not fit there.
+        RuntimeError: 1000 mazes in a row had more than `max_walls` rectangles.
+    """
+    room_side = _odd("room_side", room_side, 1)
+    room_stretch = _whole("room_stretch", room_stretch, 0)
+    if room_stretch % 2:
+        raise ValueError(
+            f"room_stretch must be even, not {room_stretch}: the nearest are {room_stretch - 1} "
+            f"and {room_stretch + 1}"
+        )
+    longest = room_side + room_stretch
+    height = _odd("height", height, longest + 2, f": a room has up to {longest} rows")
+    width = _odd("width", width, longest + 2, f": a room has up to {longest} columns")
+    max_rooms = _whole("max_rooms", max_rooms, 1, len(_LETTERS))
+    spawns_per_room = _whole("spawns_per_room", spawns_per_room, 0, room_side**2)
+    targets_per_room = _whole("targets_per_room", targets_per_room, 0)
+    if spawns_per_room + targets_per_room > room_side**2:
+        raise ValueError(
+            f"{spawns_per_room} spawns and {targets_per_room} targets do not fit in the "
+            f"{room_side**2} cells of a room: at most {room_side**2 - spawns_per_room} targets do"
+        )
+    if not 0 <= extra_connection_probability <= 1:
+        raise ValueError(
+            f"extra_connection_probability must be from 0 to 1, not {extra_connection_probability}"
+        )
+    limit = most_walls(height, width)
+    if max_walls is not None:
+        limit = min(limit, _whole("max_walls", max_walls, 4))  # no fewer enclose a room
+    fewest = height * width
+    for _ in range(_DRAWS):
+        rooms = _place_rooms(rng, height, width, max_rooms, room_side, room_stretch)
+        plan = _Plan(height, width, rooms)
+        plan.grow_corridors(rng)
+        plan.open_doorways(rng, extra_connection_probability)
+        plan.simplify()
+        grid = plan.text()
+        for room in rooms:
+            cells = list(room.cells())
+            order = rng.permutation(len(cells)).tolist()
+            for n, k in enumerate(order[: spawns_per_room + targets_per_room]):
+                i, j = cells[k]
+                grid[i][j] = SPAWN if n < spawns_per_room else TARGET
+        maze = Maze(tuple("".join(row) for row in grid), rooms)
+        count = len(walls(maze))
+        if count <= limit:
+            return maze
+        fewest = min(fewest, count)
+    raise RuntimeError(
+        f"no maze with at most {limit} rectangles of wall in {_DRAWS} draws: the fewest were "
+        f"{fewest}"
+    )
+
+
+def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
+    """The value as an int, or an error if it is not whole or not in low .. high."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be a whole number, not {value!r}")
+    if value < low or (high is not None and value > high):
+        bounds = f"at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be {bounds}, not {value}")
+    return int(value)
+
+
+def _odd(name: str, value: int, low: int, why: str = "") -> int:
+    """The value as an int, or an error if it is not whole, not odd or below `low`."""
+    value = _whole(name, value, -(2**63))
+    if value < low:
+        raise ValueError(f"{name} must be odd and at least {low}, not {value}{why}")
+    if value % 2 == 0:
+        nearest = f"{value - 1} and {value + 1}" if value > low else str(value + 1)
+        raise ValueError(f"{name} must be odd, not {value}: the nearest are {nearest}")
+    return value
+
+
+class _Placement(NamedTuple):
+    room: Rectangle
+    cells: int  # a bit for each odd cell, in the room or not
+    weight: float  # the probability of a draw in an empty maze
+
+
+@functools.lru_cache(maxsize=32)
+def _placements(height: int, width: int, side: int, stretch: int) -> tuple[_Placement, ...]:
+    """Everywhere that a room can be in an empty maze."""
+    lengths = range(side, side + stretch + 1, 2)
+    found = []
+    for longer in lengths:
+        for rows, columns in sorted({(longer, side), (side, longer)}):
+            share = 1 / len(lengths) / (1 if longer == side else 2)
+            tops, lefts = range(1, height - rows, 2), range(1, width - columns, 2)
+            for top, left in itertools.product(tops, lefts):
+                room = Rectangle(top, left, rows, columns)
+                cells = sum(1 << (i * width + j) for i, j in room.cells() if i % 2 and j % 2)
+                found.append(_Placement(room, cells, share / (len(tops) * len(lefts))))
+    return tuple(found)
+
+
+def _place_rooms(
+    rng: np.random.Generator, height: int, width: int, most: int, side: int, stretch: int
+) -> tuple[Rectangle, ...]:
+    """Rooms that do not overlap; their sides are at odd rows and columns, so a wall lies between.
+
+    To draw among what still fits is to draw a size and a place again and again until they fit, but
+    it also ends where nothing does.
+    """
+    fitting: Sequence[_Placement] = _placements(height, width, side, stretch)
+    rooms: list[Rectangle] = []
+    while fitting and len(rooms) < most:
+        sums = list(itertools.accumulate(p.weight for p in fitting))
+        # The product can round up to the last sum itself.
+        drawn = fitting[min(bisect_right(sums, rng.random() * sums[-1]), len(sums) - 1)]
+        rooms.append(drawn.room)
+        fitting = [p for p in fitting if not p.cells & drawn.cells]
+    return tuple(rooms)
+
+
+class _Plan:
+    """A maze that is being drawn.
+
+    Cells with an odd row and column are nodes, those between two nodes are edges, and those with an
+    even row and column are wall or inside a room. A free cell holds the number of its region, first
+    the rooms' from 1 on and then the corridors', or that it is a doorway; 0 is wall.
+    """
+
+    def __init__(self, height: int, width: int, rooms: Sequence[Rectangle]) -> None:
+        self._height, self._width = height, width
+        self._rooms = len(rooms)
+        self._region = [[0] * width for _ in range(height)]
+        for number, room in enumerate(rooms, start=1):
+            for i, j in room.cells():
+                self._region[i][j] = number
+
+    def text(self) -> list[list[str]]:
+        """A character for each cell: free or wall."""
+        return [[FREE if region else WALL for region in row] for row in self._region]
+
+    def grow_corridors(self, rng: np.random.Generator) -> None:
+        """Let a depth-first walk in steps of two cells begin at each node that is still wall."""
+        region = self._region
+        number = self._rooms
+        for i, j in self._nodes():
+            if region[i][j]:
+                continue
+            number += 1
+            region[i][j] = number
+            path = [(i, j)]
+            while path:
+                i_now, j_now = path[-1]
+                steps = [
+                    (di, dj)
+                    for di, dj in _DIRECTIONS
+                    if 0 < i_now + 2 * di < self._height
+                    and 0 < j_now + 2 * dj < self._width
+                    and not region[i_now + 2 * di][j_now + 2 * dj]
+                ]
+                if not steps:
+                    path.pop()
+                    continue
+                di, dj = steps[int(rng.integers(len(steps)))]
+                region[i_now + di][j_now + dj] = region[i_now + 2 * di][j_now + 2 * dj] = number
+                path.append((i_now + 2 * di, j_now + 2 * dj))
+
+    def open_doorways(self, rng: np.random.Generator, extra: float) -> None:
+        """Open one edge between each two regions that touch, and each other one by chance."""
+        region = self._region
+        between: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for i, j in itertools.product(range(1, self._height - 1), range(1, self._width - 1)):
+            if (i + j) % 2 and not region[i][j]:
+                if i % 2:
+                    sides = region[i][j - 1], region[i][j + 1]
+                else:
+                    sides = region[i - 1][j], region[i + 1][j]
+                if sides[0] != sides[1]:
+                    between.setdefault((min(sides), max(sides)), []).append((i, j))
+        for edges in between.values():
+            doorway = int(rng.integers(len(edges)))
+            for k, (i, j) in enumerate(edges):
+                if k == doorway or (extra > 0 and rng.random() < extra):
+                    region[i][j] = _DOORWAY
+
+    def simplify(self) -> None:
+        """Fill what leads nowhere and shorten detours, until there is neither."""
+        self._fill_dead_ends()
+        while self._cut_detours():
+            self._fill_dead_ends()
+
+    def _nodes(self) -> Iterator[Cell]:
+        return itertools.product(range(1, self._height, 2), range(1, self._width, 2))
+
+    def _in_room(self, i: int, j: int) -> bool:
+        return 0 < self._region[i][j] <= self._rooms
+
+    def _exits(self, i: int, j: int) -> set[Cell]:
+        """The directions in which the cell beside a free cell is free."""
+        return {(di, dj) for di, dj in _DIRECTIONS if self._region[i + di][j + dj]}
+
+    def _fill_dead_ends(self) -> None:
+        """Make wall of corridors and doorways with one way out, until there are none."""
+        region = self._region
+        doubtful = list(itertools.product(range(self._height), range(self._width)))
+        while doubtful:
+            i, j = doubtful.pop()
+            if region[i][j] and not self._in_room(i, j):
+                exits = self._exits(i, j)
+                if len(exits) <= 1:
+                    region[i][j] = 0
+                    doubtful += [(i + di, j + dj) for di, dj in exits]
+
+    def _cut_detours(self) -> bool:
+        """Where a corridor goes around three sides of a cell, go through the fourth instead.
+
+        At the ends of the detour there may be one room but not two: two rooms have one doorway.
+
+        Returns:
+            Whether there was such a detour.
+        """
+        region = self._region
+        found = False
+        for i, j in self._nodes():
+            if not region[i][j] or self._in_room(i, j):
+                continue
+            exits = self._exits(i, j)
+            if len(exits) != 2:
+                continue
+            # The corridor comes from the node at `back` and turns towards the next one.
+            for back, ahead in itertools.permutations(sorted(exits)):
+                (bi, bj), (ai, aj) = back, ahead
+                i_next, j_next = i + 2 * ai, j + 2 * aj
+                if (
+                    bi * ai + bj * aj == 0
+                    and not self._in_room(i_next, j_next)
+                    and self._exits(i_next, j_next) == {back, (-ai, -aj)}
+                    and not (
+                        self._in_room(i + 2 * bi, j + 2 * bj)
+                        and self._in_room(i_next + 2 * bi, j_next + 2 * bj)
+                    )
+                ):
+                    region[i + 2 * bi + ai][j + 2 * bj + aj] = _DOORWAY
+                    for k, m in (
+                        (i + bi, j + bj),
+                        (i, j),
+                        (i + ai, j + aj),
+                        (i_next, j_next),
+                        (i_next + bi, j_next + bj),
+                    ):
+                        region[k][m] = 0
+                    found = True
+                    break
+        return found

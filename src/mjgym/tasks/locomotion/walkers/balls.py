@@ -1,0 +1,45 @@
+"""A ball that rolls, and one that jumps too, with a head that stays on top."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec, add, load
+from mjgym.sim.single import SingleView
+from mjgym.tasks.locomotion.walkers.walker import PREFIX, Walker, register_walker
+
+
+@register_walker("rolling_ball")
+@register_walker("jumping_ball", file="jumping_ball.xml", joints=("kick",))
+@dataclass(frozen=True)
+class Ball(Walker):
+    """A ball on three slides: it rolls and steers, and cannot tip over.
+
+    Args:
+        file: of the model.
+    """
+
+    file: str = "rolling_ball.xml"
+    joints: tuple[str, ...] | None = ()
+    root: str = "head_body"
+    end_effectors: tuple[str, ...] = ("head_body",)
+    feet: tuple[str, ...] = ("head_body",)
+    velocimeter: str = "sensor_torso_vel"
+    gyro: str = "sensor_torso_gyro"
+    accelerometer: str = "sensor_torso_accel"
+
+    def model(self) -> Spec:
+        return load(f"locomotion/walkers/{self.file}")
+
+    def hang(self, body: Any) -> None:
+        for axis, letter in enumerate("xyz"):
+            along = tuple(float(axis == i) for i in range(3))
+            add(body, "joint", name=f"{PREFIX}root_{letter}/", type="slide", axis=along)
+
+    def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
+        for axis, letter in enumerate("xyz"):
+            v.joint(f"{PREFIX}root_{letter}/").qpos = position[axis]
+        w, _, _, z = quaternion
+        # The steering axis points down.
+        v.joint(f"{PREFIX}steer").qpos = -2 * math.atan2(z, w)

@@ -1,0 +1,32 @@
+"""A rat with 38 actuators: eight bend its spine, neck and tail, thirty move its limbs."""
+
+from dataclasses import dataclass
+
+from mjgym.mjcf import Spec, load
+from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
+
+
+@register_walker("rodent")
+@dataclass(frozen=True)
+class Rodent(Walker):
+    """The rodent. All its actuators are servos behind a low-pass filter of 0.04 s."""
+
+    root: str = "torso"
+    end_effectors: tuple[str, ...] = ("lower_arm_R", "lower_arm_L", "foot_R", "foot_L")
+    head: str = "skull"
+    head_site: str = "head"
+    trunk: tuple[str, ...] = ("torso", "pelvis")
+    tendons: tuple[str, ...] = (
+        "lumbar_extend", "lumbar_bend", "lumbar_twist", "cervical_extend", "cervical_bend",
+        "cervical_twist", "caudal_extend", "caudal_bend",
+    )  # fmt: skip
+    activations: bool = True
+    hands: tuple[str, ...] = ("hand_L", "hand_R")
+    hidden_groups: tuple[int, ...] = (1, 2)
+    velocimeter: str = "velocimeter"
+    gyro: str = "gyro"
+    accelerometer: str = "accelerometer"
+    touch: tuple[str, ...] = ("palm_L", "palm_R", "sole_L", "sole_R")
+
+    def model(self) -> Spec:
+        return load("locomotion/walkers/rodent.xml")
