@@ -56,6 +56,17 @@ def test_the_example_passes_the_checker_and_can_be_found(puck):
     assert mjgym.registry.ids(tag="mine") == ["my/puck-push-v0"]
 
 
+@pytest.mark.parametrize("name", ["sensing", "varying"])
+def test_what_is_shown_of_it_runs(name):
+    code = re.search(rf"<!-- {name}:begin -->\n```python\n(.*?)```", README, re.DOTALL).group(1)
+    made = {}
+    exec(code, made)
+    env = made.get("env") or made["envs"]
+    env.reset(seed=0)
+    observation, *_ = env.step(env.action_space.sample())
+    assert env.observation_space.contains(observation)
+
+
 def test_the_tables_are_fresh():
     check = [sys.executable, str(ROOT / "scripts" / "update_readme.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)

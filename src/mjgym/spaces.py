@@ -51,8 +51,9 @@ def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"action: expected shape {shape}, got {array.shape}")
     if array.dtype.kind not in "fiu":
         raise ValueError(f"action: expected real numbers, got dtype {array.dtype}")
-    # For one action, a product is the cheapest way to meet every number; it may overflow.
-    if array.ndim == 1 and math.isfinite(array.dot(array)):
+    # A product is the cheapest way to meet every number; it may overflow.
+    numbers = array if array.ndim == 1 else array.ravel()
+    if math.isfinite(numbers.dot(numbers)):
         return array
     finite = np.isfinite(array)
     if not finite.all():

@@ -324,13 +324,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
         """
         self._check_process()
-        if not self._started.all():
+        if np.count_nonzero(self._started) < self.num_envs:  # a tenth of the cost of all()
             i = int(np.flatnonzero(~self._started)[0])
             raise gymnasium.error.ResetNeeded(f"sub-environment {i}: call reset() before step()")
         actions = check_action(actions, self._action_shape)
         task, view, simulations = self.task, self._view, self._simulations
 
-        renewed = self._done.copy() if self._done.any() else None
+        renewed = self._done.copy() if np.count_nonzero(self._done) else None
         if renewed is not None and self.autoreset_mode == AutoresetMode.DISABLED:
             i = int(np.flatnonzero(renewed)[0])
             raise gymnasium.error.ResetNeeded(
@@ -457,13 +457,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             terminations[diverged] = False
             truncations[diverged] = True
         info: dict[str, Any] = {}
-        if stepped.any():
+        if np.count_nonzero(stepped):
             valued = stepped if diverged is None else stepped & ~diverged
             info = self._info(terms, success, stepped, valued, diverged)
         if renewed is not None:
             info.update(self._variation(np.flatnonzero(renewed)))
         self._done = terminations | truncations
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and np.count_nonzero(self._done):
             info = self._restart(info)
         return self._observation(), rewards, terminations, truncations, info
 
@@ -484,7 +484,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             valued: who made a step that has a reward.
             diverged: who diverged, or None.
         """
-        everyone = valued.all()
+        count = np.count_nonzero(valued)
+        some, everyone = count > 0, count == self.num_envs
 
         def masked(values: Any, dtype: Any) -> np.ndarray:
             array = self._each(values, dtype)
@@ -493,14 +494,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             return array
 
         named: dict[str, Any] = {}
-        if valued.any():
+        if some:
             for name, values in terms.items():
                 named[name] = masked(values, np.float64)
                 named[f"_{name}"] = valued.copy()
         info: dict[str, Any] = {"terms": named, "_terms": stepped.copy()}
         flags = np.zeros(self.num_envs, dtype=bool) if diverged is None else diverged.copy()
         info["diverged"], info["_diverged"] = flags, stepped.copy()
-        if success is not None and valued.any():
+        if success is not None and some:
             now = masked(success, bool)
             self._success_once |= now
             info["success"], info["_success"] = now, valued.copy()

@@ -207,7 +207,7 @@ class Batched:
 
     def diverged(self) -> np.ndarray | None:
         """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
-        return self._bad.any(axis=1) if self._bad.any() else None
+        return self._bad.any(axis=1) if np.count_nonzero(self._bad) else None
 
     def snapshot(self, ids: np.ndarray) -> dict[str, np.ndarray]:
         """Copies of all that the futures and current sensors of some simulations depend on."""
