@@ -79,8 +79,8 @@ class BatchedView(View):
             part = getattr(getattr(model, kind)(name), attribute, None)
             if isinstance(part, np.ndarray):
                 for field, rows in episode_fields.items():
-                    whole = getattr(model, field)
-                    if np.may_share_memory(part, whole):
+                    whole = get_field(model, field)
+                    if isinstance(whole, np.ndarray) and np.may_share_memory(part, whole):
                         start = (part.ctypes.data - whole.ctypes.data) // whole.itemsize
                         flat = rows.reshape(len(rows), -1)[:, start : start + part.size]
                         return flat.reshape(len(rows), *part.shape)
