@@ -52,6 +52,7 @@ class Shot:
         frequency: of the actions, Hz.
         lag: between neighbouring actuators, in periods; None for phases drawn at random.
         hold: stiffness of the joints' pull towards the pose of the beginning.
+        keep: servos sway about where their joints begin, instead of about a control of 0.
         begin: s, of the clip.
         still: s, when the picture is taken.
         end: s, of the clip.
@@ -65,6 +66,7 @@ class Shot:
     frequency: float = 1.0
     lag: float | None = None
     hold: float = 0.0
+    keep: bool = False
     begin: float = 0.0
     still: float = 0.5
     end: float = 2.5
@@ -72,6 +74,11 @@ class Shot:
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
 CART = Shot(amplitude=0.6, lag=0.0)
+ANT = Shot(camera="walker/float_far", amplitude=0.5, lag=1 / 8)
+PERSON = Shot(camera="walker/float_far", amplitude=0.1, keep=True, still=0.3, end=1.5)
+RODENT = Shot(camera="walker/side_alt", amplitude=0.3, frequency=2.0, keep=True, end=2.0)
+# The first actuator rolls, the second steers, the third kicks.
+BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.1, lag=0.25)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -95,6 +102,13 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/swimmer-swimmer6": Shot(seed=7, amplitude=1.0, lag=0.2),
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
     "dmc/walker": replace(STANDING, amplitude=0.4, lag=1 / 6),
+    "locomotion/ant": ANT,
+    "locomotion/cmu_humanoid": PERSON,
+    "locomotion/cmu_humanoid-go": replace(PERSON, camera="walker/front_side"),
+    "locomotion/jumping_ball": BALL,
+    "locomotion/rodent": RODENT,
+    "locomotion/rodent-run": replace(RODENT, camera="walker/back"),
+    "locomotion/rolling_ball": BALL,
 }
 
 
@@ -129,13 +143,16 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     driven = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
     qpos, qvel = model.jnt_qposadr[joints * driven], model.jnt_dofadr[joints * driven]
     pose = data.qpos[qpos].copy()
+    servo = (model.actuator_biasprm[:, 1] != 0) & how.keep
+    force = model.actuator_biasprm[:, 0] + model.actuator_biasprm[:, 1] * data.actuator_length
+    middle = np.where(servo, -force / model.actuator_gainprm[:, 0], 0.0)
     time = 0.0
     while True:
         yield time, env
         sway = how.amplitude * np.sin(2 * np.pi * (how.frequency * time + phases))
         pull = how.hold * (pose - data.qpos[qpos]) - how.hold / 20 * data.qvel[qvel]
         half = (high - low) / 2
-        env.step(np.clip(half * (sway + driven * pull), low, high))
+        env.step(np.clip(middle + half * (sway + driven * pull), low, high))
         time += env.control_timestep
 
 

@@ -1,6 +1,32 @@
 """Loading and composing models on `mujoco.MjSpec`, and where the package's own MJCF lies."""
 
 from mjgym.mjcf.assets import asset_path
-from mjgym.mjcf.compose import Spec, add, load, remove, without_textures
+from mjgym.mjcf.attaching import attach
+from mjgym.mjcf.binding import Bound, bind
+from mjgym.mjcf.compose import add, assign, load, remove, rename, without_textures, word
+from mjgym.mjcf.debugging import CompileError, compile, debug
+from mjgym.mjcf.elements import Spec
+from mjgym.mjcf.exporting import export
+from mjgym.mjcf.finding import find, find_all, name_unnamed
 
-__all__ = ["Spec", "add", "asset_path", "load", "remove", "without_textures"]
+__all__ = [
+    "Bound",
+    "CompileError",
+    "Spec",
+    "add",
+    "asset_path",
+    "assign",
+    "attach",
+    "bind",
+    "compile",
+    "debug",
+    "export",
+    "find",
+    "find_all",
+    "load",
+    "name_unnamed",
+    "remove",
+    "rename",
+    "without_textures",
+    "word",
+]

@@ -6,14 +6,18 @@
     observe.field("qvel")[..., :3]
     observe.image("egocentric", width=64, height=64)
 
-Each is an expression, evaluated on a simulation or on all of a batch at once: indices count from
-the right, as in a task's hooks.
+Each is an expression over the arrays of one simulation; evaluated on a batch, it gives the value of
+each.
 """
 
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import mujoco
+import numpy as np
+from mujoco.batch import DATA_FIELDS
 
 from mjgym.arrays import Array
 from mjgym.sim.view import View, nearest
@@ -36,7 +40,7 @@ class Quantity:
 
         Raises:
             ValueError: the model has no such element; the message names the nearest ones.
-            AttributeError: the element has no such attribute.
+            AttributeError: the element has no such attribute, or the simulation no such field.
         """
         raise NotImplementedError
 
@@ -77,14 +81,17 @@ class _Attribute(Quantity):
     attribute: str
 
     def __call__(self, v: View) -> Array:
-        known = v.names(self.kind)
-        if self.name not in known:
-            hint = nearest(self.name, known) or f"; there are {', '.join(filter(None, known))}"
-            raise ValueError(f"the model has no {self.kind} {self.name!r}{hint}")
-        return getattr(getattr(v, self.kind)(self.name), self.attribute)
+        try:
+            element = getattr(v, self.kind)(self.name)
+        except KeyError:
+            known = [name for name in v.names(self.kind) if name]
+            hint = nearest(self.name, known) or f"; there are {', '.join(known) or 'none'}"
+            raise ValueError(f"the model has no {self.kind} {self.name!r}{hint}") from None
+        return getattr(element, self.attribute)
 
     def __repr__(self) -> str:
-        return f"{self.kind}({self.name!r}).{self.attribute}"
+        element = f"{self.kind}({self.name!r})"
+        return element if self.kind == "sensor" else f"{element}.{self.attribute}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +101,10 @@ class _Field(Quantity):
     name: str
 
     def __call__(self, v: View) -> Array:
-        return getattr(v, self.name)
+        value = getattr(v, self.name)
+        if self.name not in DATA_FIELDS and not hasattr(mujoco.MjModel, self.name):
+            raise AttributeError(f"field {self.name!r} has no fixed size, which observations need")
+        return value
 
     def __repr__(self) -> str:
         return f"field({self.name!r})"
@@ -108,7 +118,8 @@ class _Item(Quantity):
     key: Any
 
     def __call__(self, v: View) -> Array:
-        return self.of(v)[self.key]
+        key = self.key if isinstance(self.key, tuple) else (self.key,)
+        return self.of(v)[(*[slice(None)] * len(v.lead), *key)]
 
     def __repr__(self) -> str:
         keys = self.key if isinstance(self.key, tuple) else (self.key,)
@@ -119,7 +130,8 @@ def _index_text(key: Any) -> str:
     if key is Ellipsis:
         return "..."
     if isinstance(key, slice):
-        return ":".join("" if k is None else str(k) for k in (key.start, key.stop))
+        parts = [key.start, key.stop] if key.step is None else [key.start, key.stop, key.step]
+        return ":".join("" if k is None else str(k) for k in parts)
     return str(key)
 
 
@@ -132,13 +144,28 @@ class _Operation(Quantity):
     right: Any
 
     def __call__(self, v: View) -> Array:
+        # A quantity of fewer dimensions broadcasts against the other as it does in one simulation.
+        sides = [side(v) if isinstance(side, Quantity) else side for side in self._sides]
+        leads = [len(v.lead) if isinstance(side, Quantity) else 0 for side in self._sides]
+        own = [np.ndim(value) - lead for value, lead in zip(sides, leads, strict=True)]
         left, right = (
-            side(v) if isinstance(side, Quantity) else side for side in (self.left, self.right)
+            _widened(value, lead, max(own) - dimensions) if lead else value
+            for value, lead, dimensions in zip(sides, leads, own, strict=True)
         )
         return _OPERATORS[self.symbol](left, right)
 
+    @property
+    def _sides(self) -> tuple[Any, Any]:
+        return self.left, self.right
+
     def __repr__(self) -> str:
         return f"({self.left!r} {self.symbol} {self.right!r})"
+
+
+def _widened(value: Array, lead: int, by: int) -> Array:
+    """An array with some dimensions of length 1 behind its leading ones."""
+    shape = value.shape
+    return value.reshape((*shape[:lead], *[1] * by, *shape[lead:])) if by else value
 
 
 class Element:

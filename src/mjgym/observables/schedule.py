@@ -52,6 +52,8 @@ class Fixed:
         Args:
             time: physics steps of the episodes so far, (n,).
         """
+        if self._phases == 1:
+            return np.broadcast_to(self._needed, (len(time), self._substeps))
         needed: np.ndarray = self._needed[time // self._substeps % self._phases]
         return needed
 

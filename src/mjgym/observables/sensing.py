@@ -1,7 +1,8 @@
 """The readings behind an observation: taken when they are due, kept until they have been seen."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -79,6 +80,9 @@ class _Entry:
         sample: the value in one simulation, for its shape and kind of numbers.
         n: number of simulations.
         substeps: physics steps between two observations.
+
+    Raises:
+        ValueError: the noise or the aggregator does not fit the entry's shape.
     """
 
     def __init__(
@@ -95,7 +99,20 @@ class _Entry:
         self._everyone = np.arange(n)[:, None]
         self.needed = np.zeros((n, substeps), dtype=bool)
         self.shows_several = observable.buffer_size > 1 and aggregator is None
-        self.shape = self._join(self.readings[:, : observable.buffer_size]).shape[1:]
+        self.shape = (observable.buffer_size, *sample.shape) if self.shows_several else sample.shape
+        self._check(sample)
+
+    def _check(self, sample: np.ndarray) -> None:
+        """Try the noise and the aggregator on a value: both may be functions of the user's."""
+        noise = self.observable.noise
+        if noise is not None:
+            with _named("noise"):
+                drawn = noise.distribution(np.random.default_rng(0), sample.shape)
+                _check_shape(noise.combine(sample, drawn), sample.shape)
+        if self._aggregate is not None:
+            with _named("aggregator"):
+                several = np.stack([sample] * self.observable.buffer_size)[None]
+                _check_shape(self._aggregate(several, axis=1), (1, *sample.shape))
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         of_schedule, of_noise = rng.spawn(2)
@@ -154,7 +171,8 @@ class Sensing:
 
     Raises:
         ValueError: a source names an element that the model does not have, or reads no array of
-            numbers; the message names the entry and the nearest elements.
+            numbers, or a noise or an aggregator does not fit; the message names the entry and the
+            nearest elements.
     """
 
     def __init__(
@@ -177,15 +195,14 @@ class Sensing:
                 continue
             source = observable.source
             if source is None:
-                sample = np.asarray(entries[name], dtype=float)
+                sample = np.array(entries[name], dtype=float)
             elif isinstance(source, Image):
                 sample = image_sample(source)
             else:
-                sample = _sample(name, source, view)
-            try:
+                with _named(f"observables: {name!r}"):
+                    sample = np.array(source(view), dtype=float)
+            with _named(f"observables: {name!r}"):
                 self._entries[name] = _Entry(name, observable, sample, n, substeps)
-            except ValueError as error:
-                raise ValueError(f"observables: {name!r}: {error}") from None
         self.shapes = {
             name: self._entries[name].shape if name in self._entries else np.shape(entries[name])
             for name in [*entries, *(name for name in self._entries if name not in entries)]
@@ -212,10 +229,16 @@ class Sensing:
         return found
 
     def bind(self, view: View) -> None:
-        """Look at everything once, so that a batch fills it from now on."""
+        """Look at everything once, so that a batch fills it from now on.
+
+        Raises:
+            ValueError: a batch does not offer what a source reads; the message names the entry.
+        """
         for entry in self._entries.values():
-            if isinstance(entry.observable.source, Quantity):
-                entry.observable.source(view)
+            source = entry.observable.source
+            if isinstance(source, Quantity):
+                with _named(f"observables: {entry.name!r}"):
+                    _check_shape(source(view), (self._n, *entry.readings.shape[2:]))
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Begin a simulation's random numbers anew: each entry has its own."""
@@ -289,7 +312,8 @@ class Sensing:
                 continue
             rows = self._everyone if due.all() else np.flatnonzero(due)
             values, own = self._values(entry, rows, own, view, evaluate, draw)
-            place = entry.schedule.place(rows, self._begin[rows] + step)
+            time = self._begin if rows is self._everyone else self._begin[rows]
+            place = entry.schedule.place(rows, time + step)
             entry.readings[rows, place] = entry.corrupt(values, rows)
 
     def observe(self, time: np.ndarray, lead: tuple[int, ...], evaluate: Evaluate) -> Any:
@@ -323,8 +347,19 @@ class Sensing:
             entry.restore({p: state.get(f"{name}.{p}", v) for p, v in present.items()}, rows)
 
 
-def _sample(name: str, source: Quantity, view: View) -> np.ndarray:
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Put a name in front of the message of whatever goes wrong, be it in a user's function.
+
+    The numbers do not matter yet: some are still zero.
+    """
     try:
-        return np.array(source(view), dtype=float)
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise ValueError(f"observables: {name!r}: {error}") from None
+        with np.errstate(all="ignore"):
+            yield
+    except Exception as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _check_shape(value: Any, shape: tuple[int, ...]) -> None:
+    if np.shape(value) != shape:
+        raise ValueError(f"gives shape {np.shape(value)}, expected {shape}")

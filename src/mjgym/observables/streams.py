@@ -1,11 +1,15 @@
 """Random numbers for many simulations: each has its own generator, and draws come in blocks."""
 
+import math
+
 import numpy as np
 
 from mjgym.generators import WORDS, decode, encode
 from mjgym.variation.distributions import Distribution, Shape
 
-BLOCK = 64  # draws at a time: a call of the generator costs as much as drawing a hundred numbers
+# Draws come in blocks: a call of the generator costs as much as drawing a hundred numbers.
+BLOCK = 128  # draws in a block, at most
+NUMBERS = 4096  # in a block, at most; the noise of pictures is drawn picture by picture
 
 
 class Stream:
@@ -20,32 +24,37 @@ class Stream:
     def __init__(self, distribution: Distribution, n: int, shape: Shape) -> None:
         self._distribution = distribution
         self._shape = shape
+        block = self._block = max(1, min(BLOCK, NUMBERS // max(1, math.prod(shape))))
         self._rngs = [np.random.default_rng(0) for _ in range(n)]
         self._before: list[np.ndarray] = [np.zeros(WORDS, np.uint64)] * n  # of the present blocks
-        self._blocks = np.zeros((n, BLOCK, *shape))
-        self._used = np.full(n, BLOCK)
+        # Simulations mostly draw at the same time: what they draw together lies together.
+        self._blocks = np.zeros((block, n, *shape))
+        self._used = np.full(n, block)
         self._count = np.zeros(n, dtype=np.int64)  # of blocks
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Begin anew for one simulation."""
         self._rngs[i] = rng
-        self._used[i] = BLOCK
+        self._used[i] = self._block
         self._count[i] = 0
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """The next draw of some simulations, (len(rows), *shape)."""
         used = self._used[rows]
-        for i in rows[used == BLOCK].tolist():
-            self._refill(i)
-        drawn: np.ndarray = self._blocks[rows, self._used[rows]]
-        self._used[rows] += 1
+        empty = used == self._block
+        if empty.any():
+            for i in rows[empty].tolist():
+                self._refill(i)
+            used = self._used[rows]
+        self._used[rows] = used + 1
+        drawn: np.ndarray = self._blocks[used, rows]
         return drawn
 
     def _refill(self, i: int) -> None:
         rng = self._rngs[i]
         self._before[i] = encode(rng)
-        first = int(self._count[i]) * BLOCK
-        self._blocks[i] = self._distribution.draws(rng, BLOCK, self._shape, first)
+        first = int(self._count[i]) * self._block
+        self._blocks[:, i] = self._distribution.draws(rng, self._block, self._shape, first)
         self._count[i] += 1
         self._used[i] = 0
 

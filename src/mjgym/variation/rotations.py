@@ -62,6 +62,8 @@ class About(Rotation):
     def __post_init__(self) -> None:
         if shape_of(self.axis) != (3,):
             raise ValueError(f"About: axis must have three numbers, got {self.axis!r}")
+        if not isinstance(self.axis, Distribution) and not np.any(self.axis):
+            raise ValueError("About: the axis has no direction, it is zero")
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         lead = _lead(shape)
@@ -88,9 +90,11 @@ class _Composed(Rotation):
         _lead(shape)
         b = self.earlier.draws(rng, n, shape, first)
         a = self.later.draws(rng, n, shape, first)
-        product = np.empty_like(a)
-        product[..., 0] = a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
-        product[..., 1:] = (
-            a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
-        )
-        return product
+        return product(a, b)
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The Hamilton product of quaternions, (..., 4) each: the rotation b, then the rotation a."""
+    real = a[..., :1] * b[..., :1] - (a[..., 1:] * b[..., 1:]).sum(axis=-1, keepdims=True)
+    imaginary = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
+    return np.concatenate([real, imaginary], axis=-1)

@@ -25,7 +25,7 @@ HIGHEST = 10.0  # m, at which that is given up
     "locomotion/ant-escape_bowl-v0",
     tags=("vision", "extra"),
     walker="ant",
-    control_timestep=0.03,
+    control_timestep=0.025,
     physics_timestep=0.005,
 )
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Escape(Scene):
     it; with pixels, what its egocentric camera sees.
     """
 
-    arena: str = "bowl"
+    arena: str = "bowl"  # its name, or "module:Class"
     time_limit: float = 20.0  # type: ignore[misc]  # s
     control_timestep: float = 0.02  # type: ignore[misc]  # s
     physics_timestep: float = 0.001  # s
@@ -79,5 +79,5 @@ class Escape(Scene):
 
     def signals(self, v: View) -> dict[str, Signal]:
         frame = PREFIX + self.creature.root
-        seen = Signal("the middle of the bowl", vector_names("origin"), "m", frame, "xpos")
+        seen = Signal("the middle of the bowl", vector_names("origin"), "m", frame, "body xpos")
         return {**super().signals(v), f"{PREFIX}origin": seen}

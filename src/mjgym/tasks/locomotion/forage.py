@@ -15,7 +15,7 @@ from mjgym.tasks.locomotion.scene import HOW_MANY, Scene
 from mjgym.tasks.locomotion.walkers.walker import PREFIX
 
 LEAST_ALIVENESS = -0.5  # at which the episode ends
-COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of targets that are worth finding, and others
+COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of the two kinds of targets, in either order
 FAINT = 0.1  # opacity of a target that has been found
 
 SMALL = {"control_timestep": 0.02, "physics_timestep": 0.001}
@@ -53,7 +53,8 @@ class Forage(Scene):
 
     Reward: `alive` in every step, and once for each target that is touched for the first time its
     value: `value`, or `other_value` for the share `others` of the targets. Which is which is drawn
-    for each episode.
+    for each episode, and so is which of the two kinds has which colour: a colour means the same
+    throughout an episode only.
 
     Start: upright at rest at one of the maze's starts, turned at random if `turns`; the maze is
     drawn anew.
@@ -65,12 +66,12 @@ class Forage(Scene):
     are is not observed.
     """
 
-    arena: str = "maze"
-    value: float = 50.0
-    other_value: float = 0.0
-    others: float = 0.0  # share of the targets
-    alive: float = 0.0
-    turns: bool = True
+    arena: str = "maze"  # a maze's name, or "module:Class"
+    value: float = 50.0  # of a target
+    other_value: float = 0.0  # of the other targets
+    others: float = 0.0  # their share of the targets
+    alive: float = 0.0  # reward in every step
+    turns: bool = True  # the walker faces anywhere at the start
 
     @property
     def place(self) -> RandomMaze:
@@ -87,8 +88,9 @@ class Forage(Scene):
                 spec, "sensor", name=name, type="contact", intprm=HOW_MANY, objtype="geom",
                 objname=name, reftype="xbody", refname=PREFIX,
             )  # fmt: skip
-        # What each target is worth, and whether it is there at all: drawn with the episode.
-        spec.nuserdata = 2 * self.place.most_targets
+        # Drawn with the episode: what each target is worth, whether it is there at all, and
+        # whether the two kinds have each other's colours.
+        spec.nuserdata = 2 * self.place.most_targets + 1
         return spec
 
     def initialize(self, v: SingleView, rng: Any) -> None:
@@ -99,6 +101,7 @@ class Forage(Scene):
         rng.shuffle(values)
         v.userdata[:count] = values
         v.userdata[most : most + count] = 1
+        v.userdata[-1] = rng.integers(2) if self.others else 0
         start = places.spawns[rng.integers(len(places.spawns))]
         turn = rng.uniform(-math.pi, math.pi) if self.turns else 0.0
         self.creature.stand(v, start, about_z(turn))
@@ -117,7 +120,7 @@ class Forage(Scene):
 
     def _there(self, v: View) -> Array:
         """Which targets there are, (..., targets): 1 or 0."""
-        return v.userdata[..., self.place.most_targets :]
+        return v.userdata[..., self.place.most_targets : -1]
 
     def substep(self, v: View) -> Arrays:
         touched = v.xp.maximum(v.memory["touched"], self._touching(v))
@@ -125,9 +128,6 @@ class Forage(Scene):
 
     def update(self, v: View) -> Arrays:
         return {**v.memory, "counted": v.memory["touched"]}
-
-    def refreshed(self, v: View) -> Array:
-        return (v.memory["touched"] > v.memory["counted"]).any(axis=-1)
 
     def terms(self, v: View) -> Arrays:
         new = v.memory["touched"] - v.memory["counted"]
@@ -146,9 +146,10 @@ class Forage(Scene):
 
     def colours(self, v: View) -> Arrays:
         xp, shown = v.xp, {}
+        swapped = v.userdata[..., -1:] > 0
         for i, name in enumerate(self.place.target_names()):
             dear = self._worth(v)[..., i : i + 1] >= self.value
-            rgb = xp.where(dear, xp.asarray(COLOURS[0]), xp.asarray(COLOURS[1]))
+            rgb = xp.where(dear != swapped, xp.asarray(COLOURS[0]), xp.asarray(COLOURS[1]))
             alpha = xp.where(v.memory["touched"][..., i : i + 1] > 0, FAINT, 1.0)
             shown[f"geom {name}"] = xp.concatenate([rgb, alpha], axis=-1)
         return shown

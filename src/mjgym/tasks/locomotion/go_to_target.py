@@ -1,7 +1,7 @@
-"""Walk to a target on the floor and stay there."""
+"""Go to a target on the floor and stay there."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
@@ -32,8 +32,9 @@ class GoToTarget(Scene):
     Observations: the walker's own, and `walker/target`, the target as the walker sees it.
     """
 
-    arena: str = "floor"
-    sees: bool = False
+    arena: str = "floor"  # its name, or "module:Class"
+    sees: bool = False  # with pixels, the egocentric camera's picture is observed
+    forces_at_end: ClassVar[bool] = True
 
     @property
     def varies(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -41,9 +42,10 @@ class GoToTarget(Scene):
 
     def model(self) -> Spec:
         spec = super().model()
+        # Not at the origin: a site compiled there would stay there, whatever its site_pos.
         add(
             spec.worldbody, "site", name="target", type="sphere", size=(0.1, 0, 0),
-            rgba=(0, 0.8, 0.2, 0.7),
+            pos=(SPREAD, 0, 0), rgba=(0, 0.8, 0.2, 0.7),
         )  # fmt: skip
         return spec
 
@@ -71,5 +73,5 @@ class GoToTarget(Scene):
 
     def signals(self, v: View) -> dict[str, Signal]:
         frame = PREFIX + self.creature.root
-        seen = Signal("the target", vector_names("target"), "m", frame, "site target")
+        seen = Signal("the target", vector_names("target"), "m", frame, "site xpos")
         return {**super().signals(v), f"{PREFIX}target": seen}

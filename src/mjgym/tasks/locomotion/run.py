@@ -29,7 +29,11 @@ QUICK = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
     "locomotion/ant-run_walls-v0", tags=("vision", "extra"), walker="ant", arena="walls", **QUICK
 )
 @register(
-    "locomotion/ant-run_gaps-v0", tags=("vision", "extra"), walker="ant", arena="gaps", **QUICK
+    "locomotion/ant-run_gaps-v0",
+    tags=("vision", "extra"),
+    walker="ant",
+    arena="gaps",
+    **QUICK | {"start": 1.5},  # on the first platform with all feet
 )
 @register(
     "locomotion/jumping_ball-run_gaps-v0",

@@ -11,12 +11,13 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, Task
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
-from mjgym.tasks.locomotion.walkers import Walker, find_walker
+from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
 from mjgym.tasks.locomotion.walkers.walker import PREFIX
 
 HOW_MANY = (1, 0, 1)  # of a contact sensor: count the contacts, as they are, in one number
 VELOCITY = "velocity"  # the sensor of the velocity of the walker's centre of mass
 EYE = 64  # pixels, of the egocentric camera's pictures each way
+LEAST_MASS, LEAST_INERTIA = 1e-5, 1e-11  # kg, kg m^2, of a body that moves
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,25 @@ class Scene(Task):
         ends_on_fall: whether the episode ends when something but a foot touches the ground.
     """
 
-    walker: str = "cmu_humanoid"
-    arena: str = "floor"
+    walker: str = "cmu_humanoid"  # its name, or "module:Class"
+    arena: str = "floor"  # its name, or "module:Class"
     time_limit: float = 30.0  # type: ignore[misc]  # s
     control_timestep: float = 0.03  # type: ignore[misc]  # s
     physics_timestep: float = 0.005  # s
-    sees: bool = True
-    rangefinders: bool = False
-    ends_on_fall: bool = False
+    sees: bool = True  # with pixels, the egocentric camera's picture is observed
+    rangefinders: bool = False  # they are observed
+    ends_on_fall: bool = False  # when something but a foot touches the ground
 
     def __post_init__(self) -> None:
-        if self.rangefinders and not self.creature.rangefinder:
-            raise ValueError(f"rangefinders: the walker {self.walker!r} has none")
+        for field, needed, what in (
+            ("rangefinders", "rangefinder", "no rangefinders"),
+            ("ends_on_fall", "feet", "no feet: whatever touches the ground would be a fall"),
+        ):
+            if getattr(self, field) and not getattr(self.creature, needed):
+                able = [name for name in walker_names() if getattr(find_walker(name), needed)]
+                raise ValueError(
+                    f"{field}: the walker {self.walker!r} has {what}; {', '.join(able)} would do"
+                )
 
     @property
     def creature(self) -> Walker:
@@ -80,7 +88,7 @@ class Scene(Task):
         """
         if self.time_limit == float("inf"):
             return None
-        substeps = round(self.control_timestep / self.physics_timestep)
+        substeps = max(1, round(self.control_timestep / self.physics_timestep))
         clock, steps = 0.0, 0
         while clock < self.time_limit:
             for _ in range(substeps):
@@ -91,6 +99,9 @@ class Scene(Task):
     def model(self) -> Spec:
         spec = self.place.model()
         spec.option.timestep = self.physics_timestep
+        # The walker's frame has no shape of its own, and so no mass.
+        spec.compiler.boundmass = max(spec.compiler.boundmass, LEAST_MASS)
+        spec.compiler.boundinertia = max(spec.compiler.boundinertia, LEAST_INERTIA)
         walker = self.creature
         body = add(spec.worldbody, "body", name=PREFIX)
         walker.hang(body)
@@ -107,16 +118,16 @@ class Scene(Task):
         if not self.ends_on_fall:
             return
         for ground, kind in self.place.ground().items():
-            for name, part in self._parts().items():
+            for part in self._parts():
                 add(
-                    spec, "sensor", name=f"{ground} under {name}", type="contact",
-                    objtype=kind, objname=ground, reftype=part, refname=PREFIX + name,
+                    spec, "sensor", name=f"{ground} under {part}", type="contact",
+                    objtype=kind, objname=ground, reftype="xbody", refname=PREFIX + part,
                     intprm=HOW_MANY,
                 )  # fmt: skip
 
-    def _parts(self) -> dict[str, str]:
-        """The walker and its feet, and what they are to a contact sensor."""
-        return {"": "xbody", **dict.fromkeys(self.creature.feet, "body")}
+    def _parts(self) -> tuple[str, ...]:
+        """The whole walker, whose name is empty, and its feet; each with all that hangs on it."""
+        return ("", *self.creature.feet)
 
     def fallen(self, v: View) -> Array:
         """Whether a fall ends the episode: something of the walker but a foot is on the ground."""

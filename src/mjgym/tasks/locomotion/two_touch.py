@@ -16,7 +16,7 @@ from mjgym.tasks.locomotion.walkers.walker import PREFIX
 WAITING, TOUCHED, DONE, TOO_SOON, TOO_LATE = range(5)  # the states of the task
 RADIUS, HEIGHT = 0.025, 0.14  # m, of the orb and of its centre
 SPREAD = 1.5  # m, of its place from the middle each way
-PLACES = 32  # of orbs that are drawn with an episode, more than it can have in 30 s
+PLACES = 48  # of orbs that are drawn with an episode; each takes 0.7 s, which is 43 in 30 s
 DEBOUNCE = 0.2  # s, after the first touch, before which there is no second one
 SOONEST, LATEST = 0.7, 0.9  # s, between the two touches
 PAUSE = 1.2  # s, before a new orb after a failure
@@ -38,11 +38,12 @@ class TwoTouch(Scene):
     Start: upright at rest in the middle, turned at random; the orb anywhere in a square of 3 m.
 
     Observations: `task_logic`, the state (0 waiting, 1 touched once, 2 done, 3 touched too soon,
-    4 not touched in time), and the walker's own; with pixels, what its egocentric camera sees.
-    Where the orb is is not observed. After a failure there is no new orb for 1.2 s.
+    4 not touched in time) before the events of the step that the reward is for, and the walker's
+    own; with pixels, what its egocentric camera sees. Where the orb is is not observed. After a
+    failure there is no new orb for 1.2 s.
     """
 
-    arena: str = "large_floor"
+    arena: str = "large_floor"  # its name, or "module:Class"
     control_timestep: float = 0.02  # type: ignore[misc]  # s
     physics_timestep: float = 0.001  # s
 
@@ -78,6 +79,7 @@ class TwoTouch(Scene):
         nothing = v.xp.zeros(v.lead)
         return {
             "state": nothing,
+            "shown": nothing,  # the state as it is observed: before the events of the step
             "first": nothing,  # s, when the orb was touched first
             "second": nothing,  # s, when it was touched again, or when that was given up
             "paused": nothing,  # whether a pause must pass before the next orb
@@ -148,6 +150,7 @@ class TwoTouch(Scene):
         return {
             **m,
             "state": xp.where(e["late"], float(TOO_LATE), state),
+            "shown": m["state"],
             "first": xp.where(e["touched"], now, m["first"]),
             "second": xp.where(e["again"] | e["late"], now, m["second"]),
             "paused": xp.where(e["soon"] | e["late"], 1.0, xp.where(rested, 0.0, m["paused"])),
@@ -156,7 +159,7 @@ class TwoTouch(Scene):
         }
 
     def observation(self, v: View) -> Arrays:
-        return {"task_logic": v.memory["state"][..., None], **super().observation(v)}
+        return {"task_logic": v.memory["shown"][..., None], **super().observation(v)}
 
     def terms(self, v: View) -> Arrays:
         e = self._events(v)
@@ -181,5 +184,6 @@ class TwoTouch(Scene):
         return {"geom orb": xp.where(touches >= 2, twice, rgba)}
 
     def signals(self, v: View) -> dict[str, Signal]:
-        logic = Signal("the state of the task", ("state",), "1", "", "memory")
+        meaning = "the state of the task before the step's events"
+        logic = Signal(meaning, ("state",), "1", "", "memory")
         return {"task_logic": logic, **super().signals(v)}

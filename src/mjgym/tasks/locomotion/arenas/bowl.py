@@ -12,7 +12,7 @@ from mjgym.tasks.locomotion.arenas.arena import Arena, register_arena
 POINTS = 201  # of the height field, each way
 BUMPS = 60  # random heights, each way, between which it is smooth
 SMOOTHEST = 0.5  # the least of them, in units of the bowl's own height
-LOWEST, HIGHEST = 0.1, 1.0  # of the bowl's own height, in units of the field's
+MIDDLE, RIM = 0.1, 1.0  # inside and outside of which the bowl is level, in half field widths
 
 
 @register_arena("bowl")
@@ -32,7 +32,7 @@ class Bowl(Arena):
         """The heights of one episode, (POINTS, POINTS), in units of the field's height."""
         axis = np.linspace(-1, 1, POINTS)
         away = np.sqrt(axis[:, None] ** 2 + axis[None, :] ** 2)
-        bowl = np.clip((1 - np.cos(2 * np.pi * away)) / 2, LOWEST, HIGHEST)
+        bowl = (1 - np.cos(2 * np.pi * np.clip(away, MIDDLE, RIM))) / 2
         bumps = rng.uniform(SMOOTHEST, 1, (BUMPS, BUMPS))
         return np.asarray(bowl * (_SMOOTH @ bumps @ _SMOOTH.T))
 

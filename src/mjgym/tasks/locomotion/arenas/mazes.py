@@ -1,5 +1,6 @@
 """Mazes to forage in: rooms and corridors drawn anew for each episode, or one open square."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,6 +64,7 @@ class RandomMaze(Arena):
         cell: side of a cell, m.
         wall_height: m.
         most_walls: that a maze has; of 100,000 mazes none would have had more than 24.
+        most_rooms: that a maze can have.
         most_targets: that a maze can have.
         target_radius: m.
         target_height: of a target's centre, m.
@@ -73,6 +75,7 @@ class RandomMaze(Arena):
     cell: float = 3.0
     wall_height: float = 2.0
     most_walls: int = 24
+    most_rooms: int = 4
     most_targets: int = 12
     target_radius: float = 0.4
     target_height: float = 1.0
@@ -80,11 +83,17 @@ class RandomMaze(Arena):
 
     def maze(self, rng: Any) -> Maze:
         """An episode's maze."""
-        return random_maze(rng, self.cells, self.cells, max_walls=self.most_walls)
+        return random_maze(
+            rng, self.cells, self.cells, max_rooms=self.most_rooms, max_walls=self.most_walls
+        )
 
     def wall_names(self) -> tuple[str, ...]:
         """Of all walls that an episode may need."""
         return tuple(f"wall_{i}" for i in range(self.most_walls))
+
+    def room_names(self) -> tuple[str, ...]:
+        """Of the tiles in all rooms that an episode may need."""
+        return tuple(f"room_{i}" for i in range(self.most_rooms))
 
     def target_names(self) -> tuple[str, ...]:
         """Of all targets that an episode may need."""
@@ -120,9 +129,9 @@ class RandomMaze(Arena):
             spec.worldbody, "site", name="floor", type="box", rgba=FLOOR_COLOUR,
             size=(half, half, TILE), pos=(0, 0, -2 * TILE),
         )  # fmt: skip
-        for i, colour in enumerate(ROOM_COLOURS):
+        for name, colour in zip(self.room_names(), itertools.cycle(ROOM_COLOURS), strict=False):
             add(
-                spec.worldbody, "site", name=f"room_{i}", type="box", rgba=colour,
+                spec.worldbody, "site", name=name, type="box", rgba=colour,
                 size=(self.cell, self.cell, TILE), pos=(0, 0, PARKED),
             )  # fmt: skip
 
@@ -153,10 +162,8 @@ class RandomMaze(Arena):
         v.geom_size[rows], v.geom_pos[rows] = sizes, places
 
     def _place_rooms(self, v: SingleView, maze: Maze) -> None:
-        names = tuple(f"room_{i}" for i in range(len(ROOM_COLOURS)))
-        rows = v.rows("site_pos", names)
-        v.site_pos[rows] = 0.0, 0.0, PARKED
-        for name, room in zip(names, maze.rooms, strict=False):
+        v.site_pos[v.rows("site_pos", self.room_names())] = 0.0, 0.0, PARKED
+        for name, room in zip(self.room_names(), maze.rooms, strict=False):
             site = v.site(name)
             site.size = room.columns * self.cell / 2, room.rows * self.cell / 2, TILE
             site.pos = *cell_centre(maze, *room.centre, self.cell), 0.0
@@ -169,7 +176,9 @@ class OpenMaze(RandomMaze):
 
     cells: int = 7
     most_walls: int = 4
+    most_rooms: int = 0
     most_targets: int = 6
+    varies: ClassVar[tuple[str, ...]] = PLACED
 
     def maze(self, rng: Any) -> Maze:
         return scatter_targets(rng, OPEN_7x7, self.most_targets)

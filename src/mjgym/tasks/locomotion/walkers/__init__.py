@@ -1,5 +1,10 @@
 """The creatures of the locomotion family, one file each."""
 
-from mjgym.tasks.locomotion.walkers.walker import Walker, find_walker, register_walker
+from mjgym.tasks.locomotion.walkers.walker import (
+    Walker,
+    find_walker,
+    register_walker,
+    walker_names,
+)
 
-__all__ = ["Walker", "find_walker", "register_walker"]
+__all__ = ["Walker", "find_walker", "register_walker", "walker_names"]

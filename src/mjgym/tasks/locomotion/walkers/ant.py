@@ -55,11 +55,11 @@ class Ant(Walker):
         feet = vector_names(*self.end_effectors)
         return {
             **super().signals(v),
-            f"{PREFIX}appendages_pos": Signal("places of the feet", feet, "m", frame, "xpos"),
+            f"{PREFIX}appendages_pos": Signal("places of the feet", feet, "m", frame, "body xpos"),
             f"{PREFIX}bodies_pos": Signal(
-                "places of all bodies", vector_names(*BODIES), "m", frame, "framepos sensors"
+                "places of all bodies", vector_names(*BODIES), "m", frame, "body xpos"
             ),
             f"{PREFIX}bodies_quats": Signal(
-                "orientations of all bodies", quaternions, "1", frame, "framequat sensors"
+                "orientations of all bodies", quaternions, "1", frame, "body xquat"
             ),
         }

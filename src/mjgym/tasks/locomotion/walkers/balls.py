@@ -24,7 +24,7 @@ class Ball(Walker):
     joints: tuple[str, ...] | None = ()
     root: str = "head_body"
     end_effectors: tuple[str, ...] = ("head_body",)
-    feet: tuple[str, ...] = ("head_body",)
+    feet: tuple[str, ...] = ("torso",)
     velocimeter: str = "sensor_torso_vel"
     gyro: str = "sensor_torso_gyro"
     accelerometer: str = "sensor_torso_accel"

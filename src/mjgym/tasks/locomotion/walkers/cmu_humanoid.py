@@ -25,7 +25,7 @@ class CMUHumanoid(Walker):
     end_effectors: tuple[str, ...] = ("rradius", "lradius", "rfoot", "lfoot")
     head: str = "head"
     activations: bool = True
-    feet: tuple[str, ...] = ("lfoot", "ltoes", "rfoot", "rtoes")
+    feet: tuple[str, ...] = ("lfoot", "rfoot")
     height: float = 0.94  # m
     # The root's y axis up (8.7 degrees off), its z axis forward.
     quaternion: tuple[float, float, float, float] = (0.859, 1.0, 1.0, 0.859)

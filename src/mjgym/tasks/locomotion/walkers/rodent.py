@@ -22,6 +22,7 @@ class Rodent(Walker):
     )  # fmt: skip
     activations: bool = True
     hands: tuple[str, ...] = ("hand_L", "hand_R")
+    feet: tuple[str, ...] = ("foot_L", "foot_R", "hand_L", "hand_R", "vertebra_C1")  # and the tail
     hidden_groups: tuple[int, ...] = (1, 2)
     velocimeter: str = "velocimeter"
     gyro: str = "gyro"

@@ -18,6 +18,8 @@ PREFIX = "walker/"  # of all names of the walker in a scene, and the name of its
 TOUCHED = 1e-3  # N; touch sensors with more are on
 RANGE = 10.0  # m, beyond which rangefinders tell little
 TORQUE_SCALE = 60.0 / 2  # N m; torques are squashed by tanh(torque / scale)
+# The engine's numbers for a joint that slides, a tendon over joints, an actuator at a joint.
+SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Walker:
         tendons: those that are observed.
         activations: whether the states of its actuators are observed.
         hands: the bodies that it handles things with; empty for the end effectors.
-        feet: the bodies that may touch the ground; all else that touches it is a fall.
+        feet: the bodies that may touch the ground, with all that hangs on them; whatever else
+            touches it is a fall.
         height: of its frame above the ground when it stands, m.
         quaternion: of its frame when it stands and faces +x.
         camera: the egocentric camera.
@@ -135,9 +138,15 @@ class Walker:
             return self.joints
         key = ("observed joints", self)
         if key not in v.kept:
-            joints = v.names("joint")
-            acting = [name for name in v.names("actuator") if name.startswith(PREFIX)]
-            v.kept[key] = tuple(n.removeprefix(PREFIX) for n in acting if n in joints)
+            joints, count = v.names("joint"), len(v.names("actuator"))
+            targets = np.reshape(v.actuator_trnid, (-1, count, 2))[0, :, 0]
+            kinds = np.reshape(v.actuator_trntype, (-1, count))[0]
+            acted = [joints[i] for i, kind in zip(targets, kinds, strict=True) if kind == AT_JOINT]
+            v.kept[key] = tuple(
+                name.removeprefix(PREFIX)
+                for name in dict.fromkeys(acted)
+                if name.startswith(PREFIX)
+            )
         found: tuple[str, ...] = v.kept[key]
         return found
 
@@ -213,40 +222,85 @@ class Walker:
     def signals(self, v: View) -> dict[str, Signal]:
         """What each entry of `observation` holds."""
         frame = PREFIX + self.root
-        joints = self.observed_joints(v)
-        texts: dict[str, tuple[str, tuple[str, ...], str, str, str]] = {
-            "joints_pos": ("position of each joint", joints, "rad", "", "qpos"),
-            "joints_vel": ("velocity of each joint", joints, "rad/s", "", "qvel"),
-            "body_height": ("height of the root body", ("height",), "m", "world", "xpos"),
+        joints, tendons = self.observed_joints(v), self.tendons
+        lengths, stretches = _joint_units(v, joints), _tendon_units(v, tendons)
+        texts: dict[str, tuple[str, tuple[str, ...], str | tuple[str, ...], str, Any]] = {
+            "joints_pos": ("position of each joint", joints, lengths, "", "qpos"),
+            "joints_vel": ("velocity of each joint", joints, _rates(lengths), "", "qvel"),
+            "body_height": ("height of the root body", ("height",), "m", "world", "body xpos"),
             "world_zaxis": ("the world's vertical as the root body sees it",
-                            vector_names("up"), "1", frame, "xmat"),
+                            vector_names("up"), "1", frame, "body xmat"),
             "end_effectors_pos": ("places of the end effectors",
-                                  vector_names(*self.end_effectors), "m", frame, "xpos"),
+                                  vector_names(*self.end_effectors), "m", frame, "body xpos"),
             "appendages_pos": ("places of end effectors and head",
-                               vector_names(*self.end_effectors, self.head), "m", frame, "xpos"),
+                               vector_names(*self.end_effectors, self.head), "m", frame,
+                               "body xpos"),
             "actuator_activation": ("state of each actuator", _actuators(v), "1", "", "act"),
-            "tendons_pos": ("length of each tendon", self.tendons, "rad", "", "ten_length"),
-            "tendons_vel": ("velocity of each tendon", self.tendons, "rad/s", "", "ten_velocity"),
-            "sensors_gyro": ("angular velocity", vector_names("gyro"), "rad/s", frame, "gyro"),
-            "sensors_velocimeter": ("velocity", vector_names("velocity"), "m/s", frame,
-                                    "velocimeter"),
+            "tendons_pos": ("length of each tendon", tendons, stretches, "", "ten_length"),
+            "tendons_vel": ("velocity of each tendon", tendons, _rates(stretches), "",
+                            "ten_velocity"),
+            "sensors_gyro": ("angular velocity", _axes("gyro", self.gyro), "rad/s", frame,
+                             _sensors(self.gyro)),
+            "sensors_velocimeter": ("velocity", _axes("velocity", self.velocimeter), "m/s", frame,
+                                    _sensors(self.velocimeter)),
             "sensors_accelerometer": ("acceleration that the root feels, gravity included",
-                                      vector_names("acceleration"), "m/s^2", frame,
-                                      "accelerometer"),
-            "sensors_force": ("forces", vector_names(*self.force), "N", "", "force sensors"),
+                                      _axes("acceleration", self.accelerometer), "m/s^2", frame,
+                                      _sensors(self.accelerometer)),
+            "sensors_force": ("forces", vector_names(*self.force), "N", "",
+                              _sensors(*self.force)),
             "sensors_torque": (f"tanh(torque / {TORQUE_SCALE:g} N m)", vector_names(*self.torque),
-                               "1", "", "torque sensors"),
+                               "1", "", _sensors(*self.torque)),
             "sensors_rangefinder": (f"{RANGE:g} tanh(distance / {RANGE:g} m)", self.rangefinder,
-                                    "1", "", "rangefinders"),
+                                    "1", "", _sensors(*self.rangefinder, size=1)),
             "sensors_touch": ("1 where something is touched", self.touch, "1", "",
-                              "touch sensors"),
+                              _sensors(*self.touch, size=1)),
         }  # fmt: skip
         present = {**self.observation(v), **(self.ranges(v) if self.rangefinder else {})}
         return {
-            PREFIX + key: Signal(meaning, names, unit, at, source)
+            PREFIX + key: Signal(meaning, names, unit or "1", at, source)
             for key, (meaning, names, unit, at, source) in texts.items()
             if PREFIX + key in present
         }
+
+
+def _axes(word: str, sensor: str) -> tuple[str, ...]:
+    """Names of what a sensor with three numbers reads; none without a sensor."""
+    return vector_names(word) if sensor else ()
+
+
+def _sensors(*names: str, size: int = 3) -> tuple[str, ...]:
+    """The source of each number that some sensors read; none for an empty name."""
+    return tuple(f"sensor {PREFIX}{name}" for name in names if name for _ in range(size))
+
+
+def _joint_units(v: View, joints: tuple[str, ...]) -> tuple[str, ...]:
+    """The unit of each joint's position."""
+    kinds = _ids(v.jnt_type, v.names("joint"))
+    return tuple("m" if kinds[PREFIX + joint] == SLIDE else "rad" for joint in joints)
+
+
+def _tendon_units(v: View, tendons: tuple[str, ...]) -> tuple[str, ...]:
+    """The unit of each tendon's length: that of the joints it adds up, or m if it is a string."""
+    first = _ids(v.tendon_adr, v.names("tendon"))
+    joints = v.names("joint")
+    units = []
+    for tendon in tendons:
+        place = first[PREFIX + tendon]
+        if np.ravel(v.wrap_type)[place] == OVER_JOINTS:
+            joint = joints[int(np.ravel(v.wrap_objid)[place])].removeprefix(PREFIX)
+            units += _joint_units(v, (joint,))
+        else:
+            units.append("m")
+    return tuple(units)
+
+
+def _rates(units: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{unit}/s" for unit in units)
+
+
+def _ids(field: Array, names: tuple[str, ...]) -> dict[str, int]:
+    """The whole number that a field of the model has for each element, by name."""
+    return {name: int(n) for name, n in zip(names, np.ravel(field), strict=False)}
 
 
 def _prefixed(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -254,9 +308,10 @@ def _prefixed(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _actuators(v: View) -> tuple[str, ...]:
-    """Names of the actuators that have a state."""
+    """Names of the actuators that have a state, one for each number of it."""
     names = [name.removeprefix(PREFIX) for name in v.names("actuator")]
-    return tuple(names[: v.act.shape[-1]])
+    counts = np.ravel(v.actuator_actnum)
+    return tuple(name for name, count in zip(names, counts, strict=False) for _ in range(count))
 
 
 def normalised(quaternion: Array) -> np.ndarray:
@@ -296,6 +351,11 @@ def register_walker(name: str, **fields: Any) -> Callable[[WalkerType], WalkerTy
         return walker_class
 
     return decorate
+
+
+def walker_names() -> list[str]:
+    """The names of all walkers, sorted."""
+    return _walkers.names()
 
 
 def find_walker(name: str) -> Walker:

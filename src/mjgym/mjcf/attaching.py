@@ -1,0 +1,224 @@
+"""Putting one model into another."""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.mjcf import files
+from mjgym.mjcf.debugging import watch
+from mjgym.mjcf.elements import Element, Spec, contents, described, names, root
+from mjgym.mjcf.finding import name_unnamed, remember_prefix
+from mjgym.sim.engine import quiet
+
+_NO_NAME = mujoco.MjSpec().modelname
+_KEY_VECTORS = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
+
+
+def attach(
+    parent: Spec,
+    child: Spec,
+    at: Any = None,
+    *,
+    name: str | None = None,
+    prefix: str | None = None,
+    free: bool = False,
+    copy: bool = False,
+) -> Any:
+    """Put a model into another one, at a place in it.
+
+    As an entity, with a `name`: a frame body "<name>/" is added at the place, all that the child
+    has goes into it, and all its names begin with "<name>/". With `free=True` the frame body has a
+    free joint, "<name>/" too. With a bare `prefix` there is no such body: what is in the child's
+    world goes to the place itself, and the prefix is put in front of all names as it is.
+
+    The child is not copied but moved: the caller's handles to its elements stay good and show the
+    new names, and what refers to them (sensors, actuators, tendons, materials, ...) follows. Its
+    default classes become "<name>/main", "<name>/<class>", and its meshes, textures and height
+    fields are read from its own folders, or from its own `assets`, whatever the parent's files are
+    called. Angles and Euler sequences are read with the child's own compiler settings. Its elements
+    without names get some first, see `name_unnamed`.
+
+    Keyframes of both are merged: in those of one, the other is in its initial state. The merged
+    ones are new elements, `find(parent, "key", "<name>/ready")`, which the child's are not.
+
+    Options (time step, gravity, ...) are the parent's; the engine warns at compilation where the
+    child's differ. `assign(parent.compiler, conflict="merge")` before this call has the engine
+    merge them, and "error" has it refuse.
+
+    Args:
+        parent: the model to put it into.
+        child: the model to put there.
+        at: handle of a site, frame or body of the parent; None for its world. A site or frame says
+            where the child's origin is, a body's is its own frame.
+        name: of the entity, without "/"; by default the child's model name.
+        prefix: in front of all names, instead of the entity form.
+        free: let the entity move freely; the place must be in the world body.
+        copy: attach a copy, and leave the child as it is, so that it can be attached again. The
+            copy's elements are found by their names, `find(parent, "joint", "<name>/knee")`.
+
+    Returns:
+        The frame body (`MjsBody`), or with `prefix` the frame (`MjsFrame`) that holds the child.
+
+    Raises:
+        TypeError: both `name` and `prefix`, or `free` without a name, or a place of another type.
+        ValueError: the parent or the child is attached already, the place is not in the parent or
+            is a site given by `fromto`, names would clash, or a free joint would not be in the
+            world. Nothing has been added then.
+    """
+    watch()
+    before = _checked_prefix(child, name, prefix, free)
+    _check_models(parent, child)
+    if at is None:
+        at = parent.worldbody
+    _check_place(parent, at, free)
+    if prefix is None:
+        _check_entity(child)
+    name_unnamed(child)
+    _check_names(parent, child, before, entity=prefix is None, free=free)
+    if any(_pending(key) for key in child.keys):
+        _assemble_keyframes(child)
+    guest = child.copy() if copy else child
+    stores = [_named_files(guest), _named_files(parent)]
+    place = _frame_at(at) if prefix is not None else _body_at(at, before, free)
+    frame = place if prefix is not None else place.add_frame()
+    try:
+        with quiet():
+            parent.attach(guest, prefix=before, frame=frame)
+    except ValueError:
+        parent.delete(place)
+        files.replace(guest, stores[0])
+        raise
+    finally:
+        files.replace(parent, stores[1] if guest.parent is None else stores[0] | stores[1])
+    remember_prefix(guest, before)
+    return place
+
+
+def _checked_prefix(child: Spec, name: str | None, prefix: str | None, free: bool) -> str:
+    if prefix is not None:
+        if name is not None:
+            raise TypeError("attach: give a name, for an entity, or a bare prefix, not both")
+        if free:
+            raise TypeError("attach: free needs a name; a bare prefix makes no body to be free")
+        if not prefix:
+            raise ValueError("attach: the prefix is empty")
+        return prefix
+    if name is None:
+        name = child.modelname
+        if name == _NO_NAME:
+            raise ValueError("attach: the child's model has no name; give a name or a prefix")
+    if not name or "/" in name:
+        raise ValueError(f"attach: the name {name!r} {'has a /' if name else 'is empty'}")
+    return f"{name}/"
+
+
+def _check_models(parent: Spec, child: Spec) -> None:
+    if parent.parent is not None:
+        raise ValueError(
+            f"attach: model {parent.modelname!r} is attached to {parent.parent.modelname!r}; attach"
+            " to that, at a place of this one"
+        )
+    if child is parent:
+        raise ValueError(f"attach: model {child.modelname!r} cannot be attached to itself")
+    if child.parent is not None:
+        raise ValueError(
+            f"attach: model {child.modelname!r} is attached to {child.parent.modelname!r} already;"
+            " with copy=True each time, it can be attached several times"
+        )
+
+
+def _check_place(parent: Spec, at: Any, free: bool) -> None:
+    if not isinstance(at, mujoco.MjsSite | mujoco.MjsFrame | mujoco.MjsBody):
+        raise TypeError(
+            f"attach: at: expected the handle of a site, frame or body, got {type(at).__name__}"
+        )
+    if root(at) is not parent.worldbody:
+        raise ValueError(f"attach: at: {described(at)} is not in model {parent.modelname!r}")
+    if isinstance(at, mujoco.MjsSite) and not np.isnan(at.fromto[0]):
+        raise ValueError(f"attach: at: {described(at)} is given by its ends and has no pose yet")
+    body = at if isinstance(at, mujoco.MjsBody) else at.parent
+    if free and body is not parent.worldbody:
+        raise ValueError(
+            f"attach: free: {described(at)} is in body {body.name!r}; only what is attached to the"
+            " world can be free"
+        )
+
+
+def _check_entity(child: Spec) -> None:
+    for joint in child.joints:
+        if joint.type == mujoco.mjtJoint.mjJNT_FREE:
+            raise ValueError(
+                f"attach: the child has a free {described(joint)}, which cannot be inside a frame"
+                " body; remove it and attach with free=True, or attach with a bare prefix"
+            )
+
+
+def _check_names(parent: Spec, child: Spec, prefix: str, *, entity: bool, free: bool) -> None:
+    for kind, listed in contents(child).items():
+        coming = {prefix + element.name for element in listed if element.name}
+        if kind == "body":
+            coming = coming - {prefix + "world"} | ({prefix} if entity else set())
+        elif kind == "joint" and free:
+            coming.add(prefix)
+        clashes = coming.intersection(names(parent, kind)) if coming else ()
+        if clashes:
+            raise ValueError(
+                f"attach: model {parent.modelname!r} has a {kind} {min(clashes)!r} already"
+            )
+
+
+def _pending(key: Element) -> bool:
+    """Whether the engine has still to put a keyframe together, or it is empty."""
+    return not any(len(getattr(key, vector)) for vector in _KEY_VECTORS)
+
+
+def _assemble_keyframes(child: Spec) -> None:
+    """Have the engine complete keyframes that models attached to the child have brought.
+
+    It does so when it compiles; attached before that, they would lose their names' prefix.
+    """
+    try:
+        with quiet():
+            child.compile()
+    except ValueError as error:
+        raise ValueError(
+            f"attach: the keyframes of model {child.modelname!r} are put together by compiling it,"
+            f" which fails: {error}"
+        ) from None
+
+
+def _named_files(spec: Spec) -> dict[str, bytes]:
+    files.name_by_content(spec)
+    return files.take(spec)
+
+
+def _pose(at: Any) -> dict[str, Any]:
+    """Position and quaternion of a site, whatever its orientation is written as."""
+    quaternion = at.quat
+    if at.alt.type != mujoco.mjtOrientation.mjORIENTATION_QUAT:
+        quaternion = mujoco.MjSpec.resolve_orientation(
+            degree=at.compiler.degree, sequence=at.compiler.eulerseq, orientation=at.alt
+        )
+    return {"pos": list(at.pos), "quat": list(quaternion)}
+
+
+def _frame_at(at: Any) -> Element:
+    if isinstance(at, mujoco.MjsSite):
+        frame = at.parent.add_frame(**_pose(at))
+        if at.frame is not None:
+            frame.set_frame(at.frame)
+        return frame
+    return at.add_frame()
+
+
+def _body_at(at: Any, name: str, free: bool) -> Element:
+    if isinstance(at, mujoco.MjsSite):
+        body = at.parent.add_body(name=name, **_pose(at))
+        if at.frame is not None:
+            body.set_frame(at.frame)
+    else:
+        body = at.add_body(name=name)
+    if free:
+        body.add_freejoint(name=name)
+    return body

@@ -1,0 +1,274 @@
+"""Live arrays over several elements of a simulation, or over one, by their handles."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.arrays import Array
+from mjgym.mjcf.elements import Element, described, is_element, kind_of, nearest
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+
+# What stands in front of an attribute in the names of the engine's fields.
+_PREFIXES = {
+    "body": ("body_",),
+    "joint": ("jnt_", "dof_"),
+    "geom": ("geom_",),
+    "site": ("site_",),
+    "camera": ("cam_",),
+    "light": ("light_",),
+    "tendon": ("ten_", "tendon_"),
+    "actuator": ("actuator_",),
+    "sensor": ("sensor_", "sensor"),
+    "equality": ("eq_",),
+    "pair": ("pair_",),
+    "material": ("mat_",),
+    "texture": ("tex_",),
+    "mesh": ("mesh_",),
+    "hfield": ("hfield_",),
+    "key": ("key_",),
+}
+
+# By the size that the engine declares a field with: the fields that say where an element's rows
+# begin and how many there are; none where each element has one row.
+_ROWS: dict[str, dict[str, tuple[str, str] | None]] = {
+    "body": {"nbody": None, "nmocap": ("body_mocapid", "")},
+    "joint": {"njnt": None, "nq": ("jnt_qposadr", "qpos"), "nv": ("jnt_dofadr", "qvel")},
+    "geom": {"ngeom": None},
+    "site": {"nsite": None},
+    "camera": {"ncam": None},
+    "light": {"nlight": None},
+    "tendon": {"ntendon": None},
+    "actuator": {
+        "nactuator": None,
+        "nu": ("actuator_ctrladr", "actuator_ctrlnum"),
+        "nout": ("actuator_outadr", "actuator_outnum"),
+        "na": ("actuator_actadr", "actuator_actnum"),
+    },
+    "sensor": {"nsensor": None, "nsensordata": ("sensor_adr", "sensor_dim")},
+    "equality": {"neq": None},
+    "pair": {"npair": None},
+    "material": {"nmat": None},
+    "texture": {"ntex": None},
+    "mesh": {"nmesh": None},
+    "hfield": {"nhfield": None},
+    "key": {"nkey": None},
+}
+_QPOS_WIDTH, _DOF_WIDTH = np.array([7, 4, 1, 1]), np.array([6, 3, 1, 1])  # by mjtJoint
+
+
+class Bound:
+    """The arrays of some elements: `bind(v, joints).qpos`, `bind(v, geoms).xpos`, ...
+
+    An attribute is a field of MjData or MjModel, under its own name or without the prefix of the
+    kind (`xpos` of geoms is `geom_xpos`, `range` of joints is `jnt_range`, `data` of sensors is
+    `sensordata`). Its shape is (*v.lead, n, ...) for n elements, in the order of the handles. Where
+    an element can have several numbers (`qpos` of a ball, `data` of a gyro) they follow one
+    another, in (*v.lead, total). Of a single handle the axis of the elements is missing.
+
+    Where the elements lie at equal distances in the engine's array, as neighbours do, the array is
+    live: it shows what the simulation has at any time, and writing into it writes there. Elsewhere
+    it is a copy, made anew at each reading, and cannot be written into. Assignment to the attribute
+    (`bound.qpos = 0`) writes into the simulation in both cases.
+
+    Raises:
+        AttributeError: the elements have no such array; the message names the nearest.
+        ValueError: assignment of a wrong shape, or to a field of the model that all simulations of
+            a batch share.
+    """
+
+    _view: View
+    _kind: str
+    _ids: np.ndarray
+    _single: bool
+    _indices: dict[str, Any]
+
+    def __init__(self, view: View, kind: str, ids: np.ndarray, single: bool) -> None:
+        self.__dict__.update(_view=view, _kind=kind, _ids=ids, _single=single, _indices={})
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        field, index, live = self._where(name)
+        whole = getattr(self._view, field)
+        part = whole[index]
+        if not live:
+            part.flags.writeable = False
+        elif vars(self._view).get(field) is whole:  # it stays where it is
+            self.__dict__[name] = part
+        return part
+
+    def __setattr__(self, name: str, value: Array) -> None:
+        field, index, _ = self._where(name)
+        whole = getattr(self._view, field)
+        if not whole.flags.writeable:
+            raise ValueError(
+                f"{name}: {field} cannot be written; in a batch, the fields of a model that can be"
+                " are those that its task names in `varies`"
+            )
+        shape = whole[index].shape
+        try:
+            whole[index] = value
+        except ValueError:
+            raise ValueError(
+                f"{name}: expected an array of shape {shape}, got {np.shape(value)}"
+            ) from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_attributes(self._kind)})
+
+    def _where(self, name: str) -> tuple[str, Any, bool]:
+        """The field of an attribute, the index of the elements in it, and whether that is live."""
+        try:
+            return self._indices[name]  # type: ignore[no-any-return]
+        except KeyError:
+            known = _attributes(self._kind)
+            if name not in known:
+                raise AttributeError(
+                    f"{self._kind}s have no attribute {name!r}{nearest(name, known)}"
+                ) from None
+        field, size = known[name]
+        rows, one = self._rows(name, size)
+        lead = (slice(None),) * len(self._view.lead)
+        live = not isinstance(rows, np.ndarray)
+        # With an Ellipsis, the row of one number is an array of its own and not a number.
+        index = (*lead, rows, ...) if one else (*lead, rows)
+        self._indices[name] = field, index, live
+        return field, index, live
+
+    def _rows(self, name: str, size: str) -> tuple[Any, bool]:
+        where = _ROWS[self._kind][size]
+        ids = self._ids
+        if where is None:
+            return (int(ids[0]), True) if self._single else (_regular(ids), False)
+        address, count = where
+        first = self._model(address)[ids]
+        if size == "nmocap":
+            if (first < 0).any():
+                model = self._view._model
+                wrong = model.body(int(ids[np.argmax(first < 0)])).name
+                raise AttributeError(f"body {wrong!r} has no {name}: it is no mocap body")
+            return (int(first[0]), True) if self._single else (_regular(first), False)
+        if count in ("qpos", "qvel"):
+            widths = _QPOS_WIDTH if count == "qpos" else _DOF_WIDTH
+            counts = widths[self._model("jnt_type")[ids]]
+        else:
+            counts = self._model(count)[ids]
+        ranges = [np.arange(a, a + n) for a, n in zip(first, counts, strict=True)]
+        return _regular(np.concatenate(ranges) if ranges else np.zeros(0, int)), False
+
+    def _model(self, field: str) -> np.ndarray:
+        return np.asarray(getattr(self._view._model, field))
+
+
+def bind(simulation: Any, handles: Any) -> Bound:
+    """The live arrays of elements in a simulation, or in all simulations of a batch.
+
+    Names are looked up once, here. Bind before the simulation is stepped (in a task, anywhere in
+    its hooks), because a batch fills a derived field only from the first step after it has been
+    asked for.
+
+    Args:
+        simulation: a view, as a task's hooks get it; a pair of MjModel and MjData; or an
+            environment with a view (`env.unwrapped.view`) or with `model` and `data`.
+        handles: elements of one kind, of the spec that the model was compiled from or of a copy, in
+            the order that is wanted; or a single one.
+
+    Raises:
+        TypeError: what is given is no simulation, or no elements, or they are of several kinds.
+        ValueError: the model has no such element, or it has no name to find it by.
+    """
+    view = _view(simulation)
+    single = is_element(handles)
+    listed = [handles] if single else handles
+    if not isinstance(listed, Sequence) or not all(is_element(h) for h in listed):
+        raise TypeError(f"bind: expected handles of elements, got {handles!r}")
+    kinds = sorted({kind_of(handle) for handle in listed})
+    if len(kinds) != 1:
+        raise TypeError(
+            f"bind: the handles are of several kinds: {', '.join(kinds)}"
+            if kinds
+            else "bind: there are no handles"
+        )
+    kind = kinds[0]
+    if kind not in _ROWS:
+        raise TypeError(f"bind: a {kind} has no arrays; there are {', '.join(_ROWS)}")
+    ids = np.array([_id(view._model, kind, handle) for handle in listed])
+    return Bound(view, kind, ids, single)
+
+
+def _view(simulation: Any) -> View:
+    if isinstance(simulation, View):
+        return simulation
+    pair = simulation
+    if not isinstance(simulation, tuple | list):
+        unwrapped = getattr(simulation, "unwrapped", simulation)
+        view = getattr(unwrapped, "view", None)
+        if isinstance(view, View):
+            return view
+        pair = (getattr(unwrapped, "model", None), getattr(unwrapped, "data", None))
+    types = tuple(type(part) for part in pair)
+    if types != (mujoco.MjModel, mujoco.MjData):
+        raise TypeError(
+            "bind: expected a view, an environment, or a pair (MjModel, MjData), got"
+            f" {type(simulation).__name__}"
+        )
+    return SingleView(*pair)
+
+
+def _id(model: mujoco.MjModel, kind: str, handle: Element) -> int:
+    if not handle.name:
+        if handle.signature == model.signature:
+            return int(handle.id)
+        raise ValueError(
+            f"bind: a {kind} has no name, and the model was not compiled from its spec as it is;"
+            " name it, or compile with mjcf.compile, which names all"
+        )
+    what = mujoco.mjtObj.__members__[f"mjOBJ_{kind.upper()}"]
+    found = mujoco.mj_name2id(model, what, handle.name)
+    if found < 0:
+        count = _count(model, kind)
+        known = [mujoco.mj_id2name(model, what, i) or "" for i in range(count)]
+        near = nearest(handle.name, [name for name in known if name])
+        raise ValueError(f"bind: the model has no {described(handle)}{near}")
+    return int(found)
+
+
+def _count(model: mujoco.MjModel, kind: str) -> int:
+    size = next(size for size, where in _ROWS[kind].items() if where is None)
+    return int(getattr(model, size))
+
+
+def _regular(rows: np.ndarray) -> Any:
+    """The slice that takes certain rows, or the rows where no slice does."""
+    if rows.size == 0:
+        return slice(0, 0)
+    first, last = int(rows[0]), int(rows[-1])
+    if rows.size == 1:
+        return slice(first, first + 1)
+    step = int(rows[1]) - first
+    if step == 0 or (np.diff(rows) != step).any():
+        return rows
+    stop = last + (1 if step > 0 else -1)
+    return slice(first, None if stop < 0 else stop, step)
+
+
+@functools.cache
+def _attributes(kind: str) -> dict[str, tuple[str, str]]:
+    """The attributes of a kind: each one's field and the size that the engine declares it with."""
+    from mujoco.introspect.structs import STRUCTS  # of thousands of lines, which only this needs
+
+    known: dict[str, tuple[str, str]] = {}
+    for struct in ("mjData", "mjModel"):
+        for field in STRUCTS[struct].fields:
+            size = (getattr(field, "array_extent", None) or ("",))[0]
+            if size in _ROWS[kind]:
+                known.setdefault(field.name, (field.name, size))
+                for prefix in _PREFIXES[kind]:
+                    if field.name.startswith(prefix):
+                        short = field.name.removeprefix(prefix)
+                        known.setdefault(short, (field.name, size))
+    return known

@@ -1,0 +1,297 @@
+"""All that is wrong with an MJCF or URDF file, with file, line and the nearest valid word."""
+
+import copy
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import mujoco
+
+from mjgym.mjcf.draft import Draft, described, name_of, silence
+from mjgym.mjcf.reading import Node, Problem, found, near_files, read
+from mjgym.mjcf.refusals import ask, reason_of, settle
+from mjgym.mjcf.schema import Kind, parents, schema
+
+_ROOTS = ("mujoco", "robot")
+_IN_BODIES = ("body", "frame", "replicate")
+
+# What stands for a file that is missing, so that the rest of the model can be checked.
+_STAND_INS = {
+    "mesh": {"vertex": "0 0 0 1 0 0 0 1 0 0 0 1"},
+    "hfield": {"nrow": "2", "ncol": "2"},
+    "texture": {"builtin": "flat", "width": "6", "height": "6"},
+}
+
+
+def check(path: str | Path) -> list[Problem]:
+    """Find everything that is wrong with a model's file, and with the files that it includes.
+
+    Elements and attributes are compared with the schema that the installed engine prints. All else
+    (words, references, names, numbers, physics) is the engine's own judgement: what it refuses is
+    mended as far as that is clear and the engine asked again, until it takes the model. So nothing
+    is found only if the engine compiles the model. What may follow from another problem is left
+    out until that one is gone. Also found is what the engine ignores without a word: a misspelt
+    attribute of a frame, and a body outside the world.
+
+    Args:
+        path: an MJCF or URDF file.
+
+    Returns:
+        The problems, those of the model's own file first, each file's in the order of its lines.
+
+    Raises:
+        FileNotFoundError: the model itself is not there; the message names files like it.
+    """
+    main = Path(path)
+    if not main.is_file():
+        near = near_files(main.name, main.parent)
+        hint = f"; did you mean {', '.join(str(main.parent / n) for n in near)}?" if near else ""
+        raise FileNotFoundError(f"there is no file {main}{hint}")
+    return examine(main, {})
+
+
+def explain(path: str | Path, error: Exception) -> ValueError:
+    """An error of the engine's about a file, in the words of `check`.
+
+    Args:
+        path: of the file that the engine has refused.
+        error: what it has said; repeated if nothing else is found.
+    """
+    problems = check(path)
+    if not problems:
+        return ValueError(f"{path}: {reason_of(str(error))}")
+    return ValueError("\n".join([f"{path} is no model that can be loaded:", *map(str, problems)]))
+
+
+def examine(main: Path, contents: Mapping[str, bytes]) -> list[Problem]:
+    """`check`, with some files replaced.
+
+    Args:
+        main: the model's file.
+        contents: what stands in place of files on the disk, by absolute path.
+    """
+    refused, ignored = _examine(main, contents, frozenset())
+    files: dict[Path, None] = dict.fromkeys([main, *(p.file for p in refused + ignored)])
+    order = {file: place for place, file in enumerate(files)}
+    return sorted(dict.fromkeys(refused + ignored), key=lambda p: (order[p.file], p.line))
+
+
+def examine_part(root: Node) -> list[Problem]:
+    """What the schema alone says about a file that others include.
+
+    It is compared with each place in a model that takes some of its elements; where least is wrong,
+    there it is meant to be.
+    """
+    found: list[list[Problem]] = []
+    for kind in schema().walk():
+        if any(child.tag in kind.children for child in root.children):
+            part = Draft(root.file, copy.deepcopy(root), ())
+            _check_children(part, part.root, kind)
+            found.append(part.problems)
+    nowhere = [root.problem("nothing in this file can be in a model")] if root.children else []
+    return min(found, key=len, default=nowhere)
+
+
+def _examine(
+    main: Path, contents: Mapping[str, bytes], outer: frozenset[str]
+) -> tuple[list[Problem], list[Problem]]:
+    """What the engine refuses, and what it ignores.
+
+    Args:
+        main: the model's file.
+        contents: of files, in place of what is on the disk.
+        outer: the absolute paths of the models that attach this one.
+    """
+    root, problems = read(main, contents)
+    if root is None:
+        return problems, []
+    draft = Draft(main, root, problems)
+    if not _has_root(draft):
+        return draft.problems, []
+    ignored = _check_models(draft, contents, outer | {os.path.abspath(main)})
+    ignored += _ignored(root)
+    if draft.problems or _is_refused(draft, contents):
+        if root.tag == "mujoco":
+            _check(draft, root, schema())
+            _check_files(draft)
+        settle(draft)
+    return draft.problems, ignored
+
+
+def _has_root(draft: Draft) -> bool:
+    """Whether it is a model, or a word that can be mended away from one."""
+    root = draft.root
+    if root.tag in _ROOTS:
+        return True
+    near = difflib.get_close_matches(root.tag, _ROOTS, n=1)
+    draft.report(root, f"the root of a model is mujoco or robot, not {root.tag!r}", near)
+    if near and root.tag != "mujocoinclude":
+        draft.retag(root, near[0])
+        return True
+    return False
+
+
+def _is_refused(draft: Draft, contents: Mapping[str, bytes]) -> bool:
+    """Whether the engine refuses the model as it is."""
+    if contents:  # what is on the disk is not what is checked
+        return ask(draft) is not None
+    try:
+        with silence():
+            mujoco.MjSpec.from_file(os.path.abspath(draft.main)).compile()
+    except (ValueError, RuntimeError):
+        return True
+    return False
+
+
+def _check_models(
+    draft: Draft, contents: Mapping[str, bytes], outer: frozenset[str]
+) -> list[Problem]:
+    """Check the models that this one attaches, take out those that are wrong.
+
+    Returns:
+        What the engine ignores in them.
+    """
+    ignored: list[Problem] = []
+    for node in [n for n in draft.root.walk() if n.tag == "model"]:
+        wrong, more = _check_model(draft, node, contents, outer)
+        ignored += more
+        if wrong:
+            draft.problems += wrong
+            draft.whole = False
+            draft.take_out(node)
+            name = node.attributes.get("name")
+            for attach in [n for n in draft.root.walk() if n.tag == "attach"]:
+                if name in (None, attach.attributes.get("model")):
+                    draft.take_out(attach)
+    return ignored
+
+
+def _check_model(
+    draft: Draft, node: Node, contents: Mapping[str, bytes], outer: frozenset[str]
+) -> tuple[list[Problem], list[Problem]]:
+    name = node.attributes.get("file")
+    if name is None:
+        # Must not reach the engine, which afterwards waits for ever at the next file it opens.
+        return [node.problem(f"{described(node)} needs the attribute 'file'", ("file",))], []
+    path = found(name, node.file.parent)
+    if path is None:
+        near = near_files(name, node.file.parent)
+        return [node.problem(f"{described(node)}: there is no file {name!r}", near)], []
+    if os.path.abspath(path) in outer:
+        return [node.problem(f"{described(node)}: {name!r} attaches itself")], []
+    node.attributes["file"] = os.path.abspath(path)
+    if path.suffix not in (".xml", ".urdf"):
+        return [], []
+    wrong, ignored = _examine(path, contents, outer)
+    root, _ = read(path, contents)
+    if root is not None:
+        draft.models[node.attributes.get("name") or root.attributes.get("model", "")] = root
+    return wrong, ignored
+
+
+def _ignored(root: Node) -> list[Problem]:
+    """What the engine passes over without a word."""
+    problems: list[Problem] = []
+    body = schema().children["worldbody"].children
+    has_world = any(child.tag == "worldbody" for child in root.children)
+    for node in root.walk() if root.tag == "mujoco" else ():
+        if node.parent is root and node.tag in _IN_BODIES and has_world:
+            said = f"{described(node)} is outside worldbody, where the engine ignores it"
+            problems.append(node.problem(said, ("worldbody",)))
+        elif node.tag in body and not body[node.tag].strict:
+            known = body[node.tag].attributes
+            for name in (n for n in node.attributes if n not in known):
+                near = difflib.get_close_matches(name, known, n=3, cutoff=0.7)
+                if near:  # else it may be one that the engine knows and does not print
+                    said = f"{described(node)}: the engine ignores the attribute {name!r}"
+                    problems.append(node.problem(said, near))
+    return problems
+
+
+def _check(draft: Draft, node: Node, kind: Kind) -> None:
+    """Report what the schema forbids in an element, and mend it."""
+    for name in [n for n in node.attributes if n not in kind.attributes] if kind.strict else ():
+        free = [n for n in kind.attributes if n not in node.attributes]
+        near = difflib.get_close_matches(name, free, n=3)
+        draft.report(node, f"{described(node)} has no attribute {name!r}", near)
+        if near:
+            draft.rewrite(node, near[0], node.attributes[name])
+        draft.rewrite(node, name, None)
+    _check_children(draft, node, kind)
+
+
+def _check_children(draft: Draft, node: Node, kind: Kind) -> None:
+    once: dict[str, Node] = {}
+    for child in list(node.children):
+        inner = _known(draft, child, kind)
+        if inner is None:
+            continue
+        if inner.unique and child.tag in once:
+            first = once[child.tag].where
+            draft.report(child, f"a second {child.tag} in {described(node)}, first at {first}")
+            draft.take_out(child)
+            continue
+        once[child.tag] = child
+        _check(draft, child, inner)
+
+
+def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:
+    """What the schema says about an element, under its right name; None if nothing."""
+    if node.tag in outer.children:
+        return outer.children[node.tag]
+    if outer is schema() and node.tag in _IN_BODIES:  # where the engine ignores it
+        return outer.children["worldbody"].children[node.tag]
+    near = difflib.get_close_matches(node.tag, [*outer.children, "include"], n=3)
+    place = described(node.parent) if node.parent is not None else "a model"
+    elsewhere = parents(node.tag)
+    said = f"{node.tag!r} is no element of {place}"
+    if elsewhere:
+        said += f" but of {' and '.join(elsewhere[:3])}"
+    draft.report(node, said, near or elsewhere[:3])
+    # A model that has not been checked must not reach the engine, see _check_model.
+    if near and near[0] not in ("include", "model"):
+        draft.retag(node, near[0])
+        return outer.children[near[0]]
+    draft.take_out(node)
+    return None
+
+
+def _check_files(draft: Draft) -> None:
+    """Report the assets' files that are missing, and put something in their place."""
+    folders, strip = _folders(draft.root)
+    for node in draft.root.walk():
+        files = {} if node.tag == "model" else node.attributes
+        for attribute, value in list(files.items()):
+            if not attribute.startswith("file") or not value or ":" in value:
+                continue
+            name = Path(value).name if strip else value
+            folder = draft.main.parent / folders["texture" if node.tag == "texture" else "mesh"]
+            path = found(name, folder, node.file.parent)
+            if path is None:
+                said = f"{described(node)}: there is no file {name!r} in {folder}"
+                draft.report(node, said, near_files(name, folder, node.file.parent))
+                _stand_in(draft, node, attribute)
+            elif not strip:
+                node.attributes[attribute] = os.path.abspath(path)
+
+
+def _folders(root: Node) -> tuple[dict[str, str], bool]:
+    """Where meshes and textures are looked for, and whether by the last part of their names."""
+    folders, strip = {"mesh": "", "texture": ""}, "false"
+    for compiler in [n for n in root.walk() if n.tag == "compiler"]:
+        both = compiler.attributes.get("assetdir")
+        for kind, folder in folders.items():
+            default = folder if both is None else both
+            folders[kind] = compiler.attributes.get(f"{kind}dir", default)
+        strip = compiler.attributes.get("strippath", strip)
+    return folders, strip == "true"
+
+
+def _stand_in(draft: Draft, node: Node, attribute: str) -> None:
+    if node.tag not in _STAND_INS:
+        draft.take_out(node)
+        return
+    node.attributes["name"] = name_of(node)
+    draft.rewrite(node, attribute, None)
+    node.attributes |= _STAND_INS[node.tag]

@@ -1,0 +1,227 @@
+"""Compile errors that say which element is wrong, where it is, and which line of Python made it."""
+
+import contextlib
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+
+from mjgym.mjcf.elements import Element, Spec, every, is_element, path, samples
+from mjgym.mjcf.finding import name_unnamed
+from mjgym.sim.engine import quiet
+
+ENVIRONMENT = "MJGYM_DEBUG_MJCF"
+"""Environment variable: anything but nothing and 0 keeps `debug` on for the whole process."""
+
+_CHANGED = "; changed at "
+_NOT_OURS = (str(Path(__file__).parent) + os.sep, str(Path(mujoco.__file__).parent) + os.sep)
+
+
+class CompileError(ValueError):
+    """A model does not compile.
+
+    Attributes:
+        model: the model's name.
+        path: where the element is, e.g. "world > torso > geom 'foot'"; empty if the engine names
+            none.
+        line: where it was made, and where it was last changed, e.g. "scene.py:12"; empty if nobody
+            has written that down, see `debug`.
+    """
+
+    def __init__(self, reason: str, model: str, path: str = "", line: str = "") -> None:
+        self.reason, self.model, self.path, self.line = reason, model, path, line
+        where = f", {path}" if path else ""
+        made = f" ({line})" if line else ""
+        super().__init__(f"model {model!r}{where}{made}: {reason}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, self.model, self.path, self.line)
+
+
+def compile(spec: Spec) -> mujoco.MjModel:
+    """Compile a model, with names for the elements that have none, see `name_unnamed`.
+
+    Raises:
+        CompileError: it does not compile. The message has the model's name, the path of the element
+            and, with `debug`, the lines of Python that made it and last changed it.
+        ValueError: the model is attached to another one, with which it is compiled.
+    """
+    watch()
+    if spec.parent is not None:
+        raise ValueError(
+            f"model {spec.modelname!r} is attached to {spec.parent.modelname!r}; compile that"
+        )
+    name_unnamed(spec)
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise _located(spec, error) from None
+
+
+def _located(spec: Spec, error: ValueError) -> CompileError:
+    """What an error of the engine is about.
+
+    The engine repeats the element's `info` and says neither its kind nor where it is: compiled
+    again with a number there, it says which element it means.
+    """
+    parts = [(element, element.info) for element in _with_wraps(spec)]
+    for number, (element, _) in enumerate(parts):
+        _write(element, f"<element {number}>")
+    message = str(error)
+    try:
+        with quiet():
+            spec.compile()
+    except ValueError as again:
+        message = str(again)
+    finally:
+        for element, info in parts:
+            _write(element, info)
+    found = re.search(r"<element (\d+)>", message)
+    reason = message.partition("\nElement ")[0].strip().removeprefix("Error: ")
+    if found is None:
+        return CompileError(reason, spec.modelname)
+    element, info = parts[int(found[1])]
+    if is_element(element):
+        return CompileError(reason, spec.modelname, path(element), info)
+    tendon = next(t for t in spec.tendons if any(w is element for w in _wraps(t)))
+    return CompileError(reason, spec.modelname, path(tendon), info or tendon.info)
+
+
+def _with_wraps(spec: Spec) -> Iterator[Element]:
+    for kind, element in every(spec):
+        yield element
+        if kind == "tendon":
+            yield from _wraps(element)
+
+
+def _wraps(tendon: Element) -> list[Element]:
+    return [tendon.path[i] for i in range(len(tendon.path))]
+
+
+@functools.cache
+def watch() -> None:
+    """Turn `debug` on for good if the environment says so, at the first call only."""
+    if os.environ.get(ENVIRONMENT, "0") not in ("", "0"):
+        _Patches.add()
+
+
+@contextlib.contextmanager
+def debug() -> Iterator[None]:
+    """Within the context, each element remembers the lines of Python that make and change it.
+
+    They are kept in the element's `info`, which the engine repeats in its errors, and are the lines
+    of the caller of this package. Assignments to attributes, `add`, `assign`, `attach` and
+    MjSpec's own methods are seen; a write into an array (`geom.size[0] = 1`) is not. Elements that
+    `load` reads remember their file and line. Without the context nothing is in place, and nothing
+    costs anything. The environment variable MJGYM_DEBUG_MJCF=1 does the same for a process from its
+    first `load`, `add`, `attach` or `compile`.
+    """
+    _Patches.add()
+    try:
+        yield
+    finally:
+        _Patches.drop()
+
+
+class _Patches:
+    """What `debug` puts in the place of the engine's own methods, and how often it is wanted."""
+
+    wanted = 0
+    originals: list[tuple[type, str, Any]] = []  # noqa: RUF012  (one for the process)
+
+    @classmethod
+    def add(cls) -> None:
+        cls.wanted += 1
+        if cls.wanted > 1:
+            return
+        for owner in (mujoco.MjSpec, mujoco.MjsBody, mujoco.MjsFrame):
+            for name in dir(owner):
+                if name.startswith(("add_", "make_")):
+                    cls._replace(owner, name, _remembers_making)
+        for owner in {type(element) for element in samples().values()}:
+            for name in dir(owner):
+                if name.startswith(("set_", "make_", "wrap_")) and name != "make_flex":
+                    cls._replace(owner, name, _remembers_change)
+            cls._replace(owner, "__setattr__", _remembers_assignment)
+
+    @classmethod
+    def _replace(cls, owner: type, name: str, remembers: Callable[[Any], Any]) -> None:
+        own = vars(owner).get(name)
+        cls.originals.append((owner, name, own))
+        setattr(owner, name, remembers(getattr(owner, name)))
+
+    @classmethod
+    def drop(cls) -> None:
+        cls.wanted -= 1
+        if cls.wanted:
+            return
+        for owner, name, own in cls.originals:
+            if own is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, own)
+        cls.originals.clear()
+
+
+def debugging() -> bool:
+    """Whether elements remember their lines at present."""
+    return _Patches.wanted > 0
+
+
+def remember_file(spec: Spec, file: Path) -> None:
+    """Write a file's name in front of the lines that its parser has noted."""
+    for _, element in every(spec):
+        _write(element, f"{file}, {element.info}" if element.info else str(file))
+
+
+def _remembers_making(method: Any) -> Any:
+    @functools.wraps(method)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        element = method(*args, **kwargs)
+        if is_element(element) and hasattr(element, "info"):
+            _write(element, _line())
+        return element
+
+    return wrapper
+
+
+def _remembers_change(method: Any) -> Any:
+    @functools.wraps(method)
+    def wrapper(element: Element, *args: Any, **kwargs: Any) -> Any:
+        result = method(element, *args, **kwargs)
+        _note_change(element)
+        return result
+
+    return wrapper
+
+
+def _remembers_assignment(method: Any) -> Any:
+    def __setattr__(element: Element, name: str, value: Any) -> None:
+        method(element, name, value)
+        if name != "info":
+            _note_change(element)
+
+    return __setattr__
+
+
+def _note_change(element: Element) -> None:
+    line = _line()
+    made = element.info.partition(_CHANGED)[0]
+    _write(element, made if made == line else f"{made}{_CHANGED}{line}")
+
+
+def _write(element: Element, info: str) -> None:
+    object.__setattr__(element, "info", info)
+
+
+def _line() -> str:
+    """The line outside this package and the engine's that is being run."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_OURS):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,135 @@
+"""A model that is mended while it is checked, so that one mistake does not hide the others."""
+
+import contextlib
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from mjgym.mjcf.reading import Node, Problem
+from mjgym.sim.engine import quiet
+
+# Attributes that hold a name but do not end in the kind of thing that has it.
+_NAMES_OF = {"target": "body", "subtree": "body", "childclass": "class"}
+_SAID_BY = {"objname": "objtype", "refname": "reftype"}
+
+# Elements that share their names although their tags differ: all of a section, or one with another.
+_SHARED = ("actuator", "sensor", "tendon", "equality")
+_KINDS = {"freejoint": "joint", "flexcomp": "flex", "default": "class", "xbody": "body"}
+
+# What has the name of its file if it is given none.
+_NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")
+
+
+class Draft:
+    """The tree of a model, what is wrong with it, and what has been changed in it.
+
+    Attributes:
+        main: the model's file.
+        root: of the tree.
+        problems: what is wrong.
+        whole: whether every name is known; not if an include or an attached model is missing.
+        models: the roots of the models that it attaches, by name.
+        mended: elements of which something has been changed.
+        touched: attributes that have been changed, with their elements.
+        gone: names of elements that have been taken out.
+    """
+
+    def __init__(self, main: Path, root: Node, problems: Iterable[Problem]) -> None:
+        self.main, self.root = main, root
+        self.problems = list(problems)
+        self.whole = not self.problems
+        self.models: dict[str, Node] = {}
+        self.mended: set[Node] = set()
+        self.touched: set[tuple[Node, str]] = set()
+        self.gone: set[str] = set()
+
+    def report(self, node: Node, message: str, nearest: Iterable[str] = ()) -> None:
+        """Write down what is wrong with an element."""
+        self.problems.append(node.problem(message, nearest))
+
+    def retag(self, node: Node, tag: str) -> None:
+        """Give an element another tag."""
+        node.tag = tag
+        self.mended.add(node)
+
+    def rewrite(self, node: Node, attribute: str, value: str | None) -> None:
+        """Give an attribute another value, or none."""
+        if value is None:
+            node.attributes.pop(attribute, None)
+        else:
+            node.attributes[attribute] = value
+        self.mended.add(node)
+        self.touched.add((node, attribute))
+
+    def take_out(self, node: Node) -> None:
+        """Take out an element with all that is in it."""
+        self.gone |= {name for inner in node.walk() if (name := name_of(inner))}
+        if node.parent is not None:
+            self.mended.add(node.parent)
+        node.remove()
+
+    def named(self, kind: str) -> list[str]:
+        """The names of all elements of a kind, in order."""
+        found = [name_of(node) for node in self.root.walk() if kind_of(node) == kind]
+        world = ["world"] if kind == "body" else []
+        return world + [name for name in found if name]
+
+    def text(self) -> tuple[str, list[Node]]:
+        """The tree as XML, and the element of each line."""
+        lines: list[str] = []
+        nodes: list[Node] = []
+
+        def write(node: Node) -> None:
+            given = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
+            lines.append(f"<{node.tag}{given}>")
+            nodes.append(node)
+            for child in node.children:
+                write(child)
+            lines.append(f"</{node.tag}>")
+            nodes.append(node)
+
+        write(self.root)
+        return "\n".join(lines), nodes
+
+
+def kind_of(node: Node) -> str:
+    """What an element is, among those that share their names."""
+    if node.parent is not None and node.parent.tag in _SHARED:
+        return node.parent.tag
+    return _KINDS.get(node.tag, node.tag)
+
+
+def name_of(node: Node) -> str:
+    """The name of an element; empty if it has none."""
+    if node.tag == "default":
+        return node.attributes.get("class", "main")
+    file = node.attributes.get("file", "") if node.tag in _NAMED_BY_FILE else ""
+    return node.attributes.get("name", Path(file).stem)
+
+
+def reference(node: Node, attribute: str) -> str | None:
+    """The kind of thing whose name an attribute holds, judged by its own name, or None."""
+    stem = attribute.rstrip("0123456789")
+    if stem in _SAID_BY:
+        said = node.attributes.get(_SAID_BY[stem])
+        return _KINDS.get(said, said) if said else None
+    if stem in _NAMES_OF:
+        return _NAMES_OF[stem]
+    kinds = ("joint", "site", "body", "geom", "camera", "tendon", "actuator", "flex")
+    assets = ("mesh", "hfield", "material", "texture", "model", "class", "frame", "link")
+    return next((kind for kind in (*kinds, *assets) if stem.endswith(kind)), None)
+
+
+def described(node: Node) -> str:
+    """An element in a message: "geom 'foot'"."""
+    name = name_of(node)
+    return f"{node.tag} {name!r}" if name else node.tag
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Without the engine's warnings, which are no errors."""
+    with quiet(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

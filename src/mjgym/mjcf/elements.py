@@ -1,0 +1,300 @@
+"""What the elements of a `mujoco.MjSpec` are called, and which attributes are words or names."""
+
+import difflib
+import functools
+import re
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import mujoco
+
+Spec: TypeAlias = mujoco.MjSpec
+Element: TypeAlias = Any
+"""A handle: an `MjsBody`, `MjsGeom`, `MjsActuator`, ... of a spec."""
+
+IN_TREE = ("body", "frame", "joint", "geom", "site", "camera", "light")
+ASSETS = ("mesh", "hfield", "texture", "material", "skin")
+KINDS = (
+    *IN_TREE,
+    *ASSETS,
+    *("flex", "pair", "exclude", "equality", "tendon", "actuator", "sensor"),
+    *("numeric", "text", "tuple", "key", "plugin"),
+)
+_PLURALS = {"body": "bodies", "mesh": "meshes", "flex": "flexes", "equality": "equalities"}
+
+# Attributes that hold names, and of what: a kind, or the attribute that says the kind.
+REFERENCES: dict[str, dict[str, str]] = {
+    "geom": {"material": "material", "meshname": "mesh", "hfieldname": "hfield"},
+    "site": {"material": "material", "meshname": "mesh"},
+    "camera": {"targetbody": "body"},
+    "light": {"targetbody": "body", "texture": "texture"},
+    "mesh": {"material": "material"},
+    "material": {"textures": "texture"},
+    "skin": {"material": "material", "bodyname": "body"},
+    "flex": {"material": "material", "nodebody": "body", "vertbody": "body"},
+    "pair": {"geomname1": "geom", "geomname2": "geom"},
+    "exclude": {"bodyname1": "body", "bodyname2": "body"},
+    "equality": {"name1": "objtype", "name2": "objtype"},
+    "tendon": {"material": "material"},
+    "actuator": {"target": "trntype", "refsite": "site", "slidersite": "site"},
+    "sensor": {"objname": "objtype", "refname": "reftype"},
+    "tuple": {"objname": "objtype"},
+}
+
+_TRANSMISSIONS = {
+    "joint": ("joint",),
+    "jointinparent": ("joint",),
+    "slidercrank": ("site",),
+    "tendon": ("tendon",),
+    "site": ("site",),
+    "body": ("body",),
+    "so3": ("joint", "site"),
+}
+
+# The engine declares these as plain integers.
+_LISTED: dict[tuple[str, str], Any] = {
+    ("tuple", "objtype"): mujoco.mjtObj,
+    ("option", "integrator"): mujoco.mjtIntegrator,
+    ("option", "cone"): mujoco.mjtCone,
+    ("option", "jacobian"): mujoco.mjtJacobian,
+    ("option", "solver"): mujoco.mjtSolver,
+}
+
+# Words of MJCF that the engine spells otherwise.
+_SPELLINGS = {
+    "E_POTENTIAL": "potential",
+    "E_KINETIC": "kinetic",
+    "GEOMDIST": "distance",
+    "GEOMNORMAL": "normal",
+    "GEOMFROMTO": "fromto",
+    "AUTO_NEVER": "auto-never",
+    "AUTO_ALLOWED": "auto-allowed",
+    "SRGB": "sRGB",
+    "EULER": "Euler",
+    "RK4": "RK4",
+    "PGS": "PGS",
+    "CG": "CG",
+    "NEWTON": "Newton",
+}
+
+
+def plural(kind: str) -> str:
+    """The attribute of a spec or body that lists a kind: "bodies", "geoms", ..."""
+    return _PLURALS.get(kind, f"{kind}s")
+
+
+_LISTS = tuple((kind, plural(kind)) for kind in KINDS)
+
+
+def kind_of(element: Element) -> str:
+    """The kind of an element: "body", "geom", "actuator", ...
+
+    Raises:
+        TypeError: it is no element of a spec.
+    """
+    found = re.fullmatch("Mjs(.+)", type(element).__name__)
+    if found is None or (kind := found[1].lower()) not in (*KINDS, "default"):
+        raise TypeError(f"expected an element of a MjSpec, got {type(element).__name__}")
+    return kind
+
+
+def is_element(value: Any) -> bool:
+    """Whether a value is a handle to an element."""
+    name = type(value).__name__
+    return name.startswith("Mjs") and name[3:].lower() in (*KINDS, "default")
+
+
+def elements(spec: Spec, kind: str) -> list[Element]:
+    """All elements of a kind, the world among the bodies.
+
+    Raises:
+        ValueError: there is no such kind; the message names the nearest.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"a model has no elements called {kind!r}{nearest(kind, KINDS)}")
+    return list(getattr(spec, plural(kind)))
+
+
+def names(spec: Spec, kind: str) -> list[str]:
+    """The names of all named elements of a kind."""
+    return [element.name for element in elements(spec, kind) if element.name]
+
+
+def contents(spec: Spec) -> dict[str, list[Element]]:
+    """All elements by kind, the world among the bodies."""
+    return {kind: getattr(spec, listed) for kind, listed in _LISTS}
+
+
+def every(spec: Spec) -> Iterator[tuple[str, Element]]:
+    """Every element with its kind."""
+    for kind, listed in contents(spec).items():
+        for element in listed:
+            yield kind, element
+
+
+def described(element: Element) -> str:
+    """An element in a message: "geom 'foot'"."""
+    return f"{kind_of(element)} {element.name!r}"
+
+
+def path(element: Element) -> str:
+    """Where an element is: "world > torso > geom 'foot'"; only its own name if in no body."""
+    steps = [described(element)]
+    if kind_of(element) in IN_TREE:
+        body = element.parent
+        while body is not None:
+            steps.append(body.name or "(unnamed body)")
+            body = body.parent
+    return " > ".join(reversed(steps))
+
+
+def root(element: Element) -> Element:
+    """The world body that an element of a kinematic tree is in."""
+    body = element
+    while (above := body.parent) is not None:
+        body = above
+    return body
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: those that look like it, or all there are."""
+    known = list(known)
+    near = difflib.get_close_matches(word, known, n=3)
+    if near:
+        return f"; did you mean {', '.join(near)}?"
+    return f"; there are {', '.join(known)}" if known else "; there are none"
+
+
+@functools.cache
+def _words(enumeration: Hashable) -> dict[str, Any]:
+    known: dict[str, Any] = enumeration.__members__  # type: ignore[attr-defined]
+    members = {name: member for name, member in known.items() if "_" in name}
+    first = next(iter(members))
+    ends = [i + 1 for i, letter in enumerate(first) if letter == "_"]
+    prefix = max(first[:end] for end in ends if all(n.startswith(first[:end]) for n in members))
+    words = {}
+    for name, member in members.items():
+        word = name.removeprefix(prefix)
+        words[_SPELLINGS.get(word, word.lower())] = member
+    return words
+
+
+def enumeration(kind: str, attribute: str, part: Any = None) -> Any:
+    """The enumeration that an attribute takes its values from, or None.
+
+    Args:
+        kind: of an element, or the name of a part of a spec ("option").
+        attribute: of it.
+        part: what has the attribute, where it is no element.
+    """
+    found = _enumeration(kind, attribute)
+    value = getattr(part, attribute, None) if found is None and part is not None else None
+    return type(value) if hasattr(type(value), "__members__") else found
+
+
+@functools.cache
+def _enumeration(kind: str, attribute: str) -> Any:
+    value = getattr(samples().get(kind), attribute, None)
+    return type(value) if hasattr(type(value), "__members__") else _LISTED.get((kind, attribute))
+
+
+def from_word(kind: str, attribute: str, word: str, of: Any) -> Any:
+    """The member of an enumeration that a word of MJCF stands for, in capitals or not.
+
+    Raises:
+        ValueError: there is no such word; the message names the nearest.
+    """
+    words = _words(of)
+    if word in words:
+        return words[word]
+    for known, member in words.items():
+        if known.lower() == word.lower():
+            return member
+    raise ValueError(f"{kind} {attribute}: no such word {word!r}{nearest(word, words)}")
+
+
+def to_word(member: Any) -> str:
+    """The word of MJCF for a member of an enumeration."""
+    of: Any = type(member)
+    return next(word for word, known in _words(of).items() if known == member)
+
+
+def target_kinds(kind: str, attribute: str, said: Any) -> tuple[str, ...]:
+    """The kinds that a name in an attribute can refer to.
+
+    Args:
+        kind: of the element that refers.
+        attribute: that holds the name.
+        said: value of the attribute that says the kind, where one does (`objtype`, `trntype`).
+    """
+    by = REFERENCES[kind][attribute]
+    if by in KINDS:
+        return (by,)
+    try:
+        word = to_word(enumeration(kind, by)(int(said)))
+    except (StopIteration, ValueError):
+        return ()
+    if by == "trntype":
+        return _TRANSMISSIONS.get(word, ())
+    return ({"xbody": "body"}.get(word, word),)
+
+
+@functools.cache
+def samples() -> dict[str, Element]:
+    """An element of each kind with the engine's defaults, to look at."""
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body()
+    made = {kind: getattr(body, f"add_{kind}")() for kind in IN_TREE}
+    made |= {kind: getattr(spec, f"add_{kind}")() for kind in KINDS if kind not in IN_TREE}
+    return made
+
+
+class _Scratch:
+    """A spec that nobody sees: a new one now and then, because deleting from it costs more."""
+
+    enough = 256
+    made = enough
+    spec: Spec
+    body: Element
+
+    @classmethod
+    def parent(cls, kind: str) -> Any:
+        """What an element of a kind can be added to."""
+        if cls.made >= cls.enough:
+            cls.spec, cls.made = mujoco.MjSpec(), 0
+            cls.body = cls.spec.worldbody.add_body()
+        cls.made += 1
+        return cls.body if kind in (*IN_TREE, "freejoint") else cls.spec
+
+
+@functools.cache
+def _signature(owner: type, method: str) -> tuple[str, ...]:
+    first = (getattr(owner, method).__doc__ or "").partition("\n")[0]
+    return tuple(re.findall(r"[(,] ?(\w+): ", first)[1:])  # without self
+
+
+def parameters(owner: type, method: str) -> tuple[str, ...]:
+    """The names of the arguments of one of the engine's methods, as it documents them."""
+    if method == "add_freejoint":
+        return ("align", "group", "name")
+    return _signature(owner, method)
+
+
+def tried(kind: str, method: str, given: dict[str, Any]) -> Element:
+    """An element in a spec that nobody sees, made with the given attributes.
+
+    The engine checks sizes and types only after it has made an element. What it refuses here, it
+    has not put into anybody's model.
+
+    Raises:
+        TypeError, ValueError: the engine takes no such values.
+    """
+    here = {k: v for k, v in given.items() if k not in ("name", "default", "plugin")}
+    try:
+        return getattr(_Scratch.parent(kind), method)(**here)
+    except (TypeError, ValueError) as error:
+        message = str(error).partition(" incompatible function arguments")
+        if message[1]:
+            shown = ", ".join(f"{name}={value!r}" for name, value in here.items())
+            raise TypeError(f"{kind}: the engine does not take the types in {shown}") from None
+        raise type(error)(f"{kind}: {error}") from None

@@ -1,0 +1,191 @@
+"""Writing a model with all its files into a folder, from which plain MuJoCo loads it."""
+
+import posixpath
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+
+from mjgym.mjcf import files
+from mjgym.mjcf.debugging import compile as compile_spec
+from mjgym.mjcf.debugging import watch
+from mjgym.mjcf.elements import Element, Spec
+from mjgym.sim.engine import quiet
+
+_FOLDER = "assets"
+_WITH_FILES = ("mesh", "hfield", "texture", "skin")
+
+# Compiler settings that each attached model has for itself and a file has only once, with the
+# values that change nothing about a body whose inertia is written out.
+_SETTINGS = {
+    "inertiafromgeom": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO,
+    "boundmass": 0.0,
+    "boundinertia": 0.0,
+    "balanceinertia": False,
+    "alignfree": False,
+}
+_RANGE = "inertiagrouprange"
+
+# What says where files lay and what the model has been compiled by.
+_NOT_THE_MODEL = frozenset({"paths", "npaths", "signature", "buffer", "nbuffer"})
+
+
+def export(spec: Spec, folder: str | Path) -> Path:
+    """Write a model into a folder: "<model name>.xml" and, in "assets", the files that it needs.
+
+    The files come from the disk or from `spec.assets`, whatever folders the models that it is
+    composed of have them in. The XML holds every number exactly, in the way the model is written;
+    what has been written is loaded with `mujoco.MjModel.from_xml_path` and compared, field by
+    field, with what the spec compiles to.
+
+    Args:
+        spec: the model; it gets names for its unnamed elements, see `name_unnamed`.
+        folder: new or empty; it is made if it is not there.
+
+    Returns:
+        The path of the XML file.
+
+    Raises:
+        FileExistsError: there is something in the folder.
+        CompileError: the model does not compile.
+        ValueError: MJCF cannot say all that the spec holds; the message names the fields that would
+            differ. Nothing has been written then.
+    """
+    watch()
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"export: {folder} exists and is not an empty folder")
+    model = compile_spec(spec)
+    with tempfile.TemporaryDirectory() as scratch:
+        archive, staged = Path(scratch) / "model.mjz", Path(scratch) / "model"
+        _encode(spec, archive)
+        name = re.sub(r"[^\w.-]+", "_", spec.modelname) or "model"
+        written = _unpack(archive, staged, f"{name}.xml")
+        differing = _differing(model, mujoco.MjModel.from_xml_path(str(written)))
+        if differing:
+            raise ValueError(
+                f"export: MJCF cannot say all of model {spec.modelname!r}; what it says differs in"
+                f" {', '.join(differing)}"
+            )
+        for file in sorted(staged.rglob("*")):
+            target = folder / file.relative_to(staged)
+            if file.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(file.read_bytes())
+    return folder / f"{name}.xml"
+
+
+def _encode(spec: Spec, archive: Path) -> None:
+    """Write the engine's archive of a spec, with the numbers exactly as they are."""
+    bare = spec.copy()
+    files.name_by_content(bare)
+    bare.compiler.savecompiled = False
+    with quiet():
+        bare.compile()
+        try:
+            bare.encode(str(archive))
+        except mujoco.FatalError:
+            # Models with different compiler settings are in it. The file has one place for those.
+            _encode_inertias(bare, archive)
+
+
+def _encode_inertias(spec: Spec, archive: Path) -> None:
+    """Write a spec whose bodies have their inertias, and free joints their alignment, spelt out."""
+    aligns = [
+        joint.compiler.alignfree
+        if joint.align == mujoco.mjtAlignFree.mjALIGNFREE_AUTO
+        else joint.align == mujoco.mjtAlignFree.mjALIGNFREE_TRUE
+        for joint in spec.joints
+    ]
+    for joint in spec.joints:
+        joint.align = (
+            mujoco.mjtAlignFree.mjALIGNFREE_FALSE
+        )  # the inertias in the bodies' own frames
+    compiled = spec.compile()
+    for joint, align in zip(spec.joints, aligns, strict=True):
+        joint.align = mujoco.mjtAlignFree(int(align))
+    for body in spec.bodies[1:]:
+        i = body.id
+        body.explicitinertial = True
+        body.mass = compiled.body_mass[i]
+        body.inertia = compiled.body_inertia[i]
+        body.fullinertia = np.full(6, np.nan)
+        body.ipos = compiled.body_ipos[i]
+        body.iquat = compiled.body_iquat[i]
+        body.ialt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
+    # A copy shares the settings of attached models with its original: they must be put back.
+    compilers = {id(part.compiler): part.compiler for part in (spec.worldbody, *spec.bodies)}
+    before = {
+        key: {name: getattr(compiler, name) for name in _SETTINGS}
+        for key, compiler in compilers.items()
+    }
+    ranges = {key: list(getattr(compiler, _RANGE)) for key, compiler in compilers.items()}
+    try:
+        for compiler in compilers.values():
+            for name, value in _SETTINGS.items():
+                setattr(compiler, name, value)
+            setattr(compiler, _RANGE, [0, 5])
+        spec.to_xml()  # which says why, if it cannot be written
+        spec.encode(str(archive))
+    finally:
+        for key, compiler in compilers.items():
+            for name, value in before[key].items():
+                setattr(compiler, name, value)
+            setattr(compiler, _RANGE, ranges[key])
+
+
+def _unpack(archive: Path, folder: Path, name: str) -> Path:
+    """Unpack the engine's archive: the XML on top, all other files in one folder beside it."""
+    with zipfile.ZipFile(archive) as packed:
+        root = ElementTree.fromstring(packed.read("model.xml"))
+        compiler = root.find("compiler")
+        if compiler is not None:
+            for directory in ("meshdir", "texturedir", "assetdir", "strippath"):
+                compiler.attrib.pop(directory, None)
+        (folder / _FOLDER).mkdir(parents=True)
+        names: dict[str, str] = {}
+        for element in root.iter():
+            for attribute, file in list(element.attrib.items()):
+                if not (element.tag in _WITH_FILES and attribute.startswith("file")):
+                    continue
+                if file not in names:
+                    names[file] = _free(posixpath.basename(file), set(names.values()))
+                    content = packed.read(posixpath.normpath(file))
+                    (folder / _FOLDER / names[file]).write_bytes(content)
+                element.set(attribute, f"{_FOLDER}/{names[file]}")
+    written = folder / name
+    written.write_bytes(ElementTree.tostring(root))
+    if not names:
+        (folder / _FOLDER).rmdir()
+    return written
+
+
+def _free(name: str, taken: set[str]) -> str:
+    stem, extension = posixpath.splitext(name)
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{stem}-{number}{extension}"
+    return name
+
+
+def _differing(ours: Element, other: Element, prefix: str = "") -> list[str]:
+    """The names of the numbers and arrays in which two models differ, paths of files left out."""
+    found = []
+    for name in dir(ours):
+        if name.startswith("_") or name in _NOT_THE_MODEL or name.endswith("_pathadr"):
+            continue
+        a, b = getattr(ours, name), getattr(other, name)
+        if name in ("opt", "vis", "stat") or (prefix and type(a).__module__.startswith("mujoco")):
+            found += _differing(a, b, f"{prefix}{name}.")
+        elif isinstance(a, bytes):
+            found += [prefix + name] * (a != b)
+        elif isinstance(a, int | float | np.ndarray):
+            found += [prefix + name] * (not np.array_equal(a, b, equal_nan=True))
+    return found

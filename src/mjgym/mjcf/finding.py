@@ -1,0 +1,124 @@
+"""Elements by name and by kind."""
+
+import itertools
+import weakref
+from collections.abc import Container, Iterator
+
+import mujoco
+
+from mjgym.mjcf.elements import (
+    IN_TREE,
+    KINDS,
+    Element,
+    Spec,
+    contents,
+    elements,
+    names,
+    nearest,
+)
+
+# What the names of an attached model begin with, by the model. A model that is attached by the
+# engine's own `attach` is not here: the engine does not say with what prefix.
+_prefixes: weakref.WeakKeyDictionary[Spec, str] = weakref.WeakKeyDictionary()
+
+
+def remember_prefix(spec: Spec, prefix: str) -> None:
+    """Write down with what prefix a model has been attached."""
+    _prefixes[spec] = prefix
+
+
+def prefix_of(spec: Spec) -> str:
+    """What stands in front of the names of an attached model; empty if it is not attached.
+
+    It grows with the models that the one it is attached to is attached to.
+    """
+    prefix = ""
+    while spec.parent is not None:
+        prefix = _prefixes.get(spec, "") + prefix
+        spec = spec.parent
+    return prefix
+
+
+def find(spec: Spec, kind: str, name: str) -> Element:
+    """The element of a kind that has a name.
+
+    Args:
+        spec: the model. One that `attach` has attached is searched by its own names, as they were
+            before, and by their present names.
+        kind: "body", "joint", "geom", "actuator", "mesh", ...; "default" for a default class.
+        name: of the element; "world" is the world body.
+
+    Raises:
+        ValueError: there is no such kind or name; the message names the nearest.
+    """
+    if kind == "default":
+        found = spec.find_default(name)
+        if found is None:
+            raise ValueError(f"model {spec.modelname!r} has no default class {name!r}")
+        return found
+    elements(spec, kind)  # or there is no such kind
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{kind}: expected a name, got {name!r}")
+    prefix, model = prefix_of(spec), spec
+    while kind == "key" and model.parent is not None:
+        model = model.parent  # keyframes are merged into the model that the others are attached to
+    for wanted in dict.fromkeys((prefix + name, name)):
+        found = getattr(model, kind)(wanted)
+        if found is not None:
+            return found
+    near = nearest(name, [known.removeprefix(prefix) for known in names(spec, kind)])
+    raise ValueError(f"model {spec.modelname!r} has no {kind} {name!r}{near}")
+
+
+def find_all(
+    within: Spec | mujoco.MjsBody, kind: str, *, exclude_attached: bool = False
+) -> list[Element]:
+    """All elements of a kind, in the order of the model.
+
+    Args:
+        within: a model, or a body: what is in it and in the bodies below it.
+        kind: "body", "joint", "geom", "actuator", "mesh", ...; the world is not among the bodies,
+            nor is the given body.
+        exclude_attached: leave out what came with an attached model. The frame body that an
+            attached model hangs in, its free joint, and keyframes (which hold the state of the
+            whole model once they are merged) belong to the model that it is attached to.
+
+    Raises:
+        ValueError: there is no such kind, or none in a body; the message names the nearest.
+    """
+    if isinstance(within, mujoco.MjSpec):
+        found = elements(within, kind)
+    elif kind in IN_TREE:
+        found = list(within.find_all(kind))
+    else:
+        known = IN_TREE if kind not in KINDS else ()
+        hint = nearest(kind, known) if known else f"; it has {', '.join(IN_TREE)}"
+        raise ValueError(f"a body has no elements called {kind!r}{hint}")
+    if kind == "body":
+        found = [body for body in found if body.parent is not None]
+    if exclude_attached:
+        own = within.compiler  # an attached element keeps the compiler settings of its own model
+        found = [element for element in found if element.compiler is own]
+    return found
+
+
+def name_unnamed(spec: Spec) -> None:
+    """Give a name to each element that has none: "unnamed_geom_0", "unnamed_geom_1", ...
+
+    `attach` and `compile` do so by themselves. Frames are left without: nothing refers to them in a
+    compiled model.
+    """
+    for kind, listed in contents(spec).items():
+        unnamed = [element for element in listed if not element.name]
+        if unnamed and kind not in ("frame", "plugin"):
+            free = free_names(kind, {element.name for element in listed})
+            for element in unnamed:
+                element.name = next(free)
+
+
+def free_names(kind: str, taken: Container[str]) -> Iterator[str]:
+    """Names for elements without one that are not taken."""
+    for number in itertools.count():
+        name = f"unnamed_{kind}_{number}"
+        if name not in taken:
+            yield name

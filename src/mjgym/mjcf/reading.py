@@ -1,0 +1,292 @@
+"""MJCF as a tree whose elements know their file, line and bytes, includes in their places."""
+
+import difflib
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from lxml import etree
+
+_COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
+_ENOUGH_FILES = 5000  # to look through for one with a name like that of a missing one
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong in a file.
+
+    Attributes:
+        file: where it is; relative if the path of the model was.
+        line: of the element, from 1.
+        message: what is wrong, in one sentence without a full stop.
+        nearest: what could stand there instead, the best first; empty if nothing comes near.
+    """
+
+    file: Path
+    line: int
+    message: str
+    nearest: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        hint = f"; did you mean {', '.join(self.nearest)}?" if self.nearest else ""
+        return f"{self.file}:{self.line}: {self.message}{hint}"
+
+
+class Malformed(Exception):
+    """A file is no XML; `problem` says where."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+@dataclass(eq=False)
+class Node:
+    """An element.
+
+    Attributes:
+        tag: its name.
+        attributes: their values by name.
+        file: where it is written.
+        line: of its "<", from 1.
+        start: the byte of its "<".
+        inner: the byte after the ">" of its start tag.
+        stop: the byte after its end tag, or `inner` if it has none.
+        parent: the element that it is in.
+        children: the elements in it.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    file: Path
+    line: int
+    start: int
+    parent: "Node | None" = None
+    inner: int = 0
+    stop: int = 0
+    children: list["Node"] = field(default_factory=list)
+
+    @property
+    def where(self) -> str:
+        """File and line, for a message."""
+        return f"{self.file}:{self.line}"
+
+    def problem(self, message: str, nearest: Iterable[str] = ()) -> Problem:
+        """Something that is wrong with it."""
+        return Problem(self.file, self.line, message, tuple(nearest))
+
+    def walk(self) -> Iterator["Node"]:
+        """It and all that is in it, in the order of the text."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def above(self) -> Iterator["Node"]:
+        """What it is in, from the inside out."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def remove(self) -> None:
+        """Take it out of its parent."""
+        if self.parent is not None:
+            self.parent.children.remove(self)
+            self.parent = None
+
+
+def parse(content: bytes, file: Path) -> Node:
+    """The tree of one file, with its includes as they are.
+
+    Two hyphens in a comment are let pass, as the engine does.
+
+    Args:
+        content: of the file.
+        file: its path, for the nodes.
+
+    Raises:
+        Malformed: it is no XML.
+    """
+    content = tolerable(content)
+    parser = expat.ParserCreate()
+    open_: list[Node] = []
+    roots: list[Node] = []
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        start = parser.CurrentByteIndex
+        parent = open_[-1] if open_ else None
+        node = Node(tag, attributes, file, parser.CurrentLineNumber, start, parent)
+        node.inner = node.stop = _end_of_tag(content, start)
+        (parent.children if parent else roots).append(node)
+        open_.append(node)
+
+    def end(_: str) -> None:
+        node = open_.pop()
+        if not content.endswith(b"/>", node.start, node.inner):
+            node.stop = content.find(b">", parser.CurrentByteIndex) + 1
+
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = end
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise Malformed(_malformed(content, file, error)) from None
+    return roots[0]
+
+
+def tolerable(content: bytes) -> bytes:
+    """A text of the same length, without hyphens in comments, of which XML forbids some."""
+    return _COMMENT.sub(lambda c: b"<!--" + c[1].replace(b"-", b" ") + b"-->", content)
+
+
+def _end_of_tag(content: bytes, start: int) -> int:
+    """The byte after the ">" that ends a tag."""
+    quote = b""
+    for place in range(start, len(content)):
+        letter = content[place : place + 1]
+        if quote:
+            quote = b"" if letter == quote else quote
+        elif letter in (b'"', b"'"):
+            quote = letter
+        elif letter == b">":
+            return place + 1
+    return len(content)
+
+
+def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
+    """What is wrong in the words of lxml, which says more than expat."""
+    if not content.strip():
+        return Problem(file, 1, "the file is empty")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    try:
+        etree.fromstring(content, parser)
+    except etree.XMLSyntaxError:
+        entries = list(parser.error_log)
+        if entries:
+            line, said = entries[0].line, entries[0].message
+            tags = re.match(r"Opening and ending tag mismatch: (\S+) line (\d+) and (\S+)", said)
+            if tags:
+                open_, opened, closing = tags.groups()
+                said = f"</{closing}> closes nothing: <{open_}> of line {opened} is open"
+                return Problem(file, line, said, (f"</{open_}>",))
+            return Problem(file, line, f"no XML: {said[:1].lower()}{said[1:]}")
+    return Problem(file, error.lineno, f"no XML: {expat.ErrorString(error.code)}")
+
+
+def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[Problem]]:
+    """The tree of a model with its includes in their places, as the engine puts them.
+
+    A file that an include names is looked for from the folder of the model and then from the folder
+    of the file that has the include. It stands for the elements in its root, whatever that is
+    called, and must not come twice.
+
+    Args:
+        main: path of the model.
+        contents: what stands in place of files on the disk, by absolute path.
+
+    Returns:
+        The root, or None where the model itself cannot be read; and what is wrong with files and
+        includes.
+
+    Raises:
+        OSError: the model itself is not there.
+    """
+    try:
+        root = parse(_content(main, contents), main)
+    except Malformed as error:
+        return None, [error.problem]
+    reader = _Reader(main, contents)
+    reader.expand(root)
+    return root, reader.problems
+
+
+def _content(path: Path, contents: Mapping[str, bytes]) -> bytes:
+    replaced = contents.get(os.path.abspath(path))
+    return path.read_bytes() if replaced is None else replaced
+
+
+class _Reader:
+    """Puts includes in their places."""
+
+    def __init__(self, main: Path, contents: Mapping[str, bytes]) -> None:
+        self.problems: list[Problem] = []
+        self._main, self._contents = main, contents
+        self._seen: dict[str, str] = {os.path.abspath(main): "this is the model itself"}
+
+    def expand(self, node: Node) -> None:
+        for child in list(node.children):
+            if child.tag == "include":
+                place = node.children.index(child)
+                included = self._included(child)
+                for element in included:
+                    element.parent = node
+                node.children[place : place + 1] = included
+            else:
+                self.expand(child)
+
+    def _included(self, include: Node) -> list[Node]:
+        """What an include stands for; nothing where it is wrong."""
+        path = self._path(include)
+        if path is None:
+            return []
+        try:
+            root = parse(_content(path, self._contents), path)
+        except Malformed as error:
+            self.problems.append(error.problem)
+            return []
+        if not root.children:
+            self._wrong(include, f"include: there are no elements in {str(path)!r}")
+        self.expand(root)
+        return root.children
+
+    def _path(self, include: Node) -> Path | None:
+        """The file that an include names, if it may be included."""
+        name = include.attributes.get("file")
+        folders = (self._main.parent, include.file.parent)
+        path = None if name is None else found(name, *folders)
+        if name is None:
+            self._wrong(include, "include needs the attribute 'file'", ("file",))
+        elif include.children:
+            self._wrong(include, "include has elements of its own, which it cannot have")
+        elif path is None:
+            self._wrong(include, f"include: there is no file {name!r}", near_files(name, *folders))
+        elif (earlier := self._seen.get(os.path.abspath(path))) is not None:
+            self._wrong(include, f"include: {name!r} comes twice or in a circle, {earlier}")
+        else:
+            self._seen[os.path.abspath(path)] = f"first at {include.where}"
+            return path
+        return None
+
+    def _wrong(self, node: Node, message: str, nearest: Iterable[str] = ()) -> None:
+        self.problems.append(node.problem(message, nearest))
+
+
+def found(name: str, *folders: Path) -> Path | None:
+    """The first of the folders' files of that name that is there."""
+    paths = (Path(os.path.normpath(folder / name)) for folder in folders)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def near_files(name: str, *folders: Path) -> tuple[str, ...]:
+    """Names of files below some folders that look like a name which none of them has."""
+    known: dict[str, str] = {}
+    for folder in folders:
+        files = (path for path in _below(folder) if path.suffix == Path(name).suffix)
+        for path in files:
+            known.setdefault(path.relative_to(folder).as_posix(), path.name)
+    same = [path for path, last in known.items() if last == Path(name).name]
+    close = difflib.get_close_matches(name, known, n=3)
+    lasts = difflib.get_close_matches(Path(name).name, set(known.values()), n=3)
+    alike = [path for last in lasts for path in known if known[path] == last]
+    return tuple(dict.fromkeys([*same, *close, *alike]))[:3]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in a folder and below, those near the top first, and no more than enough."""
+    walk = os.walk(folder)
+    files = (Path(root, name) for root, _, names in walk for name in sorted(names))
+    return itertools.islice(files, _ENOUGH_FILES)

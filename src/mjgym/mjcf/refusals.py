@@ -1,0 +1,282 @@
+"""What the engine says against a model, as problems with file, line and the nearest valid word."""
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+
+from mjgym.mjcf.draft import Draft, described, kind_of, name_of, reference, silence
+from mjgym.mjcf.reading import Node, near_files
+from mjgym.mjcf.schema import words
+
+_FEW = 12  # words that are all named where none is near
+_LONG = 32  # numbers in an attribute of which nobody counts how many it takes
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What the engine says.
+
+    Attributes:
+        reason: without what it says about the place.
+        node: the element that it is about, where that is known.
+        compiled: whether it was said by the compiler, after the parser had taken everything.
+    """
+
+    reason: str
+    node: Node | None
+    compiled: bool
+
+    @property
+    def quoted(self) -> list[str]:
+        """The words that it quotes."""
+        return re.findall(r"'([^']*)'", self.reason)
+
+
+@dataclass(frozen=True)
+class _Diagnosis:
+    """What a refusal means.
+
+    Attributes:
+        node: what is wrong.
+        message: why.
+        nearest: what could stand there.
+        attribute: the one that is wrong, if it is one.
+        value: what to put there in order to go on; None takes it away.
+        certain: whether it cannot be the consequence of something else.
+    """
+
+    node: Node
+    message: str
+    nearest: tuple[str, ...] = ()
+    attribute: str | None = None
+    value: str | None = None
+    certain: bool = False
+
+
+def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The known words that look like a word; all of them if none does and they are few."""
+    known = list(dict.fromkeys(known))
+    lower = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(word.lower(), lower, n=3)
+    return tuple(lower[c] for c in close) or (tuple(known) if len(known) <= _FEW else ())
+
+
+def settle(draft: Draft) -> None:
+    """Ask the engine, report what it says and mend it, until it takes the draft.
+
+    What may be the consequence of something that has been reported is mended in silence.
+    """
+    while (refusal := ask(draft)) is not None:
+        if refusal.node is None:
+            if not draft.problems:
+                draft.report(draft.root, refusal.reason)
+            return
+        diagnosis = _diagnosis(draft, refusal)
+        node, attribute = diagnosis.node, diagnosis.attribute
+        if not _is_consequence(draft, refusal, diagnosis):
+            draft.report(node, diagnosis.message, diagnosis.nearest)
+        if attribute is not None and (node, attribute) not in draft.touched:
+            draft.rewrite(node, attribute, diagnosis.value)
+        elif node.parent is None or node.parent is draft.root:
+            return
+        else:
+            draft.take_out(node)
+
+
+def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bool:
+    node, attribute = diagnosis.node, diagnosis.attribute
+    if attribute is not None and (node, attribute) in draft.touched:
+        return True
+    if not draft.gone.isdisjoint(refusal.quoted):
+        return True
+    if attribute is not None and not draft.whole and reference(node, attribute):
+        return True
+    if diagnosis.certain or not refusal.compiled:
+        return False
+    # A keyframe's sizes follow from all joints and actuators, which may not be there now.
+    return node in draft.mended or (node.tag == "key" and bool(draft.problems))
+
+
+def ask(draft: Draft) -> Refusal | None:
+    """What the engine says about a draft; None if it takes it.
+
+    Where not every name is known only the parser is asked.
+    """
+    text, nodes = draft.text()
+    compiled = False
+    try:
+        with silence():
+            spec = mujoco.MjSpec.from_string(text)
+            if draft.whole:
+                compiled = True
+                spec.modelfiledir = str(draft.main.parent.absolute())
+                spec.compile()
+    except (ValueError, RuntimeError) as error:
+        message = str(error)
+        return Refusal(reason_of(message), _located(draft, message, nodes), compiled)
+    return None
+
+
+def reason_of(message: str) -> str:
+    """What the engine says, without where, and without words that say only that it is an error."""
+    reason = message.partition("\nElement ")[0].strip()
+    return re.sub(r"^((XML Error|Error|ParseXML|Schema violation): )+", "", reason)
+
+
+def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
+    """The element that a message is about."""
+    places = re.findall(r"^Element (?:name )?'(.*)'(?:, id (\d+))?(?:, line (\d+))?", message, re.M)
+    if not places:
+        return None
+    name, number, line = places[-1]
+    if line:
+        node = nodes[int(line) - 1] if 0 < int(line) <= len(nodes) else None
+        known = node is not None and (
+            not number or name.startswith(node.attributes.get("name", ""))
+        )
+        return node if known else None  # the line of another file, from an attached model
+    section = {"keyframe": "key"}
+    tags = {section.get(word, word) for word in re.findall(r"\w+", message)}
+    listed = [n for n in draft.root.walk() if n.parent is not draft.root and kind_of(n) in tags]
+    same = [n for n in listed if name and n.attributes.get("name") == name]
+    if same:
+        return same[0]
+    return listed[int(number)] if number and int(number) < len(listed) else None
+
+
+def _diagnosis(draft: Draft, refusal: Refusal) -> _Diagnosis:
+    node = refusal.node
+    assert node is not None
+    for finder in (_needed, _unknown_word, _repeated, _numbers, _file, _unknown_name):
+        diagnosis = finder(draft, refusal, node)
+        if diagnosis is not None:
+            return diagnosis
+    return _Diagnosis(node, f"{described(node)}: {refusal.reason}")
+
+
+def _needed(_: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+    missing = re.match(r"required attribute missing: '(\w+)'", refusal.reason)
+    if not missing:
+        return None
+    return _Diagnosis(node, f"{described(node)} needs the attribute {missing[1]!r}", (missing[1],))
+
+
+def _unknown_word(_: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+    if not refusal.reason.startswith("invalid keyword"):
+        return None
+    (said,) = refusal.quoted
+    for attribute, value in node.attributes.items():
+        if said not in (value, "(null)"):
+            continue
+        known = words(node, attribute)
+        wrong = [
+            word for word in ([value] if said == value else value.split()) if word not in known
+        ]
+        if known and wrong:
+            close = near(wrong[0], known)
+            mended = value.replace(wrong[0], close[0]) if close else None
+            message = f"{described(node)}: {attribute} has no word {wrong[0]!r}"
+            return _Diagnosis(node, message, close, attribute, mended)
+    return None
+
+
+def _repeated(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+    if not refusal.reason.startswith("repeated"):
+        return None
+    kind, name = kind_of(node), name_of(node)
+    same = [n for n in draft.root.walk() if (kind_of(n), name_of(n)) == (kind, name)]
+    taken = draft.named(kind)
+    free = next(n for i in itertools.count(2) if (n := f"{name}_{i}") not in taken)
+    said = f"a second {kind} called {name!r}"
+    where = f", first at {same[0].where}" if same and same[0] is not node else ""
+    attribute = "class" if node.tag == "default" else "name"
+    return _Diagnosis(node, said + where, (free,), attribute, free)
+
+
+def _numbers(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+    told = re.search(
+        r"bad format in attribute '(?P<bad>\w+)'"
+        r"|attribute '(?P<few>\w+)' does not have enough data"
+        r"|attribute '(?P<many>\w+)' has too much data",
+        refusal.reason,
+    )
+    if told is None or (attribute := told[str(told.lastgroup)]) not in node.attributes:
+        return None
+    value = node.attributes[attribute]
+    if told["bad"]:
+        return _no_number(node, attribute, value)
+    given = value.split()
+    sizes = range(min(len(given) - 1, _LONG), 0, -1)
+    if told["few"]:
+        sizes = range(len(given) + 1, _LONG)
+    for size in sizes:
+        mended = " ".join([*given, *itertools.repeat("0", _LONG)][:size])
+        node.attributes[attribute] = mended
+        again = ask(draft)
+        if again is None or again.reason != refusal.reason:
+            break
+    node.attributes[attribute] = value
+    if again is not None and again.reason == refusal.reason:
+        return None
+    noun = "number" if size == 1 else "numbers"
+    message = f"{described(node)}: {attribute} takes {size} {noun}, not {len(given)}"
+    return _Diagnosis(node, message, (), attribute, mended)
+
+
+def _no_number(node: Node, attribute: str, value: str) -> _Diagnosis:
+    given = value.split()
+    wrong = [word for word in given if not _NUMBER.fullmatch(word)]
+    noun = "number" if wrong else "whole number"
+    wrong = wrong or [word for word in given if not re.fullmatch(r"[-+]?\d+", word)] or given
+    spaced = re.sub("[,;]+", " ", value).split()
+    mended: tuple[str, ...] = ()
+    if noun == "whole number":
+        mended = (" ".join(str(round(float(word))) for word in given),)
+    elif all(_NUMBER.fullmatch(word) for word in spaced):
+        mended = (" ".join(spaced),)
+    message = f"{described(node)}: {attribute} has {wrong[0]!r}, which is no {noun}"
+    return _Diagnosis(node, message, mended, attribute, mended[0] if mended else None)
+
+
+def _file(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+    told = re.search("Error opening file '(.*)'", refusal.reason)
+    if told is None:
+        return None
+    last = Path(told[1]).name
+    for attribute, value in node.attributes.items():
+        if Path(value).name == last:
+            files = near_files(value, draft.main.parent)
+            message = f"{described(node)}: there is no file {told[1]!r}"
+            return _Diagnosis(node, message, files, attribute, None)
+    return None
+
+
+def _unknown_name(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+    for owner in (node, *node.children):
+        for attribute, value in owner.attributes.items():
+            kind = reference(owner, attribute)
+            if kind is None or (refusal.quoted and value not in refusal.quoted):
+                continue
+            known = _known_names(draft, owner, attribute, kind)
+            if value in known:
+                continue
+            close = near(value, known)
+            message = f"{described(owner)}: there is no {kind} {value!r}"
+            fill = close[0] if close else next(iter(known), None)
+            return _Diagnosis(owner, message, close, attribute, fill, certain=True)
+    return None
+
+
+def _known_names(draft: Draft, node: Node, attribute: str, kind: str) -> list[str]:
+    if node.tag != "attach":
+        return draft.named(kind)
+    if attribute == "model":
+        return list(draft.models)
+    model = draft.models.get(node.attributes.get("model", ""))
+    return [] if model is None else Draft(draft.main, model, ()).named(kind)

@@ -1,0 +1,161 @@
+"""Which elements, attributes and words the installed engine knows, as far as it tells."""
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.sax.saxutils import quoteattr
+
+import mujoco
+
+from mjgym.mjcf.reading import Node
+from mjgym.sim.engine import quiet
+
+_ROW = re.compile(
+    r'<td[^>]*class="el">(?P<indent>(?:&nbsp;)*)(?P<tag>.*?)</td>\s*'
+    r'<td class="ty">(?P<count>.)</td>\s*<td class="at">(?P<attributes>.*?)</td>',
+    re.DOTALL,
+)
+
+# The engine prints nothing about these two: they hold what a body holds, and what is none of their
+# attributes is ignored. Frames take the attributes of a body that give a pose or a class.
+_UNPRINTED = {"frame": (), "replicate": ("count", "offset", "sep")}
+
+# Words that none of the engine's enumerations spells. A word is a candidate only: the engine is
+# asked whether it takes it.
+_MORE_WORDS = (
+    *("true", "false", "auto", "enable", "disable", "degree", "radian", "local", "global"),
+    *("sRGB", "zoh", "cubic", "mindist", "netforce", "full", "radial", "trilinear", "distance"),
+    *("revolute", "continuous", "prismatic", "floating", "planar"),
+)
+
+
+@dataclass(eq=False)
+class Kind:
+    """What the engine says about an element at one place.
+
+    Attributes:
+        tag: its name.
+        unique: whether its parent may have one only.
+        attributes: their names.
+        children: what may be in it, by tag.
+        strict: whether the engine refuses other attributes; if not, it ignores them.
+    """
+
+    tag: str
+    unique: bool
+    attributes: tuple[str, ...]
+    children: dict[str, "Kind"] = field(default_factory=dict)
+    strict: bool = True
+
+    def walk(self) -> Iterator["Kind"]:
+        """It and all that may be in it, each once."""
+        seen: dict[Kind, None] = {}
+        left = [self]
+        while left:
+            kind = left.pop(0)
+            if kind not in seen:
+                seen[kind] = None
+                left += kind.children.values()
+        return iter(seen)
+
+
+@functools.cache
+def schema() -> Kind:
+    """The root of what `mj_printSchema` prints.
+
+    Raises:
+        RuntimeError: the installed engine prints it in a form that is not understood.
+    """
+    above: list[Kind] = []
+    for row in _ROW.finditer(mujoco.mj_printSchema(True, False)):
+        depth = row["indent"].count("&nbsp;") // 4
+        outer, tag = re.fullmatch(r"(?:\((\w+)\))?(\w+)", row["tag"]).groups()  # type: ignore[union-attr]
+        attributes = () if "<" in row["attributes"] else tuple(row["attributes"].split())
+        kind = Kind(tag, row["count"] in "!?", attributes)
+        if row["count"] == "R":
+            kind.children[tag] = kind
+        if outer:  # "(world)body": at the top it is called worldbody and takes no attributes
+            kind.children |= {
+                tag: Kind(tag, False, attributes + more, kind.children, strict=False)
+                for tag, more in _UNPRINTED.items()
+            }
+            top = Kind(f"{outer}{tag}", False, (), kind.children)
+        else:
+            top = kind
+        if depth:
+            above[depth - 1].children[top.tag] = top
+        above[depth:] = [kind]
+    if not above or above[0].tag != "mujoco":
+        raise RuntimeError(f"MuJoCo {mujoco.__version__} prints a schema that is not understood")
+    return above[0]
+
+
+def parents(tag: str) -> list[str]:
+    """The elements that an element can be in."""
+    return sorted({kind.tag for kind in schema().walk() if tag in kind.children})
+
+
+def words(node: Node, attribute: str) -> tuple[str, ...]:
+    """The words that an attribute can have, in the engine's own opinion; empty if it takes others.
+
+    Args:
+        node: an element that has the attribute.
+        attribute: its name.
+    """
+    path = tuple(above.tag for above in node.above())[::-1]
+    return _words(path, node.tag, attribute, _needed(path, node))
+
+
+def _needed(path: tuple[str, ...], node: Node) -> tuple[tuple[str, str], ...]:
+    """The attributes of an element without which the engine looks at no other."""
+    needed: tuple[tuple[str, str], ...] = ()
+    while missing := re.search(
+        r"required attribute missing: '(\w+)'", _refusal(path, node.tag, dict(needed))
+    ):
+        needed = (*needed, (missing[1], node.attributes.get(missing[1], "1")))
+    return needed
+
+
+@functools.cache
+def _words(
+    path: tuple[str, ...], tag: str, attribute: str, needed: tuple[tuple[str, str], ...]
+) -> tuple[str, ...]:
+    def refused(word: str) -> bool:
+        said = _refusal(path, tag, {**dict(needed), attribute: word})
+        return re.search(rf"invalid keyword: '({re.escape(word)}|\(null\))'", said) is not None
+
+    if not refused("no-such-word"):
+        return ()
+    return tuple(word for word in _candidates() if not refused(word))
+
+
+def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str:
+    """What the engine's parser says about an element alone; empty if it takes it."""
+    given = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
+    # A class below the main one needs a name.
+    outer = [f'{t} class="c{i}"' if t == "default" and i > 1 else t for i, t in enumerate(path)]
+    before = "".join(f"<{t}>" for t in outer)
+    after = "".join(f"</{t}>" for t in reversed(path))
+    try:
+        with quiet():
+            mujoco.MjSpec.from_string(f"{before}<{tag} {given}/>{after}")
+    except (ValueError, RuntimeError) as error:
+        return str(error)
+    return ""
+
+
+@functools.cache
+def _candidates() -> tuple[str, ...]:
+    """Words that the engine may know: of its enumerations, of its schema, and some more."""
+    found: dict[str, None] = dict.fromkeys(_MORE_WORDS)
+    for kind in schema().walk():
+        found |= dict.fromkeys((kind.tag, *kind.attributes))
+    for name in dir(mujoco):
+        members = getattr(getattr(mujoco, name), "__members__", {})
+        for member in members if name.startswith("mjt") else ():
+            parts = member.split("_")[1:]
+            for first in range(len(parts)):
+                word = "_".join(parts[first:])
+                found |= dict.fromkeys((word.lower(), word, word.capitalize()))
+    return tuple(found)

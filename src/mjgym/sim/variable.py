@@ -1,0 +1,291 @@
+"""Which numbers of a model can vary from episode to episode, and why the others cannot."""
+
+import fnmatch
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.sim.bounds import RESIZABLE
+from mjgym.sim.engine import get_field
+from mjgym.sim.view import nearest
+
+# Fields that a simulation takes as they are at any time, by what their rows belong to.
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "body": ("mass", "inertia", "pos", "quat", "ipos", "iquat", "gravcomp"),
+    "jnt": (
+        "pos", "axis", "stiffness", "stiffnesspoly", "range", "solref", "solimp", "margin",
+        "actfrcrange",
+    ),
+    "dof": ("armature", "damping", "dampingpoly", "frictionloss", "solref", "solimp"),
+    "geom": (
+        "size", "pos", "quat", "friction", "solref", "solimp", "solmix", "margin", "gap", "rgba",
+        "fluid", "surfacevel", "adhesion",
+    ),
+    "site": ("size", "pos", "quat", "rgba"),
+    "cam": ("pos", "quat", "fovy"),
+    "light": (
+        "pos", "dir", "ambient", "diffuse", "specular", "attenuation", "cutoff", "exponent",
+        "intensity", "range", "bulbradius", "softness",
+    ),
+    "mat": (
+        "rgba", "emission", "specular", "shininess", "reflectance", "metallic", "roughness",
+        "texrepeat",
+    ),
+    "actuator": (
+        "gear", "gainprm", "biasprm", "dynprm", "forcerange", "actrange", "cranklength", "armature",
+        "damping", "dampingpoly",
+    ),
+    "tendon": (
+        "stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature",
+        "range", "actfrcrange", "margin", "lengthspring", "width", "rgba", "solref_lim",
+        "solimp_lim", "solref_fri", "solimp_fri",
+    ),
+    "eq": ("data", "solref", "solimp"),
+    "pair": ("friction", "solref", "solreffriction", "solimp", "margin", "gap", "adhesion"),
+    "sensor": ("cutoff",),
+    "hfield": ("data",),
+    "opt": ("timestep", "gravity", "wind", "density", "viscosity", "magnetic", "impratio"),
+}  # fmt: skip
+
+_OBJECT = mujoco.mjtObj
+_KINDS: dict[str, tuple[Any, str, str]] = {
+    "body": (_OBJECT.mjOBJ_BODY, "nbody", "body"),
+    "jnt": (_OBJECT.mjOBJ_JOINT, "njnt", "joint"),
+    "dof": (_OBJECT.mjOBJ_JOINT, "njnt", "joint"),
+    "geom": (_OBJECT.mjOBJ_GEOM, "ngeom", "geom"),
+    "site": (_OBJECT.mjOBJ_SITE, "nsite", "site"),
+    "cam": (_OBJECT.mjOBJ_CAMERA, "ncam", "camera"),
+    "light": (_OBJECT.mjOBJ_LIGHT, "nlight", "light"),
+    "mat": (_OBJECT.mjOBJ_MATERIAL, "nmat", "material"),
+    "actuator": (_OBJECT.mjOBJ_ACTUATOR, "nu", "actuator"),
+    "tendon": (_OBJECT.mjOBJ_TENDON, "ntendon", "tendon"),
+    "eq": (_OBJECT.mjOBJ_EQUALITY, "neq", "equality"),
+    "pair": (_OBJECT.mjOBJ_PAIR, "npair", "pair"),
+    "sensor": (_OBJECT.mjOBJ_SENSOR, "nsensor", "sensor"),
+    "hfield": (_OBJECT.mjOBJ_HFIELD, "nhfield", "hfield"),
+}  # by the beginning of a field's name: of its rows' names, where they are counted, in words
+
+# Why the other fields cannot vary, by a pattern of their names; the first that fits counts.
+_REASONS = (
+    (r"actuator_ctrl(range|limited)", "it makes the action space"),
+    (r"qpos0|qpos_spring|key_\w+", "it belongs to the start, which initialize() writes"),
+    (
+        r"\w*(invweight0|subtreemass|_M0|length0|acc0|rbound|aabb|pos0|poscom0|mat0|dir0)"
+        r"|dof_length|body_margin|actuator_lengthrange|stat\.\w+|bvh_\w+",
+        "it follows from other fields; vary those",
+    ),
+    (r"(mesh|tex|skin|oct|text|hfield)_\w+", "all simulations share it"),
+    (r"(flex|flexedge|efm0)_\w+", "deformable bodies are compiled once"),
+    (r"cam_(intrinsic|sensorsize|ipd)", "cam_fovy says how much a camera sees; vary that"),
+    (r"opt\.\w+", "it chooses how the engine computes"),
+    (r"wrap_\w+", "its rows have no names"),
+    (r"\w+_user|sensor_noise|(numeric|tuple|plugin)_\w+|vis\.\w+", "no simulation depends on it"),
+)
+_STRUCTURE = "it is part of the model's structure, which is compiled once"
+
+QUATERNIONS = frozenset({"body_quat", "body_iquat", "geom_quat", "site_quat", "cam_quat"})
+"""Fields of orientations."""
+
+UNIT = QUATERNIONS | {"jnt_axis", "light_dir"}
+"""Fields whose rows are one long."""
+
+_NEEDS = {
+    "body_gravcomp": "flg_gravcomp",
+    "geom_surfacevel": "flg_surfacevel",
+    "geom_adhesion": "flg_adhesion",
+    "pair_adhesion": "flg_adhesion",
+}  # what the engine computes only where the model as a whole says so
+_LIMITED = {
+    "jnt_range": "jnt_limited",
+    "jnt_actfrcrange": "jnt_actfrclimited",
+    "tendon_range": "tendon_limited",
+    "tendon_actfrcrange": "tendon_actfrclimited",
+    "actuator_forcerange": "actuator_forcelimited",
+    "actuator_actrange": "actuator_actlimited",
+}
+_SIMPLE = (
+    "in a form that needs its centre of mass at its origin and its joints there;"
+    " simple='false' of the body in the model makes it vary"
+)
+_SLIDER_CRANK = int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)
+_FLUID_INPUTS = 6  # numbers of geom_fluid that are given; the others follow from the size
+_DOFS = {
+    int(mujoco.mjtJoint.mjJNT_FREE): 6,
+    int(mujoco.mjtJoint.mjJNT_BALL): 3,
+    int(mujoco.mjtJoint.mjJNT_SLIDE): 1,
+    int(mujoco.mjtJoint.mjJNT_HINGE): 1,
+}
+_KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a field of MjModel.
+
+    Args:
+        key: that names it.
+        field: its name.
+        index: of the part in the field.
+        own: the model's numbers there.
+    """
+
+    key: str
+    field: str
+    index: tuple[Any, ...]
+    own: np.ndarray
+
+
+def find(key: str, model: mujoco.MjModel) -> Part:
+    """The part of a model that a key names, see `mjgym.sim.varying.Varying`.
+
+    Raises:
+        ValueError: there is no such field, element or column, or it cannot vary; the message says
+            why, and names the nearest valid names.
+    """
+    if not isinstance(key, str) or (match := _KEY.fullmatch(key.strip())) is None:
+        raise ValueError(f"vary: {key!r} is not of the form field or field[name, column]")
+    field, inside = match["field"], match["inside"]
+    _check_field(field, model)
+    items = [] if inside is None else [item.strip() for item in inside.split(",")]
+    whole = np.asarray(get_field(model, field))
+    if field.startswith("opt."):
+        index = _columns(key, field, items, whole.shape)
+    else:
+        pattern, *columns = items or ["*"]
+        ids = _matching(key, field, pattern, model)
+        rows = _rows(field, _usable(key, field, ids, pattern, model), model)
+        index = (rows, *_columns(key, field, columns, whole.shape[1:]))
+    return Part(key, field, index, np.array(whole[index], dtype=float))
+
+
+def _check_field(field: str, model: mujoco.MjModel) -> None:
+    known = [
+        f"opt.{name}" if prefix == "opt" else f"{prefix}_{name}"
+        for prefix, names in _FIELDS.items()
+        for name in names
+    ]
+    if field in known:
+        return
+    head, _, leaf = field.rpartition(".")
+    holder = {"": model, "opt": model.opt, "stat": model.stat, "vis": model.vis}.get(head)
+    if holder is not None and hasattr(holder, leaf):
+        reasons = (reason for pattern, reason in _REASONS if re.fullmatch(pattern, field))
+        raise ValueError(f"vary: {field!r} cannot vary: {next(reasons, _STRUCTURE)}")
+    raise ValueError(f"vary: no field {field!r}{nearest(field, known)}")
+
+
+def _matching(key: str, prefix: str, pattern: str, model: mujoco.MjModel) -> np.ndarray:
+    """Ids of the elements whose names fit a pattern."""
+    kind, count, word = _KINDS[prefix]
+    names = [mujoco.mj_id2name(model, kind, i) or "" for i in range(getattr(model, count))]
+    chosen = [
+        i for i, name in enumerate(names) if name == pattern or fnmatch.fnmatchcase(name, pattern)
+    ]
+    if not chosen:
+        hint = nearest(pattern, names) or f"; there are {', '.join(filter(None, names)) or 'none'}"
+        raise ValueError(f"vary: {key!r}: no {word} fits {pattern!r}{hint}")
+    return np.array(chosen, dtype=np.int64)
+
+
+def _usable(
+    key: str, field: str, ids: np.ndarray, pattern: str, model: mujoco.MjModel
+) -> np.ndarray:
+    """The rows of a field that belong to some elements, without those that cannot vary."""
+    prefix = field.partition("_")[0]
+    kind, _, word = _KINDS[prefix]
+    obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
+    if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
+        first, reason = next(iter(obstacles.items()))
+        name = mujoco.mj_id2name(model, kind, first) or str(first)
+        raise ValueError(f"vary: {key!r}: {word} {name!r} {reason}")
+    ids = np.array([i for i in ids.tolist() if i not in obstacles], dtype=np.int64)
+    if prefix == "dof":
+        spans = [(model.jnt_dofadr[i], _DOFS[int(model.jnt_type[i])]) for i in ids]
+    elif prefix == "hfield":
+        spans = [(model.hfield_adr[i], model.hfield_nrow[i] * model.hfield_ncol[i]) for i in ids]
+    else:
+        return ids
+    return np.concatenate([np.arange(start, start + count) for start, count in spans])
+
+
+def _obstacle(field: str, i: int, model: mujoco.MjModel) -> str | None:
+    """Why an element's numbers cannot vary although those of others can; None if they can."""
+    if field in _NEEDS and not get_field(model, (flag := _NEEDS[field])):
+        return f"has none in the model, and the engine leaves it out where {flag} is not set"
+    if field in _LIMITED and not get_field(model, _LIMITED[field])[i]:
+        return "has no such limits in the model"
+    if field.startswith("body_"):
+        return _obstacle_of_body(field, i, model)
+    if field in ("jnt_pos", "jnt_axis"):
+        return _obstacle_of_joint(field, i, model)
+    if field == "geom_size" and model.geom_type[i] not in RESIZABLE:
+        return "has the size of an asset, or no end"
+    if field == "geom_fluid" and not model.geom_fluid[i, 0]:
+        return "has no fluid forces of its own (fluidshape) in the model"
+    if field == "actuator_cranklength" and model.actuator_trntype[i] != _SLIDER_CRANK:
+        return "has no crank"
+    return None
+
+
+def _obstacle_of_body(field: str, i: int, model: mujoco.MjModel) -> str | None:
+    if i == 0:
+        return "is the world, of which nothing can be felt"
+    if field in ("body_ipos", "body_iquat") and model.body_simple[i]:
+        return f"is held {_SIMPLE}"
+    if field in ("body_pos", "body_quat"):
+        if model.body_mocapid[i] >= 0:
+            return "is placed by mocap_pos and mocap_quat, which initialize() writes"
+        joint = model.body_jntadr[i]
+        if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+            return "is placed by its free joint, whose qpos initialize() writes"
+    return None
+
+
+def _obstacle_of_joint(field: str, i: int, model: mujoco.MjModel) -> str | None:
+    free = model.jnt_type[i] == mujoco.mjtJoint.mjJNT_FREE
+    ball = model.jnt_type[i] == mujoco.mjtJoint.mjJNT_BALL
+    if free or (ball and field == "jnt_axis"):
+        return f"is a {'free' if free else 'ball'} joint, which has none"
+    body = model.jnt_bodyid[i]
+    if model.body_simple[body] and model.body_dofnum[body] > 1:
+        return f"moves a body that is held {_SIMPLE}"
+    return None
+
+
+def _columns(
+    key: str, field: str, texts: list[str], shape: tuple[int, ...]
+) -> tuple[int | slice, ...]:
+    """Indices behind the rows, for an element's numbers of some shape."""
+    if field == "geom_fluid":
+        shape, texts = (_FLUID_INPUTS,), texts or [":"]
+    if len(texts) > len(shape):
+        count = f"{shape[0]} numbers in a row" if shape else "one number"
+        raise ValueError(f"vary: {key!r}: {field} has {count} for each element")
+    if texts and field in _UNIT:
+        raise ValueError(f"vary: {key!r}: a direction varies as a whole; give no column")
+    found: list[int | slice] = []
+    for text, size in zip(texts, shape, strict=False):
+        column = _column(key, text)
+        try:
+            chosen = np.arange(size)[column]
+        except IndexError:
+            chosen = np.zeros(0, dtype=np.int64)
+        if not chosen.size:
+            raise ValueError(f"vary: {key!r}: {field} has no column {text}, only 0 to {size - 1}")
+        whole = isinstance(column, slice)
+        found.append(slice(int(chosen[0]), int(chosen[-1]) + 1) if whole else int(chosen))
+    return tuple(found)
+
+
+def _column(key: str, text: str) -> int | slice:
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if re.fullmatch(r"(-?\d+)?:(-?\d+)?", text):
+        start, _, stop = text.partition(":")
+        return slice(int(start) if start else None, int(stop) if stop else None)
+    raise ValueError(f"vary: {key!r}: {text!r} is no column; give a number or a range such as 0:2")
+
+

@@ -1,0 +1,316 @@
+"""Recorded clips as references for a walker: its states, and where they put its body."""
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mjgym.arrays import Array
+from mjgym.mjcf import asset_path, without_textures
+from mjgym.mocap import (
+    JOINTS,
+    SCALE_V2020,
+    Trajectory,
+    read_amc,
+    resample,
+    to_trajectory,
+    velocities,
+)
+from mjgym.mocap.quaternions import conjugate, product
+from mjgym.sim import Single
+from mjgym.sim.single import SingleView
+from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walkers import Walker, find_walker
+from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
+from mjgym.tasks.locomotion.walkers.walker import PREFIX
+
+OWN_CLIP = "locomotion/clips/walk.amc"  # beside it lie all that come with the package
+SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.save`
+SAME = 1e-9  # s; timesteps that differ by less are one
+
+# The engine's numbers for types of geoms, as MJCF spells them.
+GEOM_TYPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
+SPHERE, CAPSULE, ELLIPSOID = 2, 3, 4
+VISIBLE_GROUPS = 3  # geoms of higher groups are not drawn
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A geom of a walker, in the frame of its body.
+
+    Args:
+        body: name of the body, without the prefix of the scene.
+        type: as MJCF spells it.
+        size: three numbers, m.
+        pos: m.
+        quat: orientation.
+    """
+
+    body: str
+    type: str
+    size: tuple[float, ...]
+    pos: tuple[float, ...]
+    quat: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """The frames of some clips, one clip after the other, and a walker's body in each of them.
+
+    All arrays are read-only. R is the number of all frames, C that of the clips.
+
+    Args:
+        clips: names of the clips' files.
+        joints: names of the walker's joints in the scene, its free joint first.
+        bodies: names in the scene of all its bodies but the root.
+        shapes: what is seen of it.
+        first: row of each clip's first frame, (C,).
+        frames: of each clip, (C,).
+        qpos: (R, nq).
+        qvel: (R, nv).
+        observed: positions of the joints that the walker observes, (R, j) rad.
+        position: of the root body in the world, (R, 3) m.
+        quaternion: of the root body in the world, (R, 4).
+        center_of_mass: of the walker in the world, (R, 3) m.
+        appendages: places of end effectors and head in the root's frame, (R, 3 a) m.
+        bodies_pos: in the world, (R, b, 3) m.
+        bodies_quats: in the world, (R, b, 4).
+        ego_bodies_quats: in the root's frame, (R, b, 4).
+    """
+
+    clips: tuple[str, ...]
+    joints: tuple[str, ...]
+    bodies: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    first: np.ndarray
+    frames: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+    observed: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    center_of_mass: np.ndarray
+    appendages: np.ndarray
+    bodies_pos: np.ndarray
+    bodies_quats: np.ndarray
+    ego_bodies_quats: np.ndarray
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+
+def references(clips: str, walker: str, timestep: float) -> References:
+    """The references that some clips give to a walker.
+
+    They are read once: as long as the files stay as they are, the next call gives the same object.
+    A clip in which something of the walker reaches below z = 0 is lifted, as a whole, to stand
+    on it: the recordings' ground is up to a few centimetres off.
+
+    Args:
+        clips: a file or a folder of files: recordings of the CMU database (.amc, 120 frames a
+            second) or trajectories (.npz, see `mjgym.mocap.Trajectory`). Empty for the package's
+            own.
+        walker: its name, see `find_walker`.
+        timestep: s between the frames of the references; clips are resampled to it.
+
+    Raises:
+        ValueError: there is no such file or folder, there are no clips in it, a file is malformed,
+            a clip is shorter than a timestep, or the walker has other joints than a clip. The
+            message names the file and the nearest ones.
+    """
+    stamps = []
+    for path in find_clips(clips):
+        status = path.stat()
+        stamps.append((str(path), status.st_mtime_ns, status.st_size))
+    return _read(tuple(stamps), walker, timestep)
+
+
+def find_clips(clips: str) -> tuple[Path, ...]:
+    """The files that are meant, in alphabetical order; see `references`.
+
+    Raises:
+        ValueError: there is no such file or folder, or no clip in it; the message names the nearest
+            ones.
+    """
+    path = Path(clips).expanduser() if clips else asset_path(OWN_CLIP).parent
+    if path.is_dir():
+        found = tuple(sorted(p for p in path.iterdir() if _is_clip(p)))
+        if not found:
+            raise ValueError(f"clips: no {' or '.join(SUFFIXES)} file in the folder {clips!r}")
+        return found
+    if not path.is_file():
+        folder = path.parent
+        beside = sorted(folder.iterdir()) if folder.is_dir() else []
+        known = [p.name for p in beside if p.is_dir() or _is_clip(p)]
+        near = difflib.get_close_matches(path.name, known, n=3)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise ValueError(f"clips: no file or folder {clips!r}{hint}")
+    if not _is_clip(path):
+        raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")
+    return (path,)
+
+
+def _is_clip(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and path.is_file()
+
+
+def appendages(walker: Walker) -> tuple[str, ...]:
+    """The bodies whose places count: end effectors and head."""
+    return (*walker.end_effectors, walker.head) if walker.head else walker.end_effectors
+
+
+# Reading takes milliseconds a clip; a batch, its twin for pictures and copies share what was read.
+@functools.lru_cache(maxsize=8)
+def _read(stamps: tuple[tuple[str, int, int], ...], walker: str, timestep: float) -> References:
+    body = _Body(walker)
+    trajectories = [body.trajectory(Path(name), timestep) for name, _, _ in stamps]
+    frames = np.array([len(trajectory) for trajectory in trajectories])
+    poses = [body.poses(trajectory) for trajectory in trajectories]
+    joined = {name: np.concatenate([pose[name] for pose in poses]) for name in poses[0]}
+    return References(
+        clips=tuple(Path(name).name for name, _, _ in stamps),
+        joints=body.joints,
+        bodies=body.bodies,
+        shapes=tuple(body.shapes()),
+        first=np.cumsum(frames) - frames,
+        frames=frames,
+        **joined,
+    )
+
+
+class _Body:
+    """A walker alone on a floor, which takes on poses.
+
+    Args:
+        walker: its name.
+
+    Raises:
+        ValueError: its root does not move freely.
+    """
+
+    def __init__(self, walker: str) -> None:
+        self._name = walker
+        self._walker = find_walker(walker)
+        model = without_textures(Scene(walker=walker).model()).compile()
+        self._v: SingleView = Single(model).view
+        self.joints = self._v.names("joint")
+        if PREFIX not in self.joints or len(self._v.qpos) != len(self._v.qvel) + 1:
+            raise ValueError(
+                f"walker: clips move a free joint and hinges, which {walker!r} does not have;"
+                " cmu_humanoid_2020 and cmu_humanoid have"
+            )
+        aside = (PREFIX, PREFIX + self._walker.root)
+        self.bodies = tuple(
+            name for name in self._v.names("body") if name.startswith(PREFIX) and name not in aside
+        )
+
+    def trajectory(self, path: Path, timestep: float) -> Trajectory:
+        """A clip as states of this walker, see `references`."""
+        if path.suffix.lower() == ".npz":
+            return self._from_npz(path, timestep)
+        joints = tuple(name.removeprefix(PREFIX) for name in self.joints if name != PREFIX)
+        if joints != JOINTS:
+            missing = next((name for name in JOINTS if name not in joints), None)
+            lack = "other joints as well" if missing is None else f"no joint {missing!r}"
+            raise ValueError(
+                f"{path}: moves the joints of the CMU humanoids, and the walker {self._name!r} has"
+                f" {lack}; cmu_humanoid_2020 and cmu_humanoid have them"
+            )
+        walker = self._walker
+        large = isinstance(walker, CMUHumanoid) and walker.version == "2020_position"
+        clip = read_amc(path)
+        try:
+            return to_trajectory(clip, timestep, SCALE_V2020 if large else 1.0)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    def _from_npz(self, path: Path, timestep: float) -> Trajectory:
+        trajectory = Trajectory.load(path)
+        found, wanted = trajectory.qpos.shape[1], len(self._v.qpos)
+        if found != wanted:
+            raise ValueError(
+                f"{path}: has {found} positions in a frame, the walker {self._name!r} has {wanted}"
+            )
+        if abs(trajectory.timestep - timestep) < SAME:
+            return trajectory
+        times = np.arange(len(trajectory)) * trajectory.timestep
+        try:
+            qpos = resample(times, trajectory.qpos, timestep)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        return Trajectory(qpos, velocities(qpos, timestep), timestep)
+
+    def poses(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
+        """The arrays of `References` for one clip, lifted onto the ground."""
+        v, walker = self._v, self._walker
+        root = PREFIX + walker.root
+        own = v.rows("xpos", self.bodies)
+        observed = v.rows("qpos", [PREFIX + name for name in walker.observed_joints(v)])
+        frames: list[dict[str, Array]] = []
+        lowest = 0.0
+        for qpos in trajectory.qpos:
+            v.qpos = qpos
+            v.place()
+            lowest = min(lowest, self._lowest())
+            frames.append(
+                {
+                    "observed": qpos[observed],
+                    "position": v.body(root).xpos.copy(),
+                    "quaternion": v.body(root).xquat.copy(),
+                    "center_of_mass": v.body(root).subtree_com.copy(),
+                    "appendages": walker.places(v, appendages(walker)).copy(),
+                    "bodies_pos": v.xpos[own].copy(),
+                    "bodies_quats": v.xquat[own].copy(),
+                }
+            )
+        arrays = {name: np.stack([frame[name] for frame in frames]) for name in frames[0]}
+        arrays |= {"qpos": trajectory.qpos.copy(), "qvel": trajectory.qvel.copy()}
+        for name in ("qpos", "position", "center_of_mass", "bodies_pos"):
+            arrays[name][..., 2] -= lowest
+        inverse = conjugate(arrays["quaternion"])[:, None, :]
+        arrays["ego_bodies_quats"] = product(inverse, arrays["bodies_quats"])
+        return arrays
+
+    def _lowest(self) -> float:
+        """The z of the lowest point of all that collides; of boxes and meshes, of a box around."""
+        v = self._v
+        first = v.names("body").index(PREFIX)
+        own = (v.geom_bodyid >= first) & ((v.geom_contype | v.geom_conaffinity) != 0)
+        if not own.any():
+            return 0.0
+        kind, size = v.geom_type[own], v.geom_size[own]
+        up = v.geom_xmat[own][:, 6:9]  # the z components of the geom's axes
+        middle, half = v.geom_aabb[own][:, :3], v.geom_aabb[own][:, 3:]
+        reach = np.select(
+            [kind == SPHERE, kind == CAPSULE, kind == ELLIPSOID],
+            [
+                size[:, 0],
+                size[:, 0] + abs(up[:, 2]) * size[:, 1],
+                np.sqrt(((up * size) ** 2).sum(axis=-1)),
+            ],
+            (abs(up) * half).sum(axis=-1) - (up * middle).sum(axis=-1),
+        )
+        return float((v.geom_xpos[own][:, 2] - reach).min())
+
+    def shapes(self) -> Iterable[Shape]:
+        """What is seen of the walker, meshes aside."""
+        v = self._v
+        bodies = v.names("body")
+        for i, kind in enumerate(v.geom_type.tolist()):
+            body = bodies[v.geom_bodyid[i]]
+            drawn = v.geom_group[i] < VISIBLE_GROUPS and v.geom_rgba[i, 3] > 0
+            if body.startswith(PREFIX) and drawn and kind in GEOM_TYPES:
+                yield Shape(
+                    body.removeprefix(PREFIX),
+                    GEOM_TYPES[kind],
+                    tuple(v.geom_size[i].tolist()),
+                    tuple(v.geom_pos[i].tolist()),
+                    tuple(v.geom_quat[i].tolist()),
+                )

@@ -1,0 +1,347 @@
+"""Follow recorded motions of people."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec, add
+from mjgym.mocap.quaternions import conjugate, product
+from mjgym.rotations import norm, to_local
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.tasks.locomotion.references import References, appendages, references
+from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walkers.walker import PREFIX
+
+CLIP, START = range(2)  # of the userdata: number of the clip, frame at which the episode started
+EARLY = 1e-6  # of a control step, by which the summed clock may be behind
+
+# Steepness and share of each term that falls as exp(-steepness * squared deviation).
+POSE_TERMS = {
+    "center_of_mass": (10.0, 0.1),  # 1/m^2
+    "joints_velocity": (0.1, 1.0),  # s^2/rad^2
+    "appendages": (40.0, 0.15),  # 1/m^2
+    "body_quaternions": (2.0, 0.65),  # 1/rad^2
+}
+
+GHOST = "ghost/"
+GHOST_RGBA = (0.6, 0.7, 0.9, 0.3)
+GHOST_GROUP = 1  # which the egocentric cameras of people do not see
+HEAVY = 1e12  # kg m^2 and kg; with such inertia no force changes a velocity
+CONSTRAINTS_OFF = 1  # the engine's bit of opt.disableflags for contacts, limits and all the like
+
+
+@register("locomotion/cmu_humanoid-tracking-v0", tags=("mocap",))
+@dataclass(frozen=True)
+class Tracking(Scene):
+    """A walker follows clips of recorded motion.
+
+    Reward: r = 1/2 truncation + 1/2 (0.1 center_of_mass + joints_velocity + 0.15 appendages
+    + 0.65 body_quaternions), each term 1 where walker and reference agree. truncation is
+    1 - e / threshold, where the deviation e is half the mean absolute difference of the bodies'
+    coordinates (m) plus half that of the joints' angles (rad). The others are exp(-k d^2), with
+    the squared differences of: the centre of mass in the world (k = 10 / m^2), the joints'
+    velocities (k = 0.1 s^2/rad^2), end effectors and head in the root's frame (k = 40 / m^2), and
+    half the angles between the bodies' orientations (k = 2 / rad^2), each summed over all. The
+    terms are those of Hasenclever et al., "CoMic: Complementary task learning & mimicry for
+    reusable skills" (ICML 2020), after Peng et al., "DeepMimic" (2018).
+
+    Start: in the state of a frame of a clip, both drawn: each frame that leaves at least
+    `shortest` control steps is as likely as any other. With `from_start`, the first frame of a
+    clip.
+
+    End: e is above `threshold`; or the last frame that has all `future` frames after it has been
+    reached, which is the success. (The published task's discount stays 1 there.) With
+    `ends_on_fall`, also when something but a foot touches the ground.
+
+    Observations: the walker's own; for each of the `future` next frames what separates the walker
+    from the reference (`walker/reference_*`): joints, bodies and root, and where the reference has
+    its appendages and bodies; the number of the clip, and how much of it has passed.
+    """
+
+    walker: str = "cmu_humanoid_2020"  # its name, or "module:Class"
+    arena: str = "floor"  # its name, or "module:Class"
+    sees: bool = False  # with pixels, the egocentric camera's picture is observed
+    clips: str = ""  # a file or folder, .amc or .npz; empty for the package's own
+    future: int = 5  # frames of the reference that are observed
+    shortest: int = 10  # control steps that are left of a clip at the start, at least
+    threshold: float = 0.3  # deviation from the reference that ends the episode
+    from_start: bool = False  # episodes begin with the first frame of a clip
+    play: bool = False  # the walker is carried along a whole clip, whatever the actions
+    ghost: bool = False  # the reference is drawn as well, translucent
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("future", "shortest"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: must be at least 1, got {getattr(self, name)}")
+        if not self.threshold > 0:
+            raise ValueError(f"threshold: must be positive, got {self.threshold}")
+
+    def model(self) -> Spec:
+        reference = self._read()
+        self._check_lengths(reference)
+        spec = super().model()
+        spec.nuserdata = 2
+        if self.play:
+            _make_inert(spec)
+        if self.ghost:
+            _add_ghost(spec, reference, PREFIX + self.creature.root)
+        return spec
+
+    # Which clips, and where in them.
+
+    def _read(self) -> References:
+        return references(self.clips, self.walker, self.control_timestep)
+
+    def _references(self, v: View) -> References:
+        """The clips; a view keeps those that it began with."""
+        key = ("references", self.clips, self.walker, self.control_timestep)
+        if key not in v.kept:
+            v.kept[key] = self._read()
+        kept: References = v.kept[key]
+        return kept
+
+    def _unfollowed(self) -> int:
+        """Frames at the end of a clip in which there is no step."""
+        return 0 if self.play else self.future
+
+    def _check_lengths(self, reference: References) -> None:
+        wanted = 2 if self.play else self.shortest + self.future + 1
+        for clip, frames in zip(reference.clips, reference.frames.tolist(), strict=True):
+            if frames < wanted:
+                step = self.control_timestep
+                raise ValueError(
+                    f"clips: {clip} has {frames} frames, {(frames - 1) * step:g} s; the task needs"
+                    f" {wanted}, {(wanted - 1) * step:g} s (shortest={self.shortest},"
+                    f" future={self.future})"
+                )
+
+    def _frame(self, v: View, ahead: int = 0) -> Array:
+        """Of the clip, (...): the present one or one ahead."""
+        passed = v.xp.floor(v.time / self.control_timestep + EARLY)
+        return (v.userdata[..., START] + passed + ahead).astype(np.int64)
+
+    def _clip(self, v: View) -> Array:
+        return v.userdata[..., CLIP].astype(np.int64)
+
+    def _row(self, v: View, ahead: int = 0) -> Array:
+        """Of the references, (...): the present frame's or one ahead; a clip's last one stays."""
+        reference, clip = self._references(v), self._clip(v)
+        last = reference.frames[clip] - 1
+        return reference.first[clip] + v.xp.minimum(self._frame(v, ahead), last)
+
+    def _next_rows(self, v: View) -> Array:
+        """Of the frames that are observed, (..., future)."""
+        return v.xp.stack([self._row(v, k + 1) for k in range(self.future)], axis=-1)
+
+    def _over(self, v: View) -> Array:
+        """Whether the last frame to follow is reached."""
+        last = self._references(v).frames[self._clip(v)] - 1 - self._unfollowed()
+        return self._frame(v) >= last
+
+    # The course of an episode.
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        super().initialize(v, rng)
+        reference = self._references(v)
+        if self.from_start or self.play:
+            clip, start = int(rng.integers(len(reference.frames))), 0
+        else:
+            starts = reference.frames - self.future - self.shortest
+            drawn = int(rng.integers(starts.sum()))
+            clip = int(np.searchsorted(np.cumsum(starts), drawn, side="right"))
+            start = drawn - int(starts[:clip].sum())
+        v.userdata[CLIP], v.userdata[START] = clip, start
+        row = reference.first[clip] + start
+        v.qpos[v.rows("qpos", reference.joints)] = reference.qpos[row]
+        v.qvel[v.rows("qvel", reference.joints)] = reference.qvel[row]
+        if self.ghost:
+            for name, value in self._ghost(v, self._row(v)).items():
+                setattr(v, name, value)
+
+    def before_step(self, v: View) -> Arrays:
+        written: Arrays = {}
+        if self.play:
+            reference, row = self._references(v), self._row(v)
+            written = {"qpos": v.qpos.copy(), "qvel": v.qvel.copy()}
+            written["qpos"][..., v.rows("qpos", reference.joints)] = reference.qpos[row]
+            written["qvel"][..., v.rows("qvel", reference.joints)] = reference.qvel[row]
+        if self.ghost:
+            written |= self._ghost(v, self._row(v, 1))
+        return written
+
+    def _ghost(self, v: View, row: Array) -> Arrays:
+        """Poses of the mocap bodies with the ghost in a frame; it is the last of them."""
+        reference, count = self._references(v), self._ghost_size(v)
+        position = v.xp.concatenate(
+            [reference.position[row][..., None, :], reference.bodies_pos[row]], axis=-2
+        )
+        quaternion = v.xp.concatenate(
+            [reference.quaternion[row][..., None, :], reference.bodies_quats[row]], axis=-2
+        )
+        return {
+            "mocap_pos": v.xp.concatenate([v.mocap_pos[..., :-count, :], position], axis=-2),
+            "mocap_quat": v.xp.concatenate([v.mocap_quat[..., :-count, :], quaternion], axis=-2),
+        }
+
+    def _ghost_size(self, v: View) -> int:
+        return 1 + len(self._references(v).bodies)
+
+    # How far the walker is from where it should be.
+
+    def _bodies(self, v: View, field: str) -> Array:
+        """All bodies of the walker but the root, (..., b, 3 or 4)."""
+        return getattr(v, field)[..., v.rows(field, self._references(v).bodies), :]
+
+    def _hinges(self, v: View, field: str) -> Array:
+        """Positions or velocities of the joints to the walker's body, (..., j)."""
+        hinges = tuple(name for name in self._references(v).joints if name != PREFIX)
+        return getattr(v, field)[..., v.rows(field, hinges)]
+
+    def _deviation(self, v: View) -> Array:
+        """Half the bodies' mean deviation (m) and half the joints' (rad), (...)."""
+        reference, row = self._references(v), self._row(v)
+        bodies = abs(self._bodies(v, "xpos") - reference.bodies_pos[row]).reshape(*v.lead, -1)
+        joints = abs(self._hinges(v, "qpos") - reference.qpos[row][..., 7:])
+        means = (x.sum(axis=-1) / x.shape[-1] for x in (bodies, joints))
+        return sum(0.5 * mean for mean in means)
+
+    def terms(self, v: View) -> Arrays:
+        reference, row, walker = self._references(v), self._row(v), self.creature
+        root = v.body(PREFIX + walker.root)
+        turned = _between(self._bodies(v, "xquat"), reference.bodies_quats[row])
+        half_angles = v.xp.arctan2(norm(turned[..., 1:]), turned[..., 0])
+        differences = {
+            "center_of_mass": root.subtree_com - reference.center_of_mass[row],
+            "joints_velocity": self._hinges(v, "qvel") - reference.qvel[row][..., 6:],
+            "appendages": walker.places(v, appendages(walker)) - reference.appendages[row],
+            "body_quaternions": half_angles,
+        }
+        terms = {"truncation": 1.0 - self._deviation(v) / self.threshold}
+        for name, difference in differences.items():
+            steepness, _ = POSE_TERMS[name]
+            terms[name] = v.xp.exp(-steepness * (difference * difference).sum(axis=-1))
+        return terms
+
+    def reward(self, terms: Arrays) -> Array:
+        pose = sum(share * terms[name] for name, (_, share) in POSE_TERMS.items())
+        return 0.5 * terms["truncation"] + 0.5 * pose
+
+    def terminated(self, v: View) -> Array:
+        return self._over(v) | (self._deviation(v) > self.threshold) | self.fallen(v)
+
+    def success(self, v: View) -> Array:
+        return self._over(v) & (self._deviation(v) <= self.threshold)
+
+    # What is observed.
+
+    def observation(self, v: View) -> Arrays:
+        reference, rows, walker = self._references(v), self._next_rows(v), self.creature
+        root = v.body(PREFIX + walker.root)
+        axes = walker.rotation(v)
+        observed = v.qpos[
+            ..., v.rows("qpos", tuple(PREFIX + name for name in walker.observed_joints(v)))
+        ]
+        moved = reference.bodies_pos[rows] - self._bodies(v, "xpos")[..., None, :, :]
+        seen = {
+            "rel_joints": reference.observed[rows] - observed[..., None, :],
+            "rel_bodies_pos_global": moved,
+            "rel_bodies_quats": _between(
+                self._bodies(v, "xquat")[..., None, :, :], reference.bodies_quats[rows]
+            ),
+            "rel_bodies_pos_local": to_local(axes[..., None, None, :], moved),
+            "ego_bodies_quats": reference.ego_bodies_quats[rows],
+            "rel_root_quat": _between(root.xquat[..., None, :], reference.quaternion[rows]),
+            "rel_root_pos_local": to_local(
+                axes[..., None, :], reference.position[rows] - root.xpos[..., None, :]
+            ),
+            "appendages_pos": reference.appendages[rows],
+        }
+        shape = (*v.lead, self.future, -1)
+        clip = self._clip(v)
+        return {
+            **super().observation(v),
+            **{f"{PREFIX}reference_{key}": value.reshape(shape) for key, value in seen.items()},
+            f"{PREFIX}clip_id": clip + 0.0,
+            f"{PREFIX}time_in_clip": self._frame(v) / (reference.frames[clip] - 1.0),
+        }
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        walker, frame = self.creature, PREFIX + self.creature.root
+        prefixed = self._references(v).bodies
+        bodies = tuple(name.removeprefix(PREFIX) for name in prefixed)
+        each = tuple(name for name in prefixed for _ in range(4)) * self.future
+        texts: dict[str, tuple[str, tuple[str, ...], str, str | tuple[str, ...]]] = {
+            "rel_joints": ("reference minus joint angle", walker.observed_joints(v), "rad", ""),
+            "rel_bodies_pos_global": ("way from each body to its reference",
+                                      vector_names(*bodies), "m", "world"),
+            "rel_bodies_quats": ("rotation from each body to its reference",
+                                 _quaternion_names(*bodies), "1", each),
+            "rel_bodies_pos_local": ("way from each body to its reference",
+                                     vector_names(*bodies), "m", frame),
+            "ego_bodies_quats": ("orientation of the reference's bodies in its root's frame",
+                                 _quaternion_names(*bodies), "1", ""),
+            "rel_root_quat": ("rotation from the root to its reference",
+                              _quaternion_names("root"), "1", frame),
+            "rel_root_pos_local": ("way from the root to its reference",
+                                   vector_names("root"), "m", frame),
+            "appendages_pos": ("places of the reference's end effectors and head in its root's"
+                               " frame", vector_names(*appendages(walker)), "m", ""),
+        }  # fmt: skip
+        signals = super().signals(v)
+        for key, (meaning, names, unit, axes) in texts.items():
+            ahead = tuple(
+                f"{name}, {_frames(k + 1)} ahead" for k in range(self.future) for name in names
+            )
+            signals[f"{PREFIX}reference_{key}"] = Signal(meaning, ahead, unit, axes, "clips")
+        return signals | {
+            f"{PREFIX}clip_id": Signal("number of the clip", ("clip",), "1", "", "userdata"),
+            f"{PREFIX}time_in_clip": Signal(
+                "how much of the clip has passed, 0 to 1", ("time",), "1", "", "time"
+            ),
+        }
+
+
+def _between(a: Array, b: Array) -> Array:
+    """The rotation from one orientation to another, in the axes of the first: quaternions (..., 4).
+
+    Of the two quaternions of a rotation, that with the scalar that is not negative.
+    """
+    turn = product(conjugate(a), b)
+    return np.where(turn[..., :1] < 0, -turn, turn)
+
+
+def _quaternion_names(*bodies: str) -> tuple[str, ...]:
+    return tuple(f"{body} q{part}" for body in bodies for part in "wxyz")
+
+
+def _frames(count: int) -> str:
+    return "1 frame" if count == 1 else f"{count} frames"
+
+
+def _make_inert(spec: Spec) -> None:
+    """Let velocities stay what they are: no force is felt, and nothing stands in the way.
+
+    A control step then takes the walker from one frame to the next, as `velocities` of
+    `mjgym.mocap` computes them, and the sensors show the motion.
+    """
+    spec.option.disableflags |= CONSTRAINTS_OFF
+    for joint in spec.joints:
+        joint.armature = HEAVY
+
+
+def _add_ghost(spec: Spec, reference: References, root: str) -> None:
+    """Bodies that look like the walker's, which nothing touches and `before_step` places."""
+    for name in (root, *reference.bodies):
+        own = name.removeprefix(PREFIX)
+        body = add(spec.worldbody, "body", name=GHOST + own, mocap=True)
+        for shape in reference.shapes:
+            if shape.body == own:
+                add(
+                    body, "geom", type=shape.type, size=shape.size, pos=shape.pos,
+                    quat=shape.quat, rgba=GHOST_RGBA, group=GHOST_GROUP, contype=0, conaffinity=0,
+                )  # fmt: skip

@@ -1,0 +1,485 @@
+"""Locomotion scenes against recorded numbers, and the statistics of the arenas that are drawn."""
+
+import itertools
+
+import mujoco
+import numpy as np
+import pytest
+from locomotion_records import (
+    CORRIDORS,
+    MAZES,
+    NAMES,
+    STATISTIC,
+    Scripted,
+    arena_geoms,
+    make,
+    make_vec,
+    placed,
+    recorded_maze,
+    scene,
+    spread,
+    table,
+    transitions,
+    use_recorded_maze,
+)
+
+from mjgym.mjcf import add
+from mjgym.sim import Batched, Single
+from mjgym.sim.bounds import REFITTED
+from mjgym.tasks.locomotion.arenas import bowl, find_arena
+from mjgym.tasks.locomotion.arenas.corridors import PARKED
+from mjgym.tasks.locomotion.mazes import FREE, TARGET, WALL
+
+SEEDS = 1000
+TOLERANCE = 1e-9
+GAPS = {"gaps": "cmu_humanoid_run_gaps", "small_gaps": "rodent_run_gaps"}
+MAZE_ARENAS = ("maze", "small_maze", "open_maze")
+FLOAT = 1e-6  # of what the engine stores in single precision
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+def equal(ours, recorded, label):
+    scale = np.maximum(1, np.abs(recorded))
+    np.testing.assert_allclose(
+        np.ravel(ours / scale), np.ravel(recorded / scale), rtol=0, atol=TOLERANCE, err_msg=label
+    )
+
+
+def drawn_by(arena):
+    """A simulation of an arena by itself, and a function that draws it anew with a seed."""
+    place = find_arena(arena)
+    simulation = Single(place.model().compile(), place.varies)
+
+    def draw(seed):
+        simulation.reset()
+        place.draw(simulation.view, np.random.default_rng(seed))
+
+    return place, simulation, draw
+
+
+# Scenes of recorded numbers.
+
+
+def test_a_scene_has_the_recorded_options(name):
+    env = make(name)
+    record = scene(name)
+    for option, value in record["opt"].items():
+        np.testing.assert_array_equal(getattr(env.model.opt, option), value, err_msg=option)
+    assert env.physics_timestep == record["physics_timestep"]
+    assert env.control_timestep == pytest.approx(record["control_timestep"], abs=1e-15)
+    assert env.task.episode_steps() == record["steps"]
+    env.close()
+
+
+def test_a_scene_has_the_recorded_geoms(name):
+    env = make(name)
+    for episode in range(len(scene(name)["episodes"])):
+        for field, values in placed(env, name, episode).items():
+            getattr(env.model, field)[...] = values
+        recorded = arena_geoms(name, episode)
+        for part, fields in recorded.items():
+            geom = env.model.geom(part)
+            for field, value in fields.items():
+                if part != "orb" or field != "geom_pos":  # its body moves it
+                    equal(getattr(geom, field.removeprefix("geom_")), value, f"{part} {field}")
+        # What collides and is not in the record lies far below everything else.
+        for i in range(env.model.ngeom):
+            part = env.model.geom(i)
+            collides = part.contype[0] or part.conaffinity[0]
+            if collides and not part.name.startswith("walker/") and part.name not in recorded:
+                assert part.pos[2] == PARKED, part.name
+    env.close()
+
+
+@pytest.mark.parametrize("kind", ["body", "joint", "geom", "site", "actuator", "tendon"])
+def test_a_scene_has_the_recorded_walker(name, kind):
+    env = make(name)
+    walker = "rodent_two_touch" if name.startswith("rodent") else "cmu_humanoid_go_to_target"
+    columns = scene(walker)["walker"].get(kind, {"name": []})
+    accessor = {"body": "body", "joint": "joint"}.get(kind, kind)
+    names = [getattr(env.model, accessor)(i).name for i in range(_count(env.model, kind))]
+    assert [n for n in names if n.startswith("walker/")] == columns["name"]
+    for part, fields in table(columns).items():
+        row = names.index(part)
+        for field, value in fields.items():
+            ours = getattr(env.model, field)[row]
+            if field.endswith("quat") and np.dot(ours, value) < 0:  # q and -q are one rotation
+                value = -value
+            equal(ours, value, f"{part} {field}")
+    env.close()
+
+
+def _count(model, kind):
+    counts = {"body": "nbody", "joint": "njnt", "actuator": "nu"}
+    return getattr(model, counts.get(kind, f"n{kind}"))
+
+
+@pytest.mark.parametrize("name", MAZES)
+def test_a_recorded_maze_gives_the_recorded_walls_and_targets(name, monkeypatch):
+    env = make(name)
+    for episode in range(len(scene(name)["episodes"])):
+        use_recorded_maze(monkeypatch, name, episode)
+        env.reset(seed=0)
+        recorded = arena_geoms(name, episode)
+        for i in range(env.model.ngeom):
+            part = env.model.geom(i)
+            if part.name.startswith("wall_") and part.name in recorded:
+                equal(part.size, recorded[part.name]["geom_size"], part.name)
+                equal(part.pos, recorded[part.name]["geom_pos"], part.name)
+            elif part.name.startswith("wall_"):
+                assert part.pos[2] == PARKED, part.name
+        # The record numbers the targets by what they are worth.
+        theirs = [f["geom_pos"] for part, f in recorded.items() if part.startswith("target_")]
+        ours = [env.model.geom(part).pos for part in env.task.place.target_names()]
+        standing = [tuple(np.round(pos, 9)) for pos in ours if pos[2] != PARKED]
+        assert sorted(standing) == sorted(tuple(np.round(pos, 9)) for pos in theirs)
+    env.close()
+
+
+# Corridors.
+
+
+def test_walls_alternate_and_are_uniform():
+    place, simulation, draw = drawn_by("walls")
+    rows = simulation.view.rows("geom_size", place.names())
+    parameters = scene("cmu_humanoid_run_walls")["parameters"]
+    low, high = parameters["wall_width"][1:]
+    sides = place.width / 2 * np.where(np.arange(25) % 2 == 0, 1, -1)
+    widths = np.empty((SEEDS, 25))
+    for seed in range(SEEDS):
+        draw(seed)
+        size, pos = simulation.model.geom_size[rows], simulation.model.geom_pos[rows]
+        assert size.shape == (25, 3)
+        widths[seed] = 2 * size[:, 1]
+        # Flush with one side, then with the other.
+        np.testing.assert_allclose(pos[:, 1] + np.sign(sides) * size[:, 1], sides, atol=1e-14)
+        np.testing.assert_array_equal(pos[:, 0], 2 + 4 * np.arange(25))
+        np.testing.assert_array_equal(pos[:, 2], size[:, 2])
+        assert (size[:, 0] == parameters["wall_thickness"] / 2).all()
+        assert (size[:, 2] == parameters["wall_height"] / 2).all()
+    assert low <= widths.min()
+    assert widths.max() <= high
+    assert spread(widths, low, high) < STATISTIC
+    # Each wall is drawn anew, whatever the one before it is.
+    correlation = np.corrcoef(widths[:, 1:].ravel(), widths[:, :-1].ravel())[0, 1]
+    assert abs(correlation) < 4 / np.sqrt(widths[:, 1:].size)
+
+
+def platforms(place, simulation):
+    """Where the platforms behind the first one begin and end, (n, 2) m; the rest is parked."""
+    rows = simulation.view.rows("geom_size", place.names())
+    size, pos = simulation.model.geom_size[rows], simulation.model.geom_pos[rows]
+    used = pos[:, 2] != PARKED
+    assert (np.diff(used.astype(int)) <= 0).all()  # the first ones are used
+    assert (pos[~used, 2] == PARKED).all()
+    assert (pos[used, 2] + size[used, 2] == 0).all()
+    assert (pos[:, 1] == 0).all()
+    assert (size[used, 1] == place.width / 2).all()
+    return pos[used, :1] + size[used, :1] * (-1, 1)
+
+
+@pytest.mark.parametrize(("arena", "name"), GAPS.items())
+def test_platforms_and_gaps_are_uniform(arena, name):
+    place, simulation, draw = drawn_by(arena)
+    parameters = scene(name)["parameters"]
+    shortest, longest = parameters["platform_length"][1:]
+    narrowest, widest = parameters["gap_length"][1:]
+    # So many platforms and gaps are in every episode; to look at more would favour short ones.
+    first = parameters["first_platform"]
+    always = int((place.length - first) / (longest + widest))
+    lengths, gaps, counts = [], [], []
+    for seed in range(SEEDS):
+        draw(seed)
+        edges = platforms(place, simulation)
+        begin, end = edges.T
+        assert begin[0] == pytest.approx(first, abs=1e-12)
+        # As many as begin within the corridor.
+        assert begin[-1] < place.length <= end[-1] + widest
+        lengths.append((end - begin)[:always])
+        gaps.append((begin[1:] - end[:-1])[: always - 1])
+        counts.append(len(edges))
+    assert spread(lengths, shortest, longest) < STATISTIC
+    assert spread(gaps, narrowest, widest) < STATISTIC
+    assert max(counts) < place.most()
+    # Renewal theory (Feller 1971, XI.3): the mean and the variance of how many there are.
+    mean = (shortest + longest + narrowest + widest) / 2
+    variance = ((longest - shortest) ** 2 + (widest - narrowest) ** 2) / 12
+    distance = place.length - first
+    expected = distance / mean + (variance + mean**2) / (2 * mean**2)
+    deviation = np.sqrt(distance * variance / mean**3)
+    assert abs(np.mean(counts) - expected) < 4 * deviation / np.sqrt(SEEDS)
+    assert np.std(counts) == pytest.approx(deviation, rel=0.1)
+
+
+@pytest.mark.parametrize("arena", GAPS)
+def test_there_are_enough_platforms_for_any_draw_that_will_come(arena):
+    # The number that an episode needs is about normal: `most` is eight deviations above its mean.
+    place = find_arena(arena)
+    steps = np.random.default_rng(0)
+    most = 0
+    for _ in range(50):
+        length = steps.uniform(place.shortest_platform, place.longest_platform, (1000, 100))
+        gap = steps.uniform(place.shortest_gap, place.longest_gap, (1000, 100))
+        reached = place.first + np.cumsum(length + gap, axis=1)
+        most = max(most, int((reached < place.length).sum(axis=1).max()) + 1)
+    assert most < place.most() - 3
+
+
+# Bowl.
+
+
+def test_a_spline_through_values_takes_them_and_is_a_straight_line_between_equal_steps():
+    coarse, between = 12, 5
+    smooth = bowl._interpolation(coarse, (coarse - 1) * between + 1)
+    values = np.random.default_rng(0).uniform(size=coarse)
+    np.testing.assert_allclose((smooth @ values)[::between], values, atol=1e-12)
+    np.testing.assert_allclose(smooth @ np.ones(coarse), 1, atol=1e-12)
+    # The mirrored ends bend a straight line; it is straight again, ever more so, away from them.
+    line = bowl._interpolation(40, 39 * between + 1) @ np.arange(40.0)
+    inner = slice(15 * between, 25 * between)
+    np.testing.assert_allclose(line[inner], (np.arange(39 * between + 1) / between)[inner],
+                               atol=1e-7)  # fmt: skip
+    # It has no kinks: its second differences between knots change by even steps.
+    curve = bowl._interpolation(coarse, 11 * 100 + 1) @ values
+    second = np.diff(curve, 2)
+    for knot in range(100, 1100, 100):
+        jump = second[knot] - second[knot - 1]
+        assert abs(jump) < 3 * np.abs(np.diff(second)).max()
+    # A cosine that fits between the mirrors is kept as it is, but for the height of a spline.
+    k = np.arange(coarse)
+    wave = np.cos(np.pi * 3 * k / (coarse - 1))
+    fine = np.linspace(0, coarse - 1, (coarse - 1) * between + 1)
+    through = smooth @ wave
+    np.testing.assert_allclose(through, through[::-1] * (-1) ** 3, atol=1e-12)
+    assert np.abs(through - np.cos(np.pi * 3 * fine / (coarse - 1))).max() < 0.02
+
+
+def test_a_spline_equals_that_of_scipy():
+    try:
+        from scipy.ndimage import zoom
+    except ImportError:
+        return  # the test above and that of the recorded terrains need nothing else
+    bumps = np.random.default_rng(0).uniform(0.5, 1, (bowl.BUMPS, bowl.BUMPS))
+    expected = zoom(bumps, bowl.POINTS / bowl.BUMPS, order=3)
+    np.testing.assert_allclose(bowl._SMOOTH @ bumps @ bowl._SMOOTH.T, expected, atol=1e-10)
+
+
+def ridge():
+    """Height of the bowl without bumps, (POINTS, POINTS)."""
+    axis = np.linspace(-1, 1, bowl.POINTS)
+    away = np.hypot(axis[:, None], axis[None, :])
+    return np.clip((1 - np.cos(2 * np.pi * away)) / 2, 0.1, 1)
+
+
+def test_recorded_terrains_come_from_bumps_as_ours_do():
+    place = find_arena("bowl")
+    back = np.linalg.pinv(bowl._SMOOTH)
+    for recorded in transitions("rodent_escape_bowl")["hfield_data"].astype(float):
+        recorded = recorded.reshape(bowl.POINTS, bowl.POINTS)
+        bumps = back @ (recorded / ridge()) @ back.T
+        assert bumps.min() > 0.5 - FLOAT * 10
+        assert bumps.max() < 1 + FLOAT * 10
+        assert spread(bumps, 0.5, 1) < STATISTIC
+        heights = place.heights(Scripted(uniform=[np.clip(bumps, 0.5, 1)]))
+        np.testing.assert_allclose(heights, recorded, atol=FLOAT)
+
+
+def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
+    place, simulation, draw = drawn_by("bowl")
+    shape = (bowl.POINTS, bowl.POINTS)
+    total, squares = np.zeros(shape), np.zeros(shape)
+    lowest, highest = np.inf, 0.0
+    count = 0
+    for seed in range(SEEDS):
+        draw(seed)
+        heights = simulation.model.hfield_data.reshape(shape)
+        lowest, highest = min(lowest, heights.min()), max(highest, heights.max())
+        total += heights
+        squares += heights.astype(float) ** 2
+        count += 1
+    mean = total / count / ridge()
+    deviation = np.sqrt(squares / count / ridge() ** 2 - mean**2)
+    # U(0.5, 1) where the spline goes through a bump: at the corners, and almost in the middle.
+    exact = 0.5 / np.sqrt(12)
+    assert np.abs(mean - 0.75).max() < 6 * exact / np.sqrt(count)
+    assert deviation[[0, 0, -1, -1], [0, -1, 0, -1]] == pytest.approx(np.full(4, exact), rel=0.1)
+    assert 0.6 * exact < deviation.min()
+    assert deviation.max() < 1.1 * exact
+    # The spline overshoots its bumps a little.
+    assert 0.03 < lowest < 0.05
+    assert 1.05 < highest < 1.15
+    # The mean terrain rises to a ridge at half the field's half size and falls again.
+    profile = total[bowl.POINTS // 2, bowl.POINTS // 2 :] / count
+    assert abs(int(profile.argmax()) - bowl.POINTS // 4) <= 3
+    assert profile[0] == pytest.approx(0.075, rel=0.05)
+    assert profile[-1] == pytest.approx(0.075, rel=0.05)
+
+
+# Targets on the floor.
+
+
+def test_targets_are_anywhere_on_half_of_the_floor():
+    env = make("cmu_humanoid_go_to_target")
+    env.np_random = np.random.default_rng(0)
+    low, high = scene("cmu_humanoid_go_to_target")["parameters"]["target_xy"][1:]
+    places = np.empty((SEEDS, 3))
+    for place in places:
+        observation, _ = env.reset()
+        place[:] = env.data.site("target").xpos
+        root = env.data.body("walker/root")
+        seen = (place - root.xpos) @ root.xmat.reshape(3, 3)
+        np.testing.assert_allclose(observation["walker/target"], seen, atol=1e-12)
+    for axis in range(2):
+        assert spread(places[:, axis], low, high) < STATISTIC
+    assert not places[:, 2].any()
+    # Walker and target are drawn apart.
+    recorded = transitions("cmu_humanoid_go_to_target")["target_pos"]
+    assert (np.abs(recorded[:, :2]) <= high).all()
+    env.close()
+
+
+def test_a_batch_has_a_target_for_each_walker():
+    envs = make_vec("cmu_humanoid_go_to_target", 8)
+    observation, _ = envs.reset(seed=list(range(8)))
+    for i in range(8):
+        env = make("cmu_humanoid_go_to_target")
+        single, _ = env.reset(seed=i)
+        np.testing.assert_array_equal(observation["walker/target"][i], single["walker/target"])
+        env.close()
+    assert len({tuple(target) for target in observation["walker/target"]}) == 8
+    envs.close()
+
+
+# Mazes.
+
+
+def cells_of(place, rows):
+    """Indices of the cells of a maze and their centres, x and y in m."""
+    half = (place.cells - 1) / 2
+    for i, j in itertools.product(range(len(rows)), range(len(rows[0]))):
+        yield i, j, (j - half) * place.cell, (half - i) * place.cell
+
+
+@pytest.mark.parametrize("arena", MAZE_ARENAS)
+def test_walls_stand_on_the_walls_of_the_maze_and_targets_on_theirs(arena):
+    place, simulation, _ = drawn_by(arena)
+    view, model = simulation.view, simulation.model
+    walls = view.rows("geom_pos", place.wall_names())
+    targets = view.rows("geom_pos", place.target_names())
+    for seed in range(200):
+        maze = place.maze(np.random.default_rng(seed))
+        simulation.reset()
+        places = place.draw(view, np.random.default_rng(seed))
+        pos, half = model.geom_pos[walls], model.geom_size[walls]
+        stands = pos[:, 2] != PARKED
+        np.testing.assert_allclose(pos[stands, 2] - half[stands, 2], 0, atol=1e-12)
+        assert (half[stands, 2] == place.wall_height / 2).all()
+        pos, half = pos[stands, :2], half[stands, :2]
+        covered = 0
+        for i, j, x, y in cells_of(place, maze.rows):
+            # How much of the cell the walls cover, each way: none of it, or one of them all.
+            overlap = np.minimum(pos + half, np.array([x, y]) + place.cell / 2) - np.maximum(
+                pos - half, np.array([x, y]) - place.cell / 2
+            )
+            area = np.prod(np.clip(overlap, 0, None), axis=1) / place.cell**2
+            wall = maze.rows[i][j] == WALL
+            assert area.sum() == pytest.approx(wall, abs=1e-9)
+            assert area.max() == pytest.approx(wall, abs=1e-9)
+            covered += wall
+        assert 4 * np.prod(half, axis=1).sum() == pytest.approx(covered * place.cell**2)
+        for kind, points in ((TARGET, places.targets), ("P", places.spawns)):
+            centres = [
+                (x, y, 0.0) for i, j, x, y in cells_of(place, maze.rows) if maze.rows[i][j] == kind
+            ]
+            np.testing.assert_allclose(points, centres, atol=1e-12)
+        standing = model.geom_pos[targets][: len(places.targets)]
+        np.testing.assert_allclose(standing[:, :2], places.targets[:, :2], atol=1e-12)
+        assert (standing[:, 2] == place.target_height).all()
+        # What is left over lies below the ground, where no walker comes.
+        assert (model.geom_pos[targets][len(places.targets) :, 2] == PARKED).all()
+        reach = model.geom_rbound[[*range(model.ngeom)][walls]][~stands]
+        assert (PARKED + reach < -1).all()
+        assert not any(FREE == maze.rows[i][j] and (i in (0, place.cells - 1) or
+                       j in (0, place.cells - 1)) for i, j, *_ in cells_of(place, maze.rows))  # fmt: skip
+
+
+# The search for contacts.
+
+BALL = 0.1  # m, radius of a ball that is dropped
+
+
+def with_ball(arena):
+    """An arena with a free ball, compiled."""
+    spec = find_arena(arena).model()
+    spec.option.timestep = 0.002
+    body = add(spec.worldbody, "body", name="ball", pos=(0, 0, 50))
+    body.add_freejoint()
+    add(body, "geom", name="ball", type="sphere", size=(BALL, 0, 0))
+    return spec.compile()
+
+
+def tops(arena, simulation, rng):
+    """A place on top of each part that is far from where it was compiled, (n, 3) m."""
+    place = find_arena(arena)
+    names = place.wall_names() if "maze" in arena else place.names()
+    rows = np.arange(simulation.model.ngeom)[simulation.view.rows("geom_pos", names)]
+    compiled = simulation.model.geom_pos[rows].copy(), simulation.model.geom_size[rows].copy()
+    place.draw(simulation.view, rng)
+    pos, half = simulation.model.geom_pos[rows], simulation.model.geom_size[rows]
+    top = pos + half * (0, 0, 1)
+    if arena == "walls":  # the free end of each wall, wherever it has come to lie
+        top[:, 1] -= np.sign(top[:, 1]) * (half[:, 1] - BALL)
+    away = np.abs(top - compiled[0]) > compiled[1] + BALL
+    used = pos[:, 2] != PARKED
+    return top[used & away.any(axis=1)]
+
+
+def resting(top, ball):
+    """Whether a ball lies on a place."""
+    return np.abs(ball - top - (0, 0, BALL)).max() < 0.01
+
+
+@pytest.mark.parametrize("arena", ["gaps", "small_gaps", "maze", "small_maze", "open_maze"])
+def test_a_ball_lies_on_what_has_been_moved(arena):
+    place, model = find_arena(arena), with_ball(arena)
+    simulation = Single(model, place.varies)
+    simulation.reset()
+    chosen = tops(arena, simulation, np.random.default_rng(3))
+    assert len(chosen) >= 4
+    batch = Batched(with_ball(arena), len(chosen), 2, place.varies)
+    for i, top in enumerate(chosen):
+        simulation.reset()
+        place.draw(simulation.view, np.random.default_rng(3))
+        simulation.data.qpos[:3] = top + (0, 0, BALL + 0.02)
+        simulation.forward()
+        batch.start(i, simulation)
+        simulation.step(200)
+        assert resting(top, simulation.data.qpos[:3]), i
+    batch.begin(np.arange(len(chosen)))
+    batch.step(np.zeros((len(chosen), 0)), 200)
+    for top, ball in zip(chosen, batch.view.qpos[:, :3], strict=True):
+        assert resting(top, ball)
+
+
+@pytest.mark.parametrize("arena", ["gaps", "maze"])
+def test_a_ball_would_fall_through_if_the_search_went_by_the_compiled_places(arena):
+    place, model = find_arena(arena), with_ball(arena)
+    simulation = Single(model, place.varies)
+    simulation.reset()
+    compiled = {field: getattr(model, field).copy() for field in REFITTED}
+    fallen = 0
+    chosen = tops(arena, simulation, np.random.default_rng(3))
+    for top in chosen:
+        simulation.reset()
+        place.draw(simulation.view, np.random.default_rng(3))
+        for field, values in compiled.items():
+            getattr(model, field)[...] = values
+        simulation.data.qpos[:3] = top + (0, 0, BALL + 0.02)
+        simulation.forward()
+        simulation.step(200)
+        fallen += not resting(top, simulation.data.qpos[:3])
+    assert fallen > 0

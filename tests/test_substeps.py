@@ -1,0 +1,391 @@
+"""What tasks do between the physics steps of a control step, and what that costs the others."""
+
+from dataclasses import dataclass
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from test_vector import actions_for, equal
+
+import mjgym
+from mjgym import Observable, observe
+from mjgym.sim import Batched, Single
+from mjgym.variation import Normal, noises
+
+BALLS = """
+<mujoco>
+  <option timestep="0.004"/>
+  <visual>
+    <headlight ambient="1 1 1" diffuse="0 0 0" specular="0 0 0"/>
+  </visual>
+  <worldbody>
+    <camera name="side" pos="0 -2 0.4" xyaxes="1 0 0 0 0 1"/>
+    <geom name="floor" type="plane" size="2 2 0.1" solref="-4000 -5"/>
+    <body name="ball">
+      <joint name="height" type="slide" axis="0 0 1"/>
+      <geom name="shell" size="0.1" mass="1" solref="-4000 -5" rgba="0.5 0.5 0.5 1"/>
+      <site name="skin" size="0.12" rgba="0 0 0 0"/>
+      <body name="flap" pos="0.1 0 0.5">
+        <joint name="hinge" axis="0 1 0"/>
+        <geom name="plate" type="box" size="0.1 0.1 0.02" pos="0.1 0 0" mass="0.3"/>
+        <site name="tip" pos="0.2 0 0"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="twist" joint="hinge" ctrlrange="-1 1"/>
+  </actuator>
+  <sensor>
+    <touch name="touch" site="skin"/>
+    <accelerometer name="felt" site="tip"/>
+  </sensor>
+</mujoco>
+"""
+SUBSTEPS = 10
+
+
+@dataclass(frozen=True)
+class Ball(mjgym.Task):
+    """A ball with a flap, dropped on a floor on which it bounces."""
+
+    time_limit = 0.4
+    control_timestep = 0.04
+
+    def model(self):
+        return mujoco.MjSpec.from_string(BALLS)
+
+    def initialize(self, v, rng):
+        v.qpos[:] = rng.uniform([0.15, -1.0], [0.3, 1.0])
+
+    def observation(self, v):
+        remembered = {name: v.memory[name] for name in v.memory}
+        return {"qpos": v.qpos, "qvel": v.qvel, "felt": v.sensor("felt").data, **remembered}
+
+    def terms(self, v):
+        return {"height": v.qpos[..., 0]}
+
+
+@dataclass(frozen=True)
+class Bouncing(Ball):
+    """It counts its bounces, which come and go between two control steps."""
+
+    def memory(self, v):
+        zero = v.qpos[..., 0] * 0
+        return {"in contact": zero, "bounces": zero, "substeps": zero, "steps": zero}
+
+    def substep(self, v):
+        m = v.memory
+        touches = 1.0 * (v.sensor("touch").data[..., 0] > 0)
+        return {
+            **m,
+            "in contact": m["in contact"] + touches,
+            "bounces": m["bounces"] + touches * (v.qvel[..., 0] > 0),
+            "substeps": m["substeps"] + 1,
+        }
+
+    def update(self, v):
+        m = v.memory
+        return {**m, "steps": m["steps"] + 1}
+
+
+@dataclass(frozen=True)
+class Held(Ball):
+    """A controller turns the flap to the angle that an action asks for, at the physics' rate."""
+
+    control_every_substep = True
+
+    def control(self, v, action):
+        return 4.0 * (action - v.qpos[..., 1:]) - 0.4 * v.qvel[..., 1:]
+
+
+@dataclass(frozen=True)
+class HeldSeldom(Held):
+    """The same controller, once in a control step."""
+
+    control_every_substep = False
+
+
+@dataclass(frozen=True)
+class Both(Held, Bouncing):
+    """All hooks at once."""
+
+
+@dataclass(frozen=True)
+class Feeling(Ball):
+    """Its accelerometer is of the end of the control step."""
+
+    forces_at_end = True
+
+
+@dataclass(frozen=True)
+class FeelingBounces(Bouncing):
+    """The same with a hook between the physics steps."""
+
+    forces_at_end = True
+
+
+@dataclass(frozen=True)
+class FeelingWhenLow(Ball):
+    """Its accelerometer is of the end of the control step while the ball is low."""
+
+    low: float = 0.15  # m
+
+    def refreshed(self, v):
+        return v.qpos[..., 0] < self.low
+
+
+@dataclass(frozen=True)
+class Glowing(Bouncing):
+    """A ball that is red once it has touched the floor."""
+
+    def colours(self, v):
+        glows = 1.0 * (v.memory["in contact"] > 0)
+        zero, one = glows * 0, glows * 0 + 1
+        return {"geom shell": v.xp.stack([glows, zero, one - glows, one], axis=-1)}
+
+
+HOOKED = [Ball, Bouncing, Held, HeldSeldom, Both, Feeling, FeelingBounces, FeelingWhenLow]
+
+
+def physics_steps(data, model, n=1):
+    """Physics steps in the suite's order."""
+    for _ in range(n):
+        mujoco.mj_step2(model, data)
+        mujoco.mj_step1(model, data)
+
+
+def copied(env):
+    """A copy of an environment's simulation, to step by MuJoCo's own functions."""
+    data = mujoco.MjData(env.model)
+    mujoco.mj_copyData(data, env.model, env.data)
+    return data
+
+
+def test_substep_sees_every_physics_step():
+    env = mjgym.Env(Bouncing(), observation="dict", dtype="float64")
+    observation, _ = env.reset(seed=0)
+    data = copied(env)
+    touched = bounces = 0
+    for step, action in enumerate(actions_for(env, 25), 1):
+        observation = env.step(action)[0]
+        data.ctrl[:] = action
+        for _ in range(SUBSTEPS):
+            physics_steps(data, env.model)
+            touches = data.sensor("touch").data[0] > 0
+            touched += touches
+            bounces += touches and data.qvel[0] > 0
+        assert np.array_equal(data.qpos, observation["qpos"])
+        assert observation["in contact"] == touched
+        assert observation["bounces"] == bounces
+        assert observation["substeps"] == SUBSTEPS * step
+        assert observation["steps"] == step
+    assert touched > 20
+    assert touched % SUBSTEPS  # contacts that begin and end within a control step
+    assert env.reset(seed=1)[0]["in contact"] == 0
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("task", HOOKED)
+def test_every_slot_equals_a_single_env_over_episodes(task, mode):
+    n, keywords = 4, {"observation": "dict", "dtype": "float64"}
+    ours = mjgym.VectorEnv(task(), n, max_episode_steps=6, autoreset_mode=mode, **keywords)
+    sync = SyncVectorEnv(
+        [lambda: gymnasium.wrappers.TimeLimit(mjgym.Env(task(), **keywords), 6)] * n,
+        autoreset_mode=mode,
+    )
+    assert equal(ours.reset(seed=3), sync.reset(seed=3))
+    done, mask = np.zeros(n, dtype=bool), np.array([True, False, False, True])
+    for k, actions in enumerate(np.float32(actions_for(ours, 20))):
+        if k == 2 or (mode == AutoresetMode.DISABLED and done.any()):
+            anew = done if done.any() else mask
+            pair = [envs.reset(options={"reset_mask": anew.copy()}) for envs in (ours, sync)]
+            assert equal(*pair)
+        a, b = ours.step(actions), sync.step(actions)
+        assert equal(a[:4], b[:4]), k
+        done = a[2] | a[3]
+
+
+@pytest.mark.parametrize("task", HOOKED)
+def test_snapshots_continue_bit_for_bit(task):
+    env = mjgym.Env(task(), dtype="float64")
+    envs = mjgym.VectorEnv(task(), 2, dtype="float64")
+    env.reset(seed=0)
+    envs.reset(seed=5)
+    actions = actions_for(env, 12)
+    for action in actions[:5]:
+        env.step(action)
+    state = env.get_state()
+    envs.set_state({name: np.array(value)[None] for name, value in state.items()}, ids=[1])
+    after = [env.step(action)[0] for action in actions[5:]]
+    assert equal(after, [envs.step(np.array([action] * 2))[0][1] for action in actions[5:]])
+    env.set_state(state)
+    assert equal(after, [env.step(action)[0] for action in actions[5:]])
+
+
+def test_control_at_the_rate_of_the_physics():
+    ends = {}
+    for task, every in ((Held(), 1), (HeldSeldom(), SUBSTEPS)):
+        env = mjgym.Env(task, observation="dict", dtype="float64")
+        env.reset(seed=2)
+        data = copied(env)
+        for action in actions_for(env, 10):
+            observation = env.step(action)[0]
+            for k in range(SUBSTEPS):
+                if k % every == 0:
+                    data.ctrl[:] = 4.0 * (action - data.qpos[1:]) - 0.4 * data.qvel[1:]
+                physics_steps(data, env.model)
+            assert np.array_equal(data.qpos, observation["qpos"])
+            assert np.array_equal(data.qvel, observation["qvel"])
+        ends[task] = observation["qpos"][1]
+    assert len(set(ends.values())) == 2
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """The numbers of physics steps of all calls of a simulation's step."""
+    calls = []
+
+    def count(step, place):
+        def counted(self, *arguments, **keywords):
+            calls.append(arguments[place])
+            return step(self, *arguments, **keywords)
+
+        return counted
+
+    monkeypatch.setattr(Single, "step", count(Single.step, 0))
+    monkeypatch.setattr(Batched, "step", count(Batched.step, 1))
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "expected"),
+    [
+        (Ball(), {}, [10]),
+        (HeldSeldom(), {}, [10]),
+        (Feeling(), {}, [10]),
+        (FeelingWhenLow(), {}, [10]),
+        (Bouncing(), {}, [1] * 10),
+        (Held(), {}, [1] * 10),
+        (Both(), {}, [1] * 10),
+        # Readings part a control step only where one is due.
+        (Ball(), {"noise": noises.additive(Normal())}, [10]),
+        (Ball(), {"delay": 20, "buffer_size": 1}, [10]),
+        (Ball(), {"update_interval": 10, "delay": 3}, [10]),
+        (Ball(), {"delay": 2}, [8, 2]),
+        (Ball(), {"delay": 12}, [8, 2]),
+        (Ball(), {"delay": 2, "buffer_size": 3}, [6, 1, 1, 2]),
+        (Ball(), {"update_interval": 5, "buffer_size": 2}, [5, 5]),
+        (Both(), {"delay": 2}, [1] * 10),
+    ],
+)
+@pytest.mark.parametrize("n", [None, 2])
+def test_a_control_step_is_made_in_as_few_parts_as_there_must_be(task, options, expected, n, parts):
+    observables = {"qpos": Observable(**options)} if options else None
+    keywords = {"observables": observables}
+    env = mjgym.Env(task, **keywords) if n is None else mjgym.VectorEnv(task, n, **keywords)
+    env.reset(seed=0)
+    parts.clear()
+    for _ in range(3):
+        env.step(np.zeros(env.action_space.shape))
+    assert parts == expected * 3
+
+
+def test_no_id_of_the_suite_is_stepped_in_parts(parts):
+    for id in ("dmc/walker-run-v0", "dmc/cartpole-swingup-v0", "dmc/quadruped-fetch-v0"):
+        for env in (gymnasium.make(id), gymnasium.make_vec(id, num_envs=2)):
+            env.reset(seed=0)
+            parts.clear()
+            env.step(np.zeros(env.action_space.shape))
+            assert len(parts) == 1
+
+
+def felt_at_end(env):
+    """What the accelerometer shows where all of the present state is computed."""
+    data = copied(env)
+    mujoco.mj_forward(env.model, data)
+    return data.sensor("felt").data.copy()
+
+
+@pytest.mark.parametrize("task", [Feeling(), FeelingBounces()])
+def test_forces_are_of_the_end_of_the_step(task):
+    env = mjgym.Env(task, observation="dict", dtype="float64")
+    plain = mjgym.Env(Ball(), observation="dict", dtype="float64")
+    env.reset(seed=1)
+    plain.reset(seed=1)
+    touching = moving = 0
+    for action in actions_for(env, 15):
+        observation, other = env.step(action)[0], plain.step(action)[0]
+        expected = felt_at_end(env)
+        np.testing.assert_allclose(observation["felt"], expected, rtol=1e-6, atol=1e-6)
+        # The solver starts from other forces next time: the same motion within its tolerance.
+        np.testing.assert_allclose(observation["qpos"], other["qpos"], rtol=0, atol=1e-6)
+        moving += not np.allclose(other["felt"], expected, rtol=1e-3)
+        touching += env.data.ncon > 0
+    assert moving > 10  # without, the sensors are of a physics step before
+    assert touching > 1
+
+
+def test_forces_are_of_the_end_of_the_steps_that_a_task_chooses():
+    env = mjgym.Env(FeelingWhenLow(), observation="dict", dtype="float64")
+    env.reset(seed=1)
+    fresh = {True: [], False: []}
+    for action in actions_for(env, 25):
+        observation = env.step(action)[0]
+        low = bool(observation["qpos"][0] < 0.15)
+        fresh[low].append(np.allclose(observation["felt"], felt_at_end(env), rtol=1e-6, atol=1e-6))
+    assert len(fresh[True]) > 5
+    assert len(fresh[False]) > 5
+    assert all(fresh[True])
+    assert not any(fresh[False])
+
+
+def test_a_reading_after_a_physics_step_sees_what_that_step_remembered():
+    counted = Observable(Remembered("substeps"), delay=3, buffer_size=2)
+    for make in (mjgym.Env, lambda task, **o: mjgym.VectorEnv(task, 3, **o)):
+        env = make(
+            Bouncing(), observation="dict", dtype="float64", observables={"counted": counted}
+        )
+        env.reset(seed=0)
+        for step in range(1, 6):
+            observation = env.step(np.zeros(env.action_space.shape))[0]
+            assert (observation["counted"] == SUBSTEPS * step - np.array([4, 3])).all()
+
+
+@dataclass(frozen=True)
+class Remembered(observe.Quantity):
+    """An entry of the task's memory."""
+
+    name: str
+
+    def __call__(self, v):
+        return np.asarray(v.memory[self.name])
+
+
+@pytest.mark.gl
+def test_colours_show_the_episodes_state():
+    def redness(picture):
+        """Pixels that are red and those that are blue."""
+        red, _, blue = np.moveaxis(picture.astype(int), -1, 0)
+        return ((red > 150) & (blue < 60)).sum(), ((blue > 150) & (red < 60)).sum()
+
+    keywords = {"camera": "side", "render_mode": "rgb_array", "observation": "dict+pixels"}
+    keywords["pixels"] = {"camera": "side", "width": 48, "height": 48}
+    env, envs = mjgym.Env(Glowing(), **keywords), mjgym.VectorEnv(Glowing(), 3, **keywords)
+    env.reset(seed=1)
+    envs.reset(seed=0)
+    seen = set()
+    for _ in range(8):
+        still = np.zeros(1)
+        observation, together = env.step(still)[0], envs.step(np.zeros((3, 1)))[0]
+        red, blue = redness(observation["pixels"])
+        touched = observation["in contact"] > 0
+        assert (red > 20) == touched
+        assert (blue > 20) != touched
+        seen.add(bool(touched))
+        assert np.array_equal(together["pixels"][1], observation["pixels"])
+        assert np.array_equal(env.render(), envs.render()[1])
+        for i in range(3):
+            assert (redness(together["pixels"][i])[0] > 20) == (together["in contact"][i] > 0)
+    assert seen == {True, False}
