@@ -74,11 +74,11 @@ class Shot:
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
 CART = Shot(amplitude=0.6, lag=0.0)
-ANT = Shot(camera="walker/float_far", amplitude=0.5, lag=1 / 8)
-PERSON = Shot(camera="walker/float_far", amplitude=0.1, keep=True, still=0.3, end=1.5)
-RODENT = Shot(camera="walker/side_alt", amplitude=0.3, frequency=2.0, keep=True, end=2.0)
+ANT = Shot(camera="walker/float_far", zoom=1.6, amplitude=0.5, lag=1 / 8)
+PERSON = Shot(camera="walker/float_far", zoom=1.35, amplitude=0.1, keep=True, still=0.3, end=1.5)
+RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
-BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.1, lag=0.25)
+BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -103,12 +103,22 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
     "dmc/walker": replace(STANDING, amplitude=0.4, lag=1 / 6),
     "locomotion/ant": ANT,
+    "locomotion/ant-escape": replace(ANT, zoom=2.2),
+    "locomotion/ant-go": replace(ANT, camera="walker/sideon", zoom=2.2, seed=6),
     "locomotion/cmu_humanoid": PERSON,
-    "locomotion/cmu_humanoid-go": replace(PERSON, camera="walker/front_side"),
-    "locomotion/jumping_ball": BALL,
+    "locomotion/cmu_humanoid-heterogeneous": replace(PERSON, zoom=1.0),
+    "locomotion/cmu_humanoid-go": replace(PERSON, camera="walker/front_side", zoom=1.0),
+    "locomotion/cmu_humanoid-tracking": replace(
+        PERSON, camera="walker/front_side", zoom=1.0, end=0.8
+    ),
+    "locomotion/jumping_ball": replace(BALL, amplitude=-1.0, begin=2.1, still=2.8, end=4.4),
     "locomotion/rodent": RODENT,
-    "locomotion/rodent-run": replace(RODENT, camera="walker/back"),
+    "locomotion/rodent-run": replace(RODENT, camera="walker/back", zoom=1.15),
+    "locomotion/rodent-two": replace(RODENT, seed=52),
     "locomotion/rolling_ball": BALL,
+    "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
+    "locomotion/rolling_ball-maze": replace(BALL, seed=3, end=1.3),
+    "locomotion/rolling_ball-run": replace(BALL, still=1.1),
 }
 
 

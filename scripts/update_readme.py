@@ -6,7 +6,7 @@ python scripts/update_readme.py --check  exits with 1 if they are stale
 
 import argparse
 import sys
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 import gymnasium
@@ -16,15 +16,17 @@ from mjgym import registry
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN = "<!-- suite:begin (written by scripts/update_readme.py) -->"
 END = "<!-- suite:end -->"
+NAMESPACES = {"dmc": "walker-walk", "locomotion": "ant-run_walls"}  # with an example of each
 
 
 def suite_table() -> str:
-    """A row for each domain: what it is, its tasks, dimensions and timing."""
+    """A row for each domain or walker: its tasks, dimensions and timing."""
     lines = [
         "| domain | tasks | observation | action | control, s | steps |",
         "|---|---|---|---|---|---|",
     ]
-    for domain, ids in groupby(registry.ids(namespace="dmc"), lambda i: i.partition("-")[0]):
+    known = {namespace: registry.ids(namespace=namespace) for namespace in NAMESPACES}
+    for domain, ids in groupby(chain(*known.values()), lambda i: i.partition("-")[0]):
         rows: dict[tuple[str, ...], list[str]] = {}
         for id in ids:
             env = gymnasium.make(id)
@@ -40,9 +42,12 @@ def suite_table() -> str:
         for facts, names in rows.items():
             tasks = ", ".join(f"`{name}`" for name in names)
             lines.append(f"| `{domain}` | {tasks} | {' | '.join(facts)} |")
-    count = len(registry.ids(namespace="dmc"))
+    counts = ", ".join(
+        f"{len(ids)} in `{namespace}` (e.g. `{namespace}/{NAMESPACES[namespace]}-v0`)"
+        for namespace, ids in known.items()
+    )
     lines.append("")
-    lines.append(f"{count} ids: `<domain>-<task>-v0`, e.g. `dmc/walker-walk-v0`.")
+    lines.append(f"Ids are `<domain>-<task>-v0`: {counts}.")
     return "\n".join(lines)
 
 

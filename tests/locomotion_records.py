@@ -73,9 +73,8 @@ def table(columns: dict[str, Any]) -> dict[str, dict[str, np.ndarray]]:
     for field, values in columns.items():
         if field == "name":
             continue
-        if isinstance(values, dict):
-            values = [values["all"]] * len(rows)
-        for name, value in zip(rows, values, strict=True):
+        each = [values["all"]] * len(rows) if isinstance(values, dict) else values
+        for name, value in zip(rows, each, strict=True):
             rows[name][field] = np.array(value)
     return rows
 

@@ -1,12 +1,8 @@
 """Locomotion scenes against recorded numbers, and the statistics of the arenas that are drawn."""
 
-import itertools
-
-import mujoco
 import numpy as np
 import pytest
 from locomotion_records import (
-    CORRIDORS,
     MAZES,
     NAMES,
     STATISTIC,
@@ -15,7 +11,6 @@ from locomotion_records import (
     make,
     make_vec,
     placed,
-    recorded_maze,
     scene,
     spread,
     table,
@@ -28,7 +23,7 @@ from mjgym.sim import Batched, Single
 from mjgym.sim.bounds import REFITTED
 from mjgym.tasks.locomotion.arenas import bowl, find_arena
 from mjgym.tasks.locomotion.arenas.corridors import PARKED
-from mjgym.tasks.locomotion.mazes import FREE, TARGET, WALL
+from mjgym.tasks.locomotion.mazes import SPAWN, TARGET, WALL
 
 SEEDS = 1000
 TOLERANCE = 1e-9
@@ -100,22 +95,16 @@ def test_a_scene_has_the_recorded_walker(name, kind):
     env = make(name)
     walker = "rodent_two_touch" if name.startswith("rodent") else "cmu_humanoid_go_to_target"
     columns = scene(walker)["walker"].get(kind, {"name": []})
-    accessor = {"body": "body", "joint": "joint"}.get(kind, kind)
-    names = [getattr(env.model, accessor)(i).name for i in range(_count(env.model, kind))]
+    names = env._view.names(kind)
     assert [n for n in names if n.startswith("walker/")] == columns["name"]
     for part, fields in table(columns).items():
         row = names.index(part)
         for field, value in fields.items():
             ours = getattr(env.model, field)[row]
-            if field.endswith("quat") and np.dot(ours, value) < 0:  # q and -q are one rotation
-                value = -value
-            equal(ours, value, f"{part} {field}")
+            turned = field.endswith("quat") and np.dot(ours, value) < 0
+            sign = -1 if turned else 1  # q and -q are one rotation
+            equal(ours, sign * value, f"{part} {field}")
     env.close()
-
-
-def _count(model, kind):
-    counts = {"body": "nbody", "joint": "njnt", "actuator": "nu"}
-    return getattr(model, counts.get(kind, f"n{kind}"))
 
 
 @pytest.mark.parametrize("name", MAZES)
@@ -232,30 +221,20 @@ def test_there_are_enough_platforms_for_any_draw_that_will_come(arena):
 # Bowl.
 
 
-def test_a_spline_through_values_takes_them_and_is_a_straight_line_between_equal_steps():
-    coarse, between = 12, 5
-    smooth = bowl._interpolation(coarse, (coarse - 1) * between + 1)
+def test_a_spline_takes_its_values_and_keeps_what_is_even_or_straight():
+    coarse, between = 40, 5
+    fine = (coarse - 1) * between + 1
+    smooth = bowl._interpolation(coarse, fine)
     values = np.random.default_rng(0).uniform(size=coarse)
     np.testing.assert_allclose((smooth @ values)[::between], values, atol=1e-12)
     np.testing.assert_allclose(smooth @ np.ones(coarse), 1, atol=1e-12)
-    # The mirrored ends bend a straight line; it is straight again, ever more so, away from them.
-    line = bowl._interpolation(40, 39 * between + 1) @ np.arange(40.0)
-    inner = slice(15 * between, 25 * between)
-    np.testing.assert_allclose(line[inner], (np.arange(39 * between + 1) / between)[inner],
-                               atol=1e-7)  # fmt: skip
-    # It has no kinks: its second differences between knots change by even steps.
-    curve = bowl._interpolation(coarse, 11 * 100 + 1) @ values
-    second = np.diff(curve, 2)
-    for knot in range(100, 1100, 100):
-        jump = second[knot] - second[knot - 1]
-        assert abs(jump) < 3 * np.abs(np.diff(second)).max()
-    # A cosine that fits between the mirrors is kept as it is, but for the height of a spline.
-    k = np.arange(coarse)
-    wave = np.cos(np.pi * 3 * k / (coarse - 1))
-    fine = np.linspace(0, coarse - 1, (coarse - 1) * between + 1)
-    through = smooth @ wave
-    np.testing.assert_allclose(through, through[::-1] * (-1) ** 3, atol=1e-12)
-    assert np.abs(through - np.cos(np.pi * 3 * fine / (coarse - 1))).max() < 0.02
+    # The mirrors at its ends bend a straight line, less and less so further inside: by 2 - sqrt(3)
+    # from one value to the next.
+    bent = np.abs(smooth @ np.arange(coarse) - np.arange(fine) / between)
+    for k in range(15):
+        assert bent[k * between : -k * between or None].max() < (2 - np.sqrt(3)) ** k
+    # What is even in the mirror stays so.
+    np.testing.assert_allclose(smooth @ values[::-1], (smooth @ values)[::-1], atol=1e-12)
 
 
 def test_a_spline_equals_that_of_scipy():
@@ -268,55 +247,82 @@ def test_a_spline_equals_that_of_scipy():
     np.testing.assert_allclose(bowl._SMOOTH @ bumps @ bowl._SMOOTH.T, expected, atol=1e-10)
 
 
-def ridge():
-    """Height of the bowl without bumps, (POINTS, POINTS)."""
+def distance():
+    """Of the terrain's points from its middle, in half widths of the field, (POINTS, POINTS)."""
     axis = np.linspace(-1, 1, bowl.POINTS)
-    away = np.hypot(axis[:, None], axis[None, :])
-    return np.clip((1 - np.cos(2 * np.pi * away)) / 2, 0.1, 1)
+    return np.hypot(axis[:, None], axis[None, :])
 
 
-def test_recorded_terrains_come_from_bumps_as_ours_do():
+def smooth_bowl():
+    """Height of the bowl without bumps, (POINTS, POINTS)."""
+    return (1 - np.cos(2 * np.pi * np.clip(distance(), 0.1, 1))) / 2
+
+
+def bumps_of(heights):
+    """The bumps that a terrain has been made from, away from its edge; and what they leave over.
+
+    There the bowl is not flat and the terrain tells the coefficients of its cubic spline.
+    """
+    inside = np.abs(np.linspace(-1, 1, bowl.POINTS)) <= 0.69
+    places = np.linspace(0, bowl.BUMPS - 1, bowl.POINTS)[inside]
+    x = np.abs(places[:, None] - np.arange(bowl.BUMPS))
+    basis = np.where(x < 1, 2 / 3 - x**2 + x**3 / 2, np.clip(2 - x, 0, None) ** 3 / 6)
+    basis = basis[:, basis.any(axis=0)]
+    square = np.ix_(inside, inside)
+    surface = heights[square] / smooth_bowl()[square]
+    back = np.linalg.pinv(basis)
+    coefficients = back @ surface @ back.T
+    n = len(coefficients)
+    at_knots = (np.eye(n, k=-1) + 4 * np.eye(n) + np.eye(n, k=1))[1:-1] / 6
+    left_over = np.abs(basis @ coefficients @ basis.T - surface).max()
+    return at_knots @ coefficients @ at_knots.T, left_over
+
+
+def test_recorded_terrains_are_made_of_bumps_as_ours_are():
     place = find_arena("bowl")
-    back = np.linalg.pinv(bowl._SMOOTH)
-    for recorded in transitions("rodent_escape_bowl")["hfield_data"].astype(float):
-        recorded = recorded.reshape(bowl.POINTS, bowl.POINTS)
-        bumps = back @ (recorded / ridge()) @ back.T
-        assert bumps.min() > 0.5 - FLOAT * 10
-        assert bumps.max() < 1 + FLOAT * 10
+    recorded = transitions("rodent_escape_bowl")["hfield_data"].astype(float)
+    ours = [place.heights(np.random.default_rng(seed)) for seed in range(4)]
+    for heights in (*recorded.reshape(-1, bowl.POINTS, bowl.POINTS), *ours):
+        bumps, left_over = bumps_of(heights)
+        assert left_over < FLOAT
+        assert bumps.min() > 0.5 - FLOAT
+        assert bumps.max() < 1 + FLOAT
         assert spread(bumps, 0.5, 1) < STATISTIC
-        heights = place.heights(Scripted(uniform=[np.clip(bumps, 0.5, 1)]))
-        np.testing.assert_allclose(heights, recorded, atol=FLOAT)
+        assert not heights[distance() > 1].any()
+    given = np.random.default_rng(5).uniform(0.5, 1, (bowl.BUMPS, bowl.BUMPS))
+    found, _ = bumps_of(place.heights(Scripted(uniform=[given])))
+    margin = (bowl.BUMPS - len(found)) // 2
+    inner = given[margin:-margin, margin:-margin]
+    np.testing.assert_allclose(found, inner, atol=1e-9)
 
 
 def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
-    place, simulation, draw = drawn_by("bowl")
+    _, simulation, draw = drawn_by("bowl")
     shape = (bowl.POINTS, bowl.POINTS)
     total, squares = np.zeros(shape), np.zeros(shape)
     lowest, highest = np.inf, 0.0
-    count = 0
+    inside = distance() < 0.98
+    ridge = smooth_bowl()[inside]
     for seed in range(SEEDS):
         draw(seed)
-        heights = simulation.model.hfield_data.reshape(shape)
-        lowest, highest = min(lowest, heights.min()), max(highest, heights.max())
+        heights = simulation.model.hfield_data.reshape(shape).astype(float)
+        bumps = heights[inside] / ridge
+        lowest, highest = min(lowest, bumps.min()), max(highest, bumps.max())
+        assert not heights[distance() > 1].any()  # the rim is level with the plain
         total += heights
-        squares += heights.astype(float) ** 2
-        count += 1
-    mean = total / count / ridge()
-    deviation = np.sqrt(squares / count / ridge() ** 2 - mean**2)
-    # U(0.5, 1) where the spline goes through a bump: at the corners, and almost in the middle.
+        squares += heights**2
+    # The spline goes a little beyond its bumps, which are between 0.5 and 1.
+    assert 0.3 < lowest < 0.45
+    assert 1.05 < highest < 1.2
+    mean = total[inside] / SEEDS / ridge
+    deviation = np.sqrt(squares[inside] / SEEDS / ridge**2 - mean**2)
+    # Of U(0.5, 1); between the bumps the spline averages them.
     exact = 0.5 / np.sqrt(12)
-    assert np.abs(mean - 0.75).max() < 6 * exact / np.sqrt(count)
-    assert deviation[[0, 0, -1, -1], [0, -1, 0, -1]] == pytest.approx(np.full(4, exact), rel=0.1)
-    assert 0.6 * exact < deviation.min()
-    assert deviation.max() < 1.1 * exact
-    # The spline overshoots its bumps a little.
-    assert 0.03 < lowest < 0.05
-    assert 1.05 < highest < 1.15
-    # The mean terrain rises to a ridge at half the field's half size and falls again.
-    profile = total[bowl.POINTS // 2, bowl.POINTS // 2 :] / count
+    assert np.abs(mean - 0.75).max() < 6 * exact / np.sqrt(SEEDS)
+    norms = np.linalg.norm(bowl._SMOOTH, axis=1)
+    np.testing.assert_allclose(deviation, exact * np.outer(norms, norms)[inside], rtol=0.12)
+    profile = total[bowl.POINTS // 2, bowl.POINTS // 2 :] / SEEDS
     assert abs(int(profile.argmax()) - bowl.POINTS // 4) <= 3
-    assert profile[0] == pytest.approx(0.075, rel=0.05)
-    assert profile[-1] == pytest.approx(0.075, rel=0.05)
 
 
 # Targets on the floor.
@@ -336,7 +342,6 @@ def test_targets_are_anywhere_on_half_of_the_floor():
     for axis in range(2):
         assert spread(places[:, axis], low, high) < STATISTIC
     assert not places[:, 2].any()
-    # Walker and target are drawn apart.
     recorded = transitions("cmu_humanoid_go_to_target")["target_pos"]
     assert (np.abs(recorded[:, :2]) <= high).all()
     env.close()
@@ -357,11 +362,16 @@ def test_a_batch_has_a_target_for_each_walker():
 # Mazes.
 
 
-def cells_of(place, rows):
-    """Indices of the cells of a maze and their centres, x and y in m."""
-    half = (place.cells - 1) / 2
-    for i, j in itertools.product(range(len(rows)), range(len(rows[0]))):
-        yield i, j, (j - half) * place.cell, (half - i) * place.cell
+def characters(rows, character):
+    """Where a maze has a character, (rows, columns) bool."""
+    return np.array([[found == character for found in row] for row in rows])
+
+
+def overlaps(centres, halves, cells, half_cell):
+    """How much of each cell each box covers, (boxes, rows, columns) as a share."""
+    reach = np.minimum(centres + halves, cells + half_cell)
+    start = np.maximum(centres - halves, cells - half_cell)
+    return np.prod(np.clip(reach - start, 0, None), axis=-1) / (2 * half_cell) ** 2
 
 
 @pytest.mark.parametrize("arena", MAZE_ARENAS)
@@ -370,46 +380,42 @@ def test_walls_stand_on_the_walls_of_the_maze_and_targets_on_theirs(arena):
     view, model = simulation.view, simulation.model
     walls = view.rows("geom_pos", place.wall_names())
     targets = view.rows("geom_pos", place.target_names())
+    steps = (np.arange(place.cells) - (place.cells - 1) / 2) * place.cell
+    # Rows are read from the top: x to the right, y up.
+    cells = np.stack(np.broadcast_arrays(steps[None, :], -steps[:, None]), axis=-1)
     for seed in range(200):
         maze = place.maze(np.random.default_rng(seed))
         simulation.reset()
         places = place.draw(view, np.random.default_rng(seed))
         pos, half = model.geom_pos[walls], model.geom_size[walls]
         stands = pos[:, 2] != PARKED
-        np.testing.assert_allclose(pos[stands, 2] - half[stands, 2], 0, atol=1e-12)
+        np.testing.assert_allclose(pos[stands, 2], place.wall_height / 2, atol=1e-12)
         assert (half[stands, 2] == place.wall_height / 2).all()
-        pos, half = pos[stands, :2], half[stands, :2]
-        covered = 0
-        for i, j, x, y in cells_of(place, maze.rows):
-            # How much of the cell the walls cover, each way: none of it, or one of them all.
-            overlap = np.minimum(pos + half, np.array([x, y]) + place.cell / 2) - np.maximum(
-                pos - half, np.array([x, y]) - place.cell / 2
-            )
-            area = np.prod(np.clip(overlap, 0, None), axis=1) / place.cell**2
-            wall = maze.rows[i][j] == WALL
-            assert area.sum() == pytest.approx(wall, abs=1e-9)
-            assert area.max() == pytest.approx(wall, abs=1e-9)
-            covered += wall
-        assert 4 * np.prod(half, axis=1).sum() == pytest.approx(covered * place.cell**2)
-        for kind, points in ((TARGET, places.targets), ("P", places.spawns)):
-            centres = [
-                (x, y, 0.0) for i, j, x, y in cells_of(place, maze.rows) if maze.rows[i][j] == kind
-            ]
-            np.testing.assert_allclose(points, centres, atol=1e-12)
+        # One wall covers each wall's cell whole, and nothing of any other cell.
+        boxes = pos[stands, None, None, :2], half[stands, None, None, :2]
+        shares = overlaps(*boxes, cells, place.cell / 2)
+        wall = characters(maze.rows, WALL)
+        np.testing.assert_allclose(shares.max(axis=0), wall, atol=1e-9)
+        np.testing.assert_allclose(shares.sum(axis=0), wall, atol=1e-9)
+        area = 4 * np.prod(half[stands, :2], axis=1).sum()
+        assert area == pytest.approx(wall.sum() * place.cell**2)
+        for character, points in ((TARGET, places.targets), (SPAWN, places.spawns)):
+            expected = cells[characters(maze.rows, character)]
+            np.testing.assert_allclose(points[:, :2], expected, atol=1e-12)
+            assert not points[:, 2].any()
         standing = model.geom_pos[targets][: len(places.targets)]
         np.testing.assert_allclose(standing[:, :2], places.targets[:, :2], atol=1e-12)
         assert (standing[:, 2] == place.target_height).all()
         # What is left over lies below the ground, where no walker comes.
-        assert (model.geom_pos[targets][len(places.targets) :, 2] == PARKED).all()
-        reach = model.geom_rbound[[*range(model.ngeom)][walls]][~stands]
-        assert (PARKED + reach < -1).all()
-        assert not any(FREE == maze.rows[i][j] and (i in (0, place.cells - 1) or
-                       j in (0, place.cells - 1)) for i, j, *_ in cells_of(place, maze.rows))  # fmt: skip
+        for rows, used in ((walls, stands.sum()), (targets, len(places.targets))):
+            assert (model.geom_pos[rows][used:, 2] == PARKED).all()
+            assert (PARKED + model.geom_rbound[rows][used:] < -1).all()
 
 
 # The search for contacts.
 
 BALL = 0.1  # m, radius of a ball that is dropped
+ABOVE = np.array([0.0, 0.0, BALL + 0.02])  # m, from where
 
 
 def with_ball(arena):
@@ -454,7 +460,7 @@ def test_a_ball_lies_on_what_has_been_moved(arena):
     for i, top in enumerate(chosen):
         simulation.reset()
         place.draw(simulation.view, np.random.default_rng(3))
-        simulation.data.qpos[:3] = top + (0, 0, BALL + 0.02)
+        simulation.data.qpos[:3] = top + ABOVE
         simulation.forward()
         batch.start(i, simulation)
         simulation.step(200)
@@ -478,7 +484,7 @@ def test_a_ball_would_fall_through_if_the_search_went_by_the_compiled_places(are
         place.draw(simulation.view, np.random.default_rng(3))
         for field, values in compiled.items():
             getattr(model, field)[...] = values
-        simulation.data.qpos[:3] = top + (0, 0, BALL + 0.02)
+        simulation.data.qpos[:3] = top + ABOVE
         simulation.forward()
         simulation.step(200)
         fallen += not resting(top, simulation.data.qpos[:3])

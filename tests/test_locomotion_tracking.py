@@ -490,8 +490,9 @@ def test_the_end_of_a_clip_is_the_success(reference):
     env.reset(seed=0)
     steps = 34 - 1 - FUTURE
     for step in range(1, steps + 1):
-        _, _, terminated, _, info = env.step(np.zeros(56))
-        assert terminated == info["success"] == (step == steps)
+        _, _, terminated, truncated, info = env.step(np.zeros(56))
+        assert truncated == info["success"] == (step == steps)
+        assert not terminated
 
 
 @pytest.mark.parametrize("ends", [True, False])
@@ -523,8 +524,8 @@ def test_played_the_humanoid_follows_the_clip_exactly(clip):
         np.testing.assert_allclose(data.qvel, reference.qvel[row - 1], rtol=0, atol=1e-9)
         assert info["terms"]["truncation"] == pytest.approx(1, abs=1e-9)
         assert info["terms"]["body_quaternions"] == pytest.approx(1, abs=1e-9)
-        assert not truncated
-        assert terminated == info["success"] == (row == len(reference.qpos) - 1)
+        assert not terminated
+        assert truncated == info["success"] == (row == len(reference.qpos) - 1)
 
 
 def test_played_in_a_batch_each_follows_its_own_clip(reference):

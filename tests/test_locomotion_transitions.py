@@ -63,9 +63,7 @@ def memory_after(name):
         return {"memory.counted": rows}
     if not rows:
         return {}
-    return {
-        ours: [float(np.sum(row[key] or 0)) for row in rows] for ours, key in TOUCHES.items()
-    }
+    return {ours: [float(np.sum(row[key] or 0)) for row in rows] for ours, key in TOUCHES.items()}
 
 
 def assert_remembered(value, recorded, label):

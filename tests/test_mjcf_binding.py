@@ -1,5 +1,7 @@
 """Live arrays over elements: shapes, order, what is live, one simulation and many."""
 
+from types import SimpleNamespace
+
 import gymnasium
 import mujoco
 import numpy as np
@@ -258,6 +260,12 @@ class TestSimulations:
             env.step(env.action_space.sample())
             assert bound.qpos.tolist() == [data.joint(j.name).qpos[0] for j in hinges]
         env.close()
+
+    def test_an_environment_with_a_view(self, spec, batched):
+        env = SimpleNamespace(unwrapped=SimpleNamespace(view=batched.view))
+        assert bind(env, handles(spec, "joint", JOINTS)).qpos.shape == (N, 4)
+        with pytest.raises(TypeError, match=r"an environment, or a pair.*got SimpleNamespace"):
+            bind(SimpleNamespace(view=3), handles(spec, "joint", JOINTS))
 
     def test_a_model_compiled_from_a_copy(self, spec):
         bare = without_textures(spec).compile()

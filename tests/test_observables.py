@@ -458,7 +458,15 @@ def test_noise_of_a_sequence_comes_in_its_turn():
     for k in range(300):
         assert observation["start"] == 1 + k
         assert (observation["wide"] == 1 + k).all()
+        if k == 200:
+            state = env.get_state()
         observation = env.step(still(env))[0]
+    # It goes on with the next episode, and from a state, and begins anew with a seed.
+    assert env.reset()[0]["start"] == 1 + 301
+    env.set_state(state)
+    for k in range(201, 400):
+        assert env.step(still(env))[0]["start"] == 1 + k
+    assert env.reset(seed=0)[0]["start"] == 1
 
 
 def test_a_noise_of_ones_own():
@@ -489,6 +497,7 @@ SOURCES = {
     "sensor": (observe.sensor("position"), lambda d, m: d.sensor("position").data),
     "actuator": (observe.actuator("pull").length, lambda d, m: d.actuator("pull").length),
     "time": (observe.field("time"), lambda d, m: d.time),
+    "frequency": (1 / (observe.field("time") + 1), lambda d, m: 1 / (d.time + 1)),
     "of the model": (observe.field("body_mass"), lambda d, m: m.body_mass),
     "difference": (
         observe.site("front").xpos - observe.body("cart").xpos,
@@ -708,7 +717,8 @@ def test_snapshots_continue_bit_for_bit(id, options):
 def test_a_part_of_a_state_is_read_anew(n):
     observables = {
         "position": Observable(buffer_size=3, delay=2),
-        "clock": Observable(Clock(), update_interval=Integers(2, 6), buffer_size=2),
+        "clock": Observable(Clock(), update_interval=5, buffer_size=2),
+        "drawn": Observable(Clock(), update_interval=Sequence([5]), buffer_size=2),
     }
     options = {"observation": "dict", "dtype": "float64", "observables": observables}
     env = mjgym.Env(Ticker(), **options) if n is None else mjgym.VectorEnv(Ticker(), n, **options)
@@ -719,11 +729,17 @@ def test_a_part_of_a_state_is_read_anew(n):
     observation = env.set_state({"qpos": np.full((*lead, 1), 77.0)})
     assert (observation["position"] == 77).all()
     assert (observation["clock"] == 12).all()  # the time has not been written
+    assert (observation["drawn"] == 12).all()
     # Delays go on from there: what is then seen is what has been read since.
     observation = env.step(still(env))[0]
     expected = np.broadcast_to(77 + np.array([0, 1, 2]) * STEP, (*lead, 3))
     assert np.array_equal(observation["position"], expected)
-    assert (observation["clock"] >= 12).all()
+    # Constant intervals count from the start of the episode, others from the reading before.
+    assert np.array_equal(observation["clock"], np.broadcast_to([12, 15], (*lead, 2)))
+    assert np.array_equal(observation["drawn"], np.broadcast_to([12, 12], (*lead, 2)))
+    observation = env.step(still(env))[0]
+    assert np.array_equal(observation["clock"], np.broadcast_to([15, 20], (*lead, 2)))
+    assert np.array_equal(observation["drawn"], np.broadcast_to([12, 17], (*lead, 2)))
     # Time set back is an episode's start.
     observation = env.set_state({"steps": np.zeros(lead, int), "time": np.zeros(lead)})
     assert (observation["clock"] == 0).all()
@@ -793,7 +809,7 @@ def test_describe_names_every_number(id, options):
         assert len(shown[name]) == several * len(own)
         for k, row in enumerate(shown[name]):
             ago, source = several - 1 - k // len(own), own[k % len(own)]
-            assert row["name"] == source["name"] + (f", {ago} readings ago" if ago else "")
+            assert row["name"] == source["name"] + (f", {ago} reading{'s' * (ago > 1)} ago" if ago else "")
             assert {**row, "index": 0, "name": ""} == {**source, "index": 0, "name": ""}
     assert {row["source"] for row in shown["own qvel"]} == {"field('qvel')"}
     assert len(shown["own body"]) == 3

@@ -123,10 +123,19 @@ class Options:
         entries = task.observation(view)
         observables = merge(entries, task.observables, self.observables)
         images = [name for name, o in observables.items() if isinstance(o.source, Image)]
+        for name in images:  # a wrong picture is refused by its own name
+            sensed(name, observables[name].source, 0, model)  # type: ignore[arg-type]
+        given = [n for n, o in observables.items() if o.enabled and n in (self.observables or {})]
         if self.observation == "pixels":
+            unseen = [name for name in given if name not in images]
+            if unseen:
+                raise ValueError(
+                    f"observables: observation='pixels' has no entry {unseen[0]!r};"
+                    " 'flat+pixels' and 'dict+pixels' have"
+                )
             observables = {name: observables[name] for name in images}
         elif "pixels" not in self.observation:
-            asked = [name for name in images if name in (self.observables or {})]
+            asked = [name for name in images if name in given]
             if asked:
                 raise ValueError(
                     f"observables: {asked[0]!r} is a picture; it needs"
@@ -220,7 +229,9 @@ def check_state(state: Any, current: dict[str, np.ndarray]) -> dict[str, np.ndar
             raise ValueError(f"state: {name!r} is not an array of numbers: {error}") from None
         if array.shape != wanted.shape:
             raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        # Readings are what they have been, be it infinite.
+        readings = name.startswith(OBSERVABLES)
+        if array.dtype.kind == "f" and not (readings or np.isfinite(array).all()):
             raise ValueError(f"state: {name!r} is not finite")
         checked[name] = array
     return checked

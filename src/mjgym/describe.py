@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import inspect
 import io
+import re
 import textwrap
 import tokenize
 from pathlib import Path
@@ -18,6 +19,7 @@ from mjgym.sim.view import View
 from mjgym.spaces import Layout, control_bounds
 from mjgym.task import Signal, Task
 
+_TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
 _SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
 
 
@@ -83,7 +85,9 @@ def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal
                 _unnamed(name, shape), meaning=f"read from {whole}", source=whole
             )
         if several:
-            age = [f"{k} readings ago" for k in range(observable.buffer_size - 1, 0, -1)]
+            age = [
+                f"{k} reading{'s' * (k > 1)} ago" for k in range(observable.buffer_size - 1, 0, -1)
+            ]
             names = [f"{n}, {ago}" for ago in age for n in signal.names] + list(signal.names)
             repeat: dict[str, Any] = {
                 field: value * observable.buffer_size
@@ -236,7 +240,7 @@ def _comments(cls: type[Task]) -> dict[str, str]:
         for statement in getattr(definition, "body", []):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 comment = comments.get(statement.end_lineno or 0, "")
-                found[statement.target.id] = comment.lstrip("# ")
+                found[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
     return found
 
 

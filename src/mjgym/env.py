@@ -24,6 +24,7 @@ from mjgym.describe import describe
 from mjgym.observables.observe import Image
 from mjgym.pixels import Picture, known_camera
 from mjgym.sim import Single
+from mjgym.sim.single import SingleView
 from mjgym.spaces import action_space, check_action, copy_observation
 from mjgym.task import Arrays, Task
 
@@ -148,6 +149,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         if self._intervenes:
             for name, value in owned(task.before_step(view)).items():
                 getattr(view, name)[...] = value
+            simulation.recompute()  # as a batch does by itself
         if self._plain:
             view.ctrl[:] = task.control(view, action)
             simulation.step(self._substeps, forces=task.forces_at_end)
@@ -157,6 +159,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             simulation.refresh()
         self._steps += 1
         if simulation.diverged():
+            self._read_last()  # the next episode's noise is what it would have been
             return self._end_diverged()
         terms = task.terms(view)
         reward = self._reward = float(task.reward(terms))
@@ -172,12 +175,11 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             info["success_once"] = self._success_once
         if view.memory:
             view.memory = owned(task.update(view))
-        if self._sensing is not None:
-            self._sensing.read(self._substeps, view, self._evaluate, self._draw_image)
+        self._read_last()
         observation = self._observe()
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated, False, info
+        return observation, reward, terminated, bool(task.truncated(view)), info
 
     def _step_in_parts(self, action: np.ndarray) -> None:
         """The physics of a control step, with what there is to do in between."""
@@ -196,6 +198,16 @@ class Env(gymnasium.Env[Any, np.ndarray]):
                 view.memory = owned(task.substep(view))
             if sensing is not None and not last:
                 sensing.read(stop, view, self._evaluate, self._draw_image)
+
+    def _read_last(self) -> None:
+        """Take the readings that are due at the end of a control step."""
+        if self._sensing is not None:
+            self._sensing.read(self._substeps, self._view, self._evaluate, self._draw_image)
+
+    @property
+    def view(self) -> SingleView:
+        """The live arrays by name, as the task sees them; see `mjgym.sim.view.View`."""
+        return self._view
 
     def _time(self) -> np.ndarray:
         """Physics steps of the episode so far, (1,)."""

@@ -100,7 +100,7 @@ class Task:
     loop over environments nor an `if` on an array. The engine copies what they return.
 
     A control step computes, in this order: `before_step`, `control`, the physics, `terms`, `reward`,
-    `terminated`, `success`, `update`, `observation`. A task that defines `substep`, or sets
+    `terminated`, `truncated`, `success`, `update`, `observation`. A task that defines `substep`, or sets
     `control_every_substep`, has its physics stepped one by one, and `substep` or `control` in
     between; other tasks pay nothing for that.
     """
@@ -145,8 +145,8 @@ class Task:
 
     def before_step(self, v: View) -> Arrays:
         """What the task itself moves at the start of a control step: entries of MjData to write,
-        by name (`mocap_pos`, `qpos`, ...), whole; nothing is computed from them before the physics
-        steps."""
+        by name (`mocap_pos`, `qpos`, ...), whole. Positions, velocities and contacts follow before
+        the physics steps."""
         return {}
 
     def control(self, v: View, action: Array) -> Array:
@@ -170,6 +170,13 @@ class Task:
 
     def terminated(self, v: View) -> Array:
         """Whether the episode has come to an end that is part of the task, bool; default never."""
+        return False
+
+    def truncated(self, v: View) -> Array:
+        """Whether the episode is cut off by what is no part of the task, bool; default never.
+
+        The time limit is the environment's business.
+        """
         return False
 
     def success(self, v: View) -> Array | None:

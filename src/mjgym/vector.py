@@ -29,6 +29,7 @@ from mjgym.env import MEMORY, in_simulation
 from mjgym.observables.observe import Image
 from mjgym.pixels import Picture, known_camera
 from mjgym.sim import Batched, Single
+from mjgym.sim.batched import BatchedView
 from mjgym.spaces import (
     action_space,
     assign,
@@ -129,6 +130,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._remembers_substeps = remembers_substeps(task)
         self._intervenes = intervenes(task)
         self._refreshes = refreshes(task)
+        self._cuts = type(task).truncated is not Task.truncated
         self._streams_seeded = np.zeros(num_envs, dtype=bool)
         self.render_mode = self._options.render_mode
         self._camera = known_camera("camera", self._options.camera, self.model)
@@ -164,6 +166,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             task.control(view, np.zeros((self.num_envs, self.model.nu)))
             task.reward(task.terms(view))
             task.terminated(view)
+            task.truncated(view)
             self._has_goal = task.success(view) is not None
             task.update(view)
             task.substep(view)
@@ -293,6 +296,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         assert self._sensing is not None
         self._sensing.restart(ids, self._time()[ids], self._view, self._evaluate, self._draw_image)
 
+    @property
+    def view(self) -> BatchedView:
+        """The live arrays by name, as the task sees them; see `mjgym.sim.view.View`."""
+        return self._view
+
     def _time(self) -> np.ndarray:
         """Physics steps of the episodes so far, (num_envs,)."""
         return self._steps * self._substeps
@@ -368,6 +376,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             if self._limit is not None
             else np.zeros(self.num_envs, dtype=bool)
         )
+        if self._cuts:
+            truncations = truncations | self._each(task.truncated(view), bool)
         success = task.success(view) if self._has_goal else None
         if view.memory:
             self._remember(task.update(view), going)

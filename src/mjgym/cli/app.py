@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli import bench, check, demo, doctor, info, list, record, view
+from mjgym.cli import bench, check, demo, doctor, info, list, mocap, record, view
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
@@ -16,12 +16,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-TASKS, OWN, HERE = "Tasks", "A task of your own", "This machine"
+TASKS, OWN, HERE = "Tasks", "Of your own", "This machine"
 app.command("list", rich_help_panel=TASKS)(list.list_)
 app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
+app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.command("check", rich_help_panel=OWN)(check.check)
 app.command("bench", rich_help_panel=HERE)(bench.bench)
 app.command("doctor", rich_help_panel=HERE)(doctor.doctor)

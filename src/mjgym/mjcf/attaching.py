@@ -11,8 +11,7 @@ from mjgym.mjcf.elements import Element, Spec, contents, described, names, root
 from mjgym.mjcf.finding import name_unnamed, remember_prefix
 from mjgym.sim.engine import quiet
 
-_NO_NAME = mujoco.MjSpec().modelname
-_KEY_VECTORS = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
+_KEY_VECTORS = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat", "plastic")
 
 
 def attach(
@@ -106,7 +105,7 @@ def _checked_prefix(child: Spec, name: str | None, prefix: str | None, free: boo
         return prefix
     if name is None:
         name = child.modelname
-        if name == _NO_NAME:
+        if name == mujoco.MjSpec().modelname:  # which a model without a name has
             raise ValueError("attach: the child's model has no name; give a name or a prefix")
     if not name or "/" in name:
         raise ValueError(f"attach: the name {name!r} {'has a /' if name else 'is empty'}")

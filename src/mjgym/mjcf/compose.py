@@ -92,11 +92,12 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     An actuator's `type` ("motor", "position", "velocity", "muscle", ...) takes the parameters of
     that type, as the engine's `set_to_...` names them. Of a row of numbers (`gear`, `friction`,
     `gainprm`, `solref`, ...) the first ones can be given alone, and of a material's `textures` a
-    single one, which is its colour. A default class is added with its `name` and
-    the class above it as `default` (without it, the model's main class). The path of a tendon is
-    added to the tendon, in order: `add(tendon, "joint", joint=hip, coef=2)`,
-    `add(tendon, "site", site=tip)`, `add(tendon, "geom", geom=pulley, sidesite=side)`,
-    `add(tendon, "pulley", divisor=2)`.
+    single one, which is its colour.
+
+    A default class is added with its `name` and the class above it as `default` (without it, the
+    model's main class). The path of a tendon is added to the tendon, in order: `add(tendon,
+    "joint", joint=hip, coef=2)`, `add(tendon, "site", site=tip)`, `add(tendon, "geom", geom=hull,
+    sidesite=side)`, `add(tendon, "pulley", divisor=2)`.
 
     Args:
         parent: an `MjsBody`, an `MjsFrame`, an `MjSpec`, or an `MjsTendon`.

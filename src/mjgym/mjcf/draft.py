@@ -103,7 +103,8 @@ def kind_of(node: Node) -> str:
 def name_of(node: Node) -> str:
     """The name of an element; empty if it has none."""
     if node.tag == "default":
-        return node.attributes.get("class", "main")
+        inner = node.parent is not None and node.parent.tag == "default"
+        return node.attributes.get("class", "" if inner else "main")
     file = node.attributes.get("file", "") if node.tag in _NAMED_BY_FILE else ""
     return node.attributes.get("name", Path(file).stem)
 

@@ -32,7 +32,8 @@ class Problem:
     nearest: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        hint = f"; did you mean {', '.join(self.nearest)}?" if self.nearest else ""
+        new = [word for word in self.nearest if f"'{word}'" not in self.message]
+        hint = f"; did you mean {', '.join(new)}?" if new else ""
         return f"{self.file}:{self.line}: {self.message}{hint}"
 
 
@@ -253,7 +254,8 @@ class _Reader:
         elif include.children:
             self._wrong(include, "include has elements of its own, which it cannot have")
         elif path is None:
-            self._wrong(include, f"include: there is no file {name!r}", near_files(name, *folders))
+            near = near_files(name, *folders, but=self._main)
+            self._wrong(include, f"include: there is no file {name!r}", near)
         elif (earlier := self._seen.get(os.path.abspath(path))) is not None:
             self._wrong(include, f"include: {name!r} comes twice or in a circle, {earlier}")
         else:
@@ -271,12 +273,11 @@ def found(name: str, *folders: Path) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def near_files(name: str, *folders: Path) -> tuple[str, ...]:
-    """Names of files below some folders that look like a name which none of them has."""
+def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str, ...]:
+    """Names of files below some folders, but for one, that look like one which is not there."""
     known: dict[str, str] = {}
     for folder in folders:
-        files = (path for path in _below(folder) if path.suffix == Path(name).suffix)
-        for path in files:
+        for path in (p for p in _below(folder) if p.suffix == Path(name).suffix and p != but):
             known.setdefault(path.relative_to(folder).as_posix(), path.name)
     same = [path for path, last in known.items() if last == Path(name).name]
     close = difflib.get_close_matches(name, known, n=3)

@@ -14,6 +14,7 @@ from mjgym.mjcf.reading import Node, near_files
 from mjgym.mjcf.schema import words
 
 _FEW = 12  # words that are all named where none is near
+_ALIKE = 0.65  # difflib's ratio from which on a word may be what was meant by another
 _LONG = 32  # numbers in an attribute of which nobody counts how many it takes
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
@@ -62,9 +63,14 @@ class _Diagnosis:
 def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """The known words that look like a word; all of them if none does and they are few."""
     known = list(dict.fromkeys(known))
+    return alike(word, known) or (tuple(known) if len(known) <= _FEW else ())
+
+
+def alike(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The known words that look like a word, in capitals or not, the best first."""
     lower = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(word.lower(), lower, n=3)
-    return tuple(lower[c] for c in close) or (tuple(known) if len(known) <= _FEW else ())
+    close = difflib.get_close_matches(word.lower(), lower, n=3, cutoff=_ALIKE)
+    return tuple(lower[c] for c in close)
 
 
 def settle(draft: Draft) -> None:
@@ -157,14 +163,17 @@ def _diagnosis(draft: Draft, refusal: Refusal) -> _Diagnosis:
         diagnosis = finder(draft, refusal, node)
         if diagnosis is not None:
             return diagnosis
-    return _Diagnosis(node, f"{described(node)}: {refusal.reason}")
+    told = name_of(node) in refusal.quoted
+    return _Diagnosis(node, refusal.reason if told else f"{described(node)}: {refusal.reason}")
 
 
 def _needed(_: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     missing = re.match(r"required attribute missing: '(\w+)'", refusal.reason)
     if not missing:
         return None
-    return _Diagnosis(node, f"{described(node)} needs the attribute {missing[1]!r}", (missing[1],))
+    return _Diagnosis(
+        node, f"{described(node)} needs the attribute {missing[1]!r}", (missing[1],), missing[1]
+    )
 
 
 def _unknown_word(_: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
@@ -251,7 +260,7 @@ def _file(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     last = Path(told[1]).name
     for attribute, value in node.attributes.items():
         if Path(value).name == last:
-            files = near_files(value, draft.main.parent)
+            files = near_files(value, draft.main.parent, but=draft.main)
             message = f"{described(node)}: there is no file {told[1]!r}"
             return _Diagnosis(node, message, files, attribute, None)
     return None

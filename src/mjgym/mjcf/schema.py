@@ -92,8 +92,8 @@ def schema() -> Kind:
 
 
 def parents(tag: str) -> list[str]:
-    """The elements that an element can be in."""
-    return sorted({kind.tag for kind in schema().walk() if tag in kind.children})
+    """The elements that an element can be in, besides frames."""
+    return sorted({kind.tag for kind in schema().walk() if tag in kind.children and kind.strict})
 
 
 def words(node: Node, attribute: str) -> tuple[str, ...]:

@@ -15,9 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import mujoco
 import numpy as np
-from mujoco.batch import DATA_FIELDS
 
 from mjgym.arrays import Array
 from mjgym.sim.view import View, nearest
@@ -102,9 +100,9 @@ class _Field(Quantity):
 
     def __call__(self, v: View) -> Array:
         value = getattr(v, self.name)
-        if self.name not in DATA_FIELDS and not hasattr(mujoco.MjModel, self.name):
+        if not v.stays(self.name):
             raise AttributeError(f"field {self.name!r} has no fixed size, which observations need")
-        return value
+        return np.asarray(value)  # the time of one simulation is a float
 
     def __repr__(self) -> str:
         return f"field({self.name!r})"

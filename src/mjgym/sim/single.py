@@ -34,7 +34,7 @@ class SingleView(View):
         hint = nearest(name, [*dir(self._data), *dir(self._model)])
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
 
-    def _stays(self, name: str) -> bool:
+    def stays(self, name: str) -> bool:
         # The rows of the constraints do not: each computation lays them out anew.
         return name in mujoco.batch.DATA_FIELDS or hasattr(self._model, name)
 
@@ -190,6 +190,11 @@ class Single:
         _step(self.model, self.data, n, self._splits)
         if forces:
             self.refresh()
+
+    def recompute(self) -> None:
+        """Compute positions and velocities, and contacts, of a state that has been written."""
+        with quiet():
+            mujoco.mj_step1(self.model, self.data)
 
     def refresh(self) -> None:
         """Compute the forces and accelerations of the present state."""

@@ -92,12 +92,12 @@ QUATERNIONS = frozenset({"body_quat", "body_iquat", "geom_quat", "site_quat", "c
 UNIT = QUATERNIONS | {"jnt_axis", "light_dir"}
 """Fields whose rows are one long."""
 
-_NEEDS = {
+_NEEDED = {
     "body_gravcomp": "flg_gravcomp",
     "geom_surfacevel": "flg_surfacevel",
     "geom_adhesion": "flg_adhesion",
     "pair_adhesion": "flg_adhesion",
-}  # what the engine computes only where the model as a whole says so
+}  # the flag of the model without which the engine does not look at a field
 _LIMITED = {
     "jnt_range": "jnt_limited",
     "jnt_actfrcrange": "jnt_actfrclimited",
@@ -106,18 +106,22 @@ _LIMITED = {
     "actuator_forcerange": "actuator_forcelimited",
     "actuator_actrange": "actuator_actlimited",
 }
+RANGES = frozenset(_LIMITED)
+"""Fields whose rows are a lower and an upper limit."""
+
 _SIMPLE = (
     "in a form that needs its centre of mass at its origin and its joints there;"
-    " simple='false' of the body in the model makes it vary"
+    " simple='false' of the body in the model lets them vary"
 )
-_SLIDER_CRANK = int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)
 _FLUID_INPUTS = 6  # numbers of geom_fluid that are given; the others follow from the size
+_FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 _DOFS = {
-    int(mujoco.mjtJoint.mjJNT_FREE): 6,
-    int(mujoco.mjtJoint.mjJNT_BALL): 3,
+    _FREE: 6,
+    _BALL: 3,
     int(mujoco.mjtJoint.mjJNT_SLIDE): 1,
     int(mujoco.mjtJoint.mjJNT_HINGE): 1,
 }
+_SLIDER_CRANK = int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)
 _KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
 
 
@@ -152,7 +156,7 @@ def find(key: str, model: mujoco.MjModel) -> Part:
     items = [] if inside is None else [item.strip() for item in inside.split(",")]
     whole = np.asarray(get_field(model, field))
     if field.startswith("opt."):
-        index = _columns(key, field, items, whole.shape)
+        index: tuple[Any, ...] = _columns(key, field, items, whole.shape)
     else:
         pattern, *columns = items or ["*"]
         ids = _matching(key, field, pattern, model)
@@ -177,9 +181,13 @@ def _check_field(field: str, model: mujoco.MjModel) -> None:
     raise ValueError(f"vary: no field {field!r}{nearest(field, known)}")
 
 
-def _matching(key: str, prefix: str, pattern: str, model: mujoco.MjModel) -> np.ndarray:
+def _prefix(field: str) -> str:
+    return field.partition("_")[0]
+
+
+def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.ndarray:
     """Ids of the elements whose names fit a pattern."""
-    kind, count, word = _KINDS[prefix]
+    kind, count, word = _KINDS[_prefix(field)]
     names = [mujoco.mj_id2name(model, kind, i) or "" for i in range(getattr(model, count))]
     chosen = [
         i for i, name in enumerate(names) if name == pattern or fnmatch.fnmatchcase(name, pattern)
@@ -193,18 +201,21 @@ def _matching(key: str, prefix: str, pattern: str, model: mujoco.MjModel) -> np.
 def _usable(
     key: str, field: str, ids: np.ndarray, pattern: str, model: mujoco.MjModel
 ) -> np.ndarray:
-    """The rows of a field that belong to some elements, without those that cannot vary."""
-    prefix = field.partition("_")[0]
-    kind, _, word = _KINDS[prefix]
+    """The ids of those elements whose numbers can vary."""
     obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
     if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
         first, reason = next(iter(obstacles.items()))
+        kind, _, word = _KINDS[_prefix(field)]
         name = mujoco.mj_id2name(model, kind, first) or str(first)
         raise ValueError(f"vary: {key!r}: {word} {name!r} {reason}")
-    ids = np.array([i for i in ids.tolist() if i not in obstacles], dtype=np.int64)
-    if prefix == "dof":
+    return np.array([i for i in ids.tolist() if i not in obstacles], dtype=np.int64)
+
+
+def _rows(field: str, ids: np.ndarray, model: mujoco.MjModel) -> np.ndarray:
+    """The rows of a field that belong to some elements."""
+    if field.startswith("dof_"):
         spans = [(model.jnt_dofadr[i], _DOFS[int(model.jnt_type[i])]) for i in ids]
-    elif prefix == "hfield":
+    elif field.startswith("hfield_"):
         spans = [(model.hfield_adr[i], model.hfield_nrow[i] * model.hfield_ncol[i]) for i in ids]
     else:
         return ids
@@ -213,21 +224,22 @@ def _usable(
 
 def _obstacle(field: str, i: int, model: mujoco.MjModel) -> str | None:
     """Why an element's numbers cannot vary although those of others can; None if they can."""
-    if field in _NEEDS and not get_field(model, (flag := _NEEDS[field])):
-        return f"has none in the model, and the engine leaves it out where {flag} is not set"
-    if field in _LIMITED and not get_field(model, _LIMITED[field])[i]:
-        return "has no such limits in the model"
-    if field.startswith("body_"):
-        return _obstacle_of_body(field, i, model)
-    if field in ("jnt_pos", "jnt_axis"):
-        return _obstacle_of_joint(field, i, model)
-    if field == "geom_size" and model.geom_type[i] not in RESIZABLE:
-        return "has the size of an asset, or no end"
-    if field == "geom_fluid" and not model.geom_fluid[i, 0]:
-        return "has no fluid forces of its own (fluidshape) in the model"
-    if field == "actuator_cranklength" and model.actuator_trntype[i] != _SLIDER_CRANK:
-        return "has no crank"
-    return None
+    reason = None
+    if field in _NEEDED and not getattr(model, _NEEDED[field]):
+        reason = f"has none, and without {_NEEDED[field]} in the model the engine looks for none"
+    elif field in _LIMITED and not getattr(model, _LIMITED[field])[i]:
+        reason = "has no such limits in the model"
+    elif field.startswith("body_"):
+        reason = _obstacle_of_body(field, i, model)
+    elif field in ("jnt_pos", "jnt_axis"):
+        reason = _obstacle_of_joint(field, i, model)
+    elif field == "geom_size" and model.geom_type[i] not in RESIZABLE:
+        reason = "has the size of an asset, or no end"
+    elif field == "geom_fluid" and not model.geom_fluid[i, 0]:
+        reason = "has no fluid forces of its own (fluidshape) in the model"
+    elif field == "actuator_cranklength" and model.actuator_trntype[i] != _SLIDER_CRANK:
+        reason = "has no crank"
+    return reason
 
 
 def _obstacle_of_body(field: str, i: int, model: mujoco.MjModel) -> str | None:
@@ -239,16 +251,14 @@ def _obstacle_of_body(field: str, i: int, model: mujoco.MjModel) -> str | None:
         if model.body_mocapid[i] >= 0:
             return "is placed by mocap_pos and mocap_quat, which initialize() writes"
         joint = model.body_jntadr[i]
-        if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+        if joint >= 0 and model.jnt_type[joint] == _FREE:
             return "is placed by its free joint, whose qpos initialize() writes"
     return None
 
 
 def _obstacle_of_joint(field: str, i: int, model: mujoco.MjModel) -> str | None:
-    free = model.jnt_type[i] == mujoco.mjtJoint.mjJNT_FREE
-    ball = model.jnt_type[i] == mujoco.mjtJoint.mjJNT_BALL
-    if free or (ball and field == "jnt_axis"):
-        return f"is a {'free' if free else 'ball'} joint, which has none"
+    if model.jnt_type[i] == _FREE or (model.jnt_type[i] == _BALL and field == "jnt_axis"):
+        return f"is a {'free' if model.jnt_type[i] == _FREE else 'ball'} joint, which has none"
     body = model.jnt_bodyid[i]
     if model.body_simple[body] and model.body_dofnum[body] > 1:
         return f"moves a body that is held {_SIMPLE}"
@@ -264,7 +274,7 @@ def _columns(
     if len(texts) > len(shape):
         count = f"{shape[0]} numbers in a row" if shape else "one number"
         raise ValueError(f"vary: {key!r}: {field} has {count} for each element")
-    if texts and field in _UNIT:
+    if texts and field in UNIT:
         raise ValueError(f"vary: {key!r}: a direction varies as a whole; give no column")
     found: list[int | slice] = []
     for text, size in zip(texts, shape, strict=False):
@@ -287,5 +297,3 @@ def _column(key: str, text: str) -> int | slice:
         start, _, stop = text.partition(":")
         return slice(int(start) if start else None, int(stop) if stop else None)
     raise ValueError(f"vary: {key!r}: {text!r} is no column; give a number or a range such as 0:2")
-
-

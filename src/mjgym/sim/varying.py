@@ -1,8 +1,6 @@
 """Numbers of a model that a user varies from episode to episode, and all that follows from them."""
 
 import copy
-import fnmatch
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +9,13 @@ import mujoco
 import numpy as np
 from mujoco.batch import MODEL_FIELDS
 
-from mjgym.sim.bounds import RESIZABLE
 from mjgym.sim.engine import get_field, quiet, set_field
-from mjgym.sim.view import nearest
-from mjgym.variation.distributions import Constant, Distribution, shape_of
+from mjgym.sim.variable import QUATERNIONS, RANGES, UNIT, Part, find
+from mjgym.variation.distributions import Constant, Distribution
 from mjgym.variation.relative import Factor, Offset, Shared
 from mjgym.variation.rotations import product
 
-# Where the compiler refuses what is not above zero, and where nothing less than zero has a meaning.
+# Where the compiler refuses what is not above zero, and where less than zero has no meaning.
 _POSITIVE = frozenset(
     {"body_mass", "body_inertia", "geom_size", "site_size", "cam_fovy", "opt.timestep",
      "opt.impratio"}
@@ -28,108 +25,79 @@ _NOT_NEGATIVE = _POSITIVE | {
     "tendon_frictionloss", "actuator_armature", "tendon_width", "opt.density", "opt.viscosity",
     "hfield_data",
 }  # fmt: skip
-_RANGES = frozenset(
-    {"jnt_range", "jnt_actfrcrange", "tendon_range", "tendon_actfrcrange", "actuator_forcerange",
-     "actuator_actrange"}
-)  # fmt: skip
-_QUATERNIONS = frozenset({"body_quat", "body_iquat", "geom_quat", "site_quat", "cam_quat"})
-_UNIT = _QUATERNIONS | {"jnt_axis", "light_dir"}
-_DOFS = {
-    int(mujoco.mjtJoint.mjJNT_FREE): 6,
-    int(mujoco.mjtJoint.mjJNT_BALL): 3,
-    int(mujoco.mjtJoint.mjJNT_SLIDE): 1,
-    int(mujoco.mjtJoint.mjJNT_HINGE): 1,
-}
-_NEEDS = {
-    "body_gravcomp": "flg_gravcomp",
-    "geom_surfacevel": "flg_surfacevel",
-    "geom_adhesion": "flg_adhesion",
-    "pair_adhesion": "flg_adhesion",
-}  # what the engine computes only where the model as a whole says so
-_LIMITED = {
-    "jnt_range": "jnt_limited",
-    "jnt_actfrcrange": "jnt_actfrclimited",
-    "tendon_range": "tendon_limited",
-    "tendon_actfrcrange": "tendon_actfrclimited",
-    "actuator_forcerange": "actuator_forcelimited",
-    "actuator_actrange": "actuator_actlimited",
-}
-_SIMPLE = (
-    "in a form that needs its centre of mass at its origin and its joints there;"
-    " simple='false' of the body in the model makes it vary"
-)
-_SLIDER_CRANK = int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)
-_FLUID_INPUTS = 6  # numbers of geom_fluid that are given; the others follow from the size
+
 _NO_LENGTH = 1e-12  # below which a vector has no direction
 _PROBES = ((1.1, 0.01), (7.0, 3.0), (0.0, 0.0))
 """Factors and offsets of numbers with which the engine is asked what follows from them: a little
 more, more than any other (of which it may take the largest), and none at all."""
-_KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
+
+_FRAMES = {
+    "body": frozenset({"body_ipos", "body_iquat"}),
+    "geom": frozenset({"body_ipos", "body_iquat", "geom_pos", "geom_quat"}),
+    "site": frozenset({"body_ipos", "body_iquat", "site_pos", "site_quat"}),
+}
+"""What decides whether the frames of elements coincide with those of their bodies, by kind."""
 
 
 @dataclass(frozen=True)
 class _Target:
-    """A part of a field, and what is written to it."""
+    """A part of a model, and what is written to it."""
 
-    key: str
-    field: str
-    rows: np.ndarray  # of the field; empty for a field of one number
-    index: Any  # into the field
-    own: np.ndarray  # the model's numbers there
+    part: Part
     relative: str  # "absolute", "factor" or "offset"
     distribution: Distribution
     shared: bool
 
     def draw(self, rng: np.random.Generator, number: int) -> np.ndarray:
         """Values to write; ValueError where the engine cannot take them."""
-        shape = self.distribution.shape if self.shared else self.own.shape
-        drawn = self.distribution(rng, shape, number)
-        values = np.array(np.broadcast_to(self._absolute(drawn), self.own.shape), dtype=float)
+        key, field, own = self.part.key, self.part.field, self.part.own
+        drawn = self.distribution(rng, None if self.shared else own.shape, number)
+        values = np.array(np.broadcast_to(self._absolute(drawn), own.shape), dtype=float)
         if not np.isfinite(values).all():
-            raise ValueError(f"vary: {self.key!r} drew what is not finite")
-        if self.field in _UNIT:
+            raise ValueError(f"vary: {key!r} drew what is not finite")
+        if field in UNIT:
             lengths = np.sqrt((values * values).sum(axis=-1, keepdims=True))
             if (lengths < _NO_LENGTH).any():
-                raise ValueError(f"vary: {self.key!r} drew zeros, which have no direction")
+                raise ValueError(f"vary: {key!r} drew zeros, which have no direction")
             values /= lengths
-        if self.field in _NOT_NEGATIVE:
+        if field in _NOT_NEGATIVE:
             self._check_least(values, "drew")
-        if self.field == "hfield_data" and (values > 1).any():
+        if field == "hfield_data" and (values > 1).any():
             raise ValueError(
-                f"vary: {self.key!r} drew {values.max():g}; elevations are fractions of the"
-                " hfield's own height, from 0 to 1"
+                f"vary: {key!r} drew {values.max():g}; elevations are fractions of the hfield's"
+                " height, from 0 to 1"
             )
-        if self.field in _RANGES and values.shape[-1:] == (2,):
+        if field in RANGES and values.shape[-1:] == (2,):
             wrong = values[values[..., 0] >= values[..., 1]]
             if wrong.size:
-                raise ValueError(
-                    f"vary: {self.key!r} drew a range from {wrong[0, 0]:g} to {wrong[0, 1]:g}"
-                )
+                low, high = wrong[0]
+                raise ValueError(f"vary: {key!r} drew a range from {low:g} to {high:g}")
         return values
 
     def check_support(self) -> None:
         """Refuse a distribution whose bounds say that it will draw a wrong number one day."""
-        low, high = self.distribution.support
-        if self.field not in _NOT_NEGATIVE or not np.isfinite([low, high]).all():
+        ends = self.distribution.support
+        if self.part.field not in _NOT_NEGATIVE or not np.isfinite(ends).all():
             return
-        least = np.minimum(self._absolute(np.asarray(low)), self._absolute(np.asarray(high)))
+        low, high = (self._absolute(np.asarray(end)) for end in ends)
+        least = np.broadcast_to(np.minimum(low, high), self.part.own.shape)
         # A bound itself may never be drawn, so zero is not refused before it is.
-        self._check_least(np.broadcast_to(least, self.own.shape), "can draw", zero=True)
+        self._check_least(least, "can draw", zero=True)
 
     def _absolute(self, drawn: np.ndarray) -> np.ndarray:
+        own = self.part.own
         if self.relative == "factor":
-            turns = self.field in _QUATERNIONS and drawn.ndim
-            return product(self.own, drawn) if turns else self.own * drawn
-        return self.own + drawn if self.relative == "offset" else drawn
+            return product(own, drawn) if self.part.field in QUATERNIONS else own * drawn
+        return own + drawn if self.relative == "offset" else drawn
 
     def _check_least(self, values: np.ndarray, verb: str, *, zero: bool = False) -> None:
         # What is zero in the model itself means nothing there: the third size of a capsule, ...
-        positive = self.field in _POSITIVE and not zero
-        wrong = values[(values < 0) | (positive & (values == 0) & (self.own != 0))]
+        positive = self.part.field in _POSITIVE and not zero
+        wrong = values[(values < 0) | (positive & (values == 0) & (self.part.own != 0))]
         if wrong.size:
             bound = "must be positive" if positive else "cannot be negative"
             raise ValueError(
-                f"vary: {self.key!r} {verb} {wrong.min():g}, which {bound};"
+                f"vary: {self.part.key!r} {verb} {wrong.min():g}, which {bound};"
                 " .clip(low, high) bounds a distribution"
             )
 
@@ -148,10 +116,10 @@ class Varying:
     draws one for all. Directions and quaternions are made one long.
 
     Mass, inertia and size are numbers of their own: what varies one leaves the others as they are.
-    What the engine derives from them (`mj_setConst`), bounding volumes and springs' lengths at rest
-    follow, as if the model had been compiled with the varied numbers, but for `stat`: all
-    simulations share it. What the compiler alone derives stays as it is: the damping that
-    `dampratio` gave, the range of lengths of a muscle.
+    What the engine derives from them (`mj_setConst`), bounding volumes included, and the springs'
+    lengths at rest follow, as if the model had been compiled with the varied numbers; but for
+    `stat`, which all simulations share. What the compiler alone derives stays as it is: the damping
+    that `dampratio` gave, the range of lengths of a muscle, the friction of a contact pair.
 
     Args:
         vary: values by key.
@@ -164,25 +132,25 @@ class Varying:
     Raises:
         TypeError: `vary` is not a dict by key, or a value is neither a distribution nor a number.
         ValueError: a key names no field or element, or a field that cannot vary, or a distribution
-            does not fit the shape; the message names the key and the nearest valid names.
+            does not fit; the message names the key and the nearest valid names.
     """
 
     def __init__(self, vary: Mapping[str, Any], model: mujoco.MjModel) -> None:
         if not isinstance(vary, Mapping):
             raise TypeError(f"vary: expected a dict by field, got {type(vary).__name__}")
         self._targets = [_target(key, value, model) for key, value in vary.items()]
-        self.fields = tuple(dict.fromkeys(t.field for t in self._targets))
+        self.fields = tuple(dict.fromkeys(t.part.field for t in self._targets))
         rng = np.random.default_rng(0)
         for target in self._targets:
             try:
                 target.check_support()
                 target.draw(rng, 0)
             except (ValueError, TypeError) as error:
-                text = str(error)
-                if text.startswith("vary"):
+                if str(error).startswith("vary"):
                     raise
+                part = target.part
                 raise ValueError(
-                    f"vary: {target.key!r}, of shape {target.own.shape}: {text}"
+                    f"vary: {part.key!r}, of shape {part.own.shape}: {error}"
                 ) from None
         self._data = mujoco.MjData(model)
         # The statistics are measures of the whole model, which a batch holds once.
@@ -191,7 +159,7 @@ class Varying:
             for name in (f"stat.{n}" for n in dir(model.stat) if not n.startswith("_"))
         }
         self._springs = self._unstated_springs(model)
-        self._constant = True  # whether there is anything to compute
+        self._constant = True  # whether anything follows
         self.derived = self._what_follows(model)
 
     def _unstated_springs(self, model: mujoco.MjModel) -> np.ndarray:
@@ -202,7 +170,7 @@ class Varying:
         return np.flatnonzero((model.tendon_lengthspring == lengths[:, None]).all(axis=1))
 
     def _spring_lengths(self, model: mujoco.MjModel) -> np.ndarray:
-        """Lengths of the tendons where the joints' springs are at rest, (ntendon,)."""
+        """Lengths of the tendons where the joints' springs are at rest, (ntendon,) m or rad."""
         data = self._data
         data.qpos[:] = model.qpos_spring
         mujoco.mj_kinematics(model, data)
@@ -216,12 +184,7 @@ class Varying:
         for factor, offset in _PROBES:
             probe = copy.copy(model)
             for target in self._targets:
-                values = factor * target.own + offset
-                if not factor and target.field in _POSITIVE | _UNIT:
-                    values = target.own
-                elif target.field in _UNIT:
-                    values /= np.sqrt((values * values).sum(axis=-1, keepdims=True))
-                _write(probe, target, values)
+                _write(probe, target.part, _probed(target.part, factor, offset))
             written = _numbers(probe)
             try:
                 self.follow(probe)
@@ -247,18 +210,18 @@ class Varying:
             number: of episodes that have been drawn before.
 
         Raises:
-            ValueError: what has been drawn is nothing that the engine can take.
+            ValueError: something has been drawn that the engine cannot take.
         """
-        return {target.key: target.draw(rng, number) for target in self._targets}
+        return {target.part.key: target.draw(rng, number) for target in self._targets}
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of the values by key."""
-        return {target.key: target.own.shape for target in self._targets}
+        return {target.part.key: target.part.own.shape for target in self._targets}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's values, and all that follows from them, into a model."""
         for target in self._targets:
-            _write(model, target, values[target.key])
+            _write(model, target.part, values[target.part.key])
         self.follow(model)
 
     def follow(self, model: mujoco.MjModel) -> None:
@@ -274,13 +237,6 @@ class Varying:
             model.tendon_lengthspring[self._springs] = lengths[:, None]
 
 
-_FRAMES = {
-    "body": frozenset({"body_ipos", "body_iquat"}),
-    "geom": frozenset({"body_ipos", "body_iquat", "geom_pos", "geom_quat"}),
-    "site": frozenset({"body_ipos", "body_iquat", "site_pos", "site_quat"}),
-}  # what decides whether the frames of a kind coincide with those of their bodies
-
-
 def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
     part = find(key, model)
     shared = isinstance(value, Shared)
@@ -289,37 +245,42 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
     if isinstance(inner, Factor | Offset):
         relative = "factor" if isinstance(inner, Factor) else "offset"
         inner = inner.distribution
-    _check_value(part, relative, inner)
-    distribution = inner if isinstance(inner, Distribution) else Constant(inner)
-    return _Target(part, relative, distribution, shared)
-
-
-def _check_value(key: str, field: str, relative: str, value: Any) -> None:
-    """Refuse what is neither a distribution nor a number, and what does not turn a quaternion."""
-    if not isinstance(value, Distribution):
+    if not isinstance(inner, Distribution):
         try:
-            if isinstance(value, str | bytes):
+            if isinstance(inner, str | bytes):
                 raise TypeError
-            np.asarray(value, dtype=float)
+            np.asarray(inner, dtype=float)
         except (TypeError, ValueError):
             raise TypeError(
                 f"vary: {key!r}: expected a distribution, factor(...), offset(...) or a number,"
                 f" got {value!r}"
             ) from None
-    turns = relative == "factor" and shape_of(value)[-1:] == (4,)
-    if field in _QUATERNIONS and relative != "absolute" and not turns:
+        inner = Constant(inner)
+    turns = relative == "factor" and inner.shape[-1:] == (4,)
+    if part.field in QUATERNIONS and relative != "absolute" and not turns:
         raise ValueError(
-            f"vary: {key!r}: an orientation is turned by a rotation, about its own axes:"
+            f"vary: {key!r}: a rotation turns an orientation, about its own axes:"
             " factor(rotations.About((0, 0, 1), angle))"
         )
+    return _Target(part, relative, inner, shared)
 
 
-def _write(model: mujoco.MjModel, target: _Target, values: np.ndarray) -> None:
-    whole = get_field(model, target.field)
+def _probed(part: Part, factor: float, offset: float) -> np.ndarray:
+    """Other numbers for a part than the model's own, that the engine can take."""
+    if not factor and part.field in _POSITIVE | UNIT:
+        return part.own
+    values = factor * part.own + offset
+    if part.field in UNIT:
+        values /= np.sqrt((values * values).sum(axis=-1, keepdims=True))
+    return values
+
+
+def _write(model: mujoco.MjModel, part: Part, values: np.ndarray) -> None:
+    whole = get_field(model, part.field)
     if isinstance(whole, np.ndarray):
-        whole[target.index] = values
+        whole[part.index] = values
     else:
-        set_field(model, target.field, values)
+        set_field(model, part.field, values)
 
 
 def _numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:

@@ -92,11 +92,11 @@ class View:
         if name.startswith("__"):
             raise AttributeError(name)
         value = self._field(name)
-        if isinstance(value, np.ndarray) and self._stays(name):
+        if isinstance(value, np.ndarray) and self.stays(name):
             self.__dict__[name] = value
         return value
 
-    def _stays(self, name: str) -> bool:
+    def stays(self, name: str) -> bool:
         """Whether an array keeps its place and size for as long as the simulation lives."""
         return True
 

@@ -271,34 +271,66 @@ class Bernoulli(_Parametric):
         return 0.0, 1.0
 
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        return (rng.random(shape) < parameters[0]).astype(float)
+        (probability,) = parameters
+        if not ((probability >= 0) & (probability <= 1)).all():
+            raise ValueError(f"Bernoulli: a probability lies from 0 to 1, got {self.probability!r}")
+        return (rng.random(shape) < probability).astype(float)
+
+
+def _shape_of_numbers(value: Value) -> Shape | None:
+    """The shape of a value; None if it is neither numbers nor a distribution."""
+    try:
+        support_of(value)
+    except (TypeError, ValueError):
+        return None
+    return shape_of(value)
 
 
 class _Listed(Distribution):
-    """One of several values, each a number or an array of one shape."""
+    """One of several values, each a number, an array or a distribution, all of one shape."""
 
     values: Any
 
     def __post_init__(self) -> None:
-        if np.ndim(self.values) < 1 or len(self.values) < 1:
+        listed = isinstance(self.values, list | tuple | range | np.ndarray)
+        shapes = {_shape_of_numbers(v) for v in self.values} if listed else set()
+        if len(shapes) != 1 or None in shapes:
             raise ValueError(
-                f"{type(self).__name__}: values must be a sequence of at least one,"
-                f" got {self.values!r}"
+                f"{type(self).__name__}: values must be a sequence of at least one number, array"
+                f" or distribution, all of one shape, got {self.values!r}"
             )
 
     @property
     def shape(self) -> Shape:
-        shape: Shape = np.shape(self.values)[1:]
-        return shape
+        return shape_of(self.values[0])
 
     @property
     def support(self) -> Support:
-        return support_of(self.values)
+        lows, highs = zip(*map(support_of, self.values), strict=True)
+        return min(lows), max(highs)
 
-    def _pick(self, chosen: np.ndarray, shape: Shape) -> np.ndarray:
-        """The values at some places, (n, *shape)."""
-        values = np.asarray(self.values)
-        return np.broadcast_to(values[chosen], (len(chosen), *shape)).copy()
+    def _pick(
+        self, rng: np.random.Generator, n: int, shape: Shape, first: int, chosen: np.ndarray
+    ) -> np.ndarray:
+        """The values at some places, (n, *shape).
+
+        Args:
+            rng: for those that are distributions; all of them are drawn from.
+            n: number of draws.
+            shape: of each.
+            first: how many draws there have been before.
+            chosen: the places, (n, *lead).
+        """
+        if not any(isinstance(value, Distribution) for value in self.values):
+            return np.asarray(np.asarray(self.values)[chosen])
+        drawn = [
+            value.draws(rng, n, shape, first)
+            if isinstance(value, Distribution)
+            else np.broadcast_to(value, (n, *shape))
+            for value in self.values
+        ]
+        places = chosen.reshape(1, *chosen.shape, *[1] * len(self.shape))
+        return np.asarray(np.take_along_axis(np.stack(drawn), places, axis=0)[0])
 
     def _lead(self, shape: Shape) -> Shape:
         """The part of a shape in which every element is chosen on its own."""
@@ -317,7 +349,7 @@ class Choice(_Listed):
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         chosen = rng.choice(len(self.values), (n, *self._lead(shape)), p=self.probabilities)
-        return self._pick(chosen, shape)
+        return self._pick(rng, n, shape, first, chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +365,8 @@ class Sequence(_Listed):
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         lead = self._lead(shape)
         turn = (first + np.arange(n)) % len(self.values)
-        return self._pick(np.broadcast_to(turn.reshape(n, *[1] * len(lead)), (n, *lead)), shape)
+        chosen = np.broadcast_to(turn.reshape(n, *[1] * len(lead)), (n, *lead))
+        return self._pick(rng, n, shape, first, chosen)
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

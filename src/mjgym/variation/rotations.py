@@ -92,6 +92,9 @@ class _Composed(Rotation):
         a = self.later.draws(rng, n, shape, first)
         return product(a, b)
 
+    def __repr__(self) -> str:
+        return f"{self.earlier!r}.then({self.later!r})"
+
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The Hamilton product of quaternions, (..., 4) each: the rotation b, then the rotation a."""

@@ -53,9 +53,9 @@ class Tracking(Scene):
     `shortest` control steps is as likely as any other. With `from_start`, the first frame of a
     clip.
 
-    End: e is above `threshold`; or the last frame that has all `future` frames after it has been
-    reached, which is the success. (The published task's discount stays 1 there.) With
-    `ends_on_fall`, also when something but a foot touches the ground.
+    End: e is above `threshold`; with `ends_on_fall`, also when something but a foot touches the
+    ground. The last frame that has all `future` frames after it cuts the episode off, which is the
+    success.
 
     Observations: the walker's own; for each of the `future` next frames what separates the walker
     from the reference (`walker/reference_*`): joints, bodies and root, and where the reference has
@@ -232,7 +232,10 @@ class Tracking(Scene):
         return 0.5 * terms["truncation"] + 0.5 * pose
 
     def terminated(self, v: View) -> Array:
-        return self._over(v) | (self._deviation(v) > self.threshold) | self.fallen(v)
+        return (self._deviation(v) > self.threshold) | self.fallen(v)
+
+    def truncated(self, v: View) -> Array:
+        return self._over(v)
 
     def success(self, v: View) -> Array:
         return self._over(v) & (self._deviation(v) <= self.threshold)

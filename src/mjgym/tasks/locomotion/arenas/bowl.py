@@ -12,7 +12,7 @@ from mjgym.tasks.locomotion.arenas.arena import Arena, register_arena
 POINTS = 201  # of the height field, each way
 BUMPS = 60  # random heights, each way, between which it is smooth
 SMOOTHEST = 0.5  # the least of them, in units of the bowl's own height
-MIDDLE, RIM = 0.1, 1.0  # inside and outside of which the bowl is level, in half field widths
+MIDDLE, RIM = 0.1, 1.0  # in half widths of the field: the bowl is level within and beyond
 
 
 @register_arena("bowl")

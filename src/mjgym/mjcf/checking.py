@@ -1,8 +1,8 @@
 """All that is wrong with an MJCF or URDF file, with file, line and the nearest valid word."""
 
 import copy
-import difflib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import mujoco
 
 from mjgym.mjcf.draft import Draft, described, name_of, silence
 from mjgym.mjcf.reading import Node, Problem, found, near_files, read
-from mjgym.mjcf.refusals import ask, reason_of, settle
+from mjgym.mjcf.refusals import alike, ask, near, reason_of, settle
 from mjgym.mjcf.schema import Kind, parents, schema
 
 _ROOTS = ("mujoco", "robot")
@@ -45,8 +45,8 @@ def check(path: str | Path) -> list[Problem]:
     """
     main = Path(path)
     if not main.is_file():
-        near = near_files(main.name, main.parent)
-        hint = f"; did you mean {', '.join(str(main.parent / n) for n in near)}?" if near else ""
+        files = [str(main.parent / name) for name in near_files(main.name, main.parent)]
+        hint = f"; did you mean {', '.join(files)}?" if files else ""
         raise FileNotFoundError(f"there is no file {main}{hint}")
     return examine(main, {})
 
@@ -111,11 +111,16 @@ def _examine(
         return draft.problems, []
     ignored = _check_models(draft, contents, outer | {os.path.abspath(main)})
     ignored += _ignored(root)
-    if draft.problems or _is_refused(draft, contents):
+    said = "" if draft.problems else _said(draft, contents)
+    if draft.problems or said:
         if root.tag == "mujoco":
             _check(draft, root, schema())
             _check_files(draft)
         settle(draft)
+    if said and not draft.problems:  # it is not about what the tree shows
+        line = re.search(r"[Ll]ine(?: number=|:? )(\d+)", said)
+        number = int(line[1]) if line else root.line
+        draft.problems.append(Problem(main, number, " ".join(reason_of(said).split())))
     return draft.problems, ignored
 
 
@@ -124,24 +129,25 @@ def _has_root(draft: Draft) -> bool:
     root = draft.root
     if root.tag in _ROOTS:
         return True
-    near = difflib.get_close_matches(root.tag, _ROOTS, n=1)
-    draft.report(root, f"the root of a model is mujoco or robot, not {root.tag!r}", near)
-    if near and root.tag != "mujocoinclude":
-        draft.retag(root, near[0])
+    meant = alike(root.tag, _ROOTS)
+    draft.report(root, f"the root of a model is mujoco or robot, not {root.tag!r}", meant)
+    if meant and root.tag != "mujocoinclude":
+        draft.retag(root, meant[0])
         return True
     return False
 
 
-def _is_refused(draft: Draft, contents: Mapping[str, bytes]) -> bool:
-    """Whether the engine refuses the model as it is."""
+def _said(draft: Draft, contents: Mapping[str, bytes]) -> str:
+    """What the engine says against the model as it is; empty if it takes it."""
     if contents:  # what is on the disk is not what is checked
-        return ask(draft) is not None
+        refusal = ask(draft)
+        return "" if refusal is None else refusal.reason
     try:
         with silence():
             mujoco.MjSpec.from_file(os.path.abspath(draft.main)).compile()
-    except (ValueError, RuntimeError):
-        return True
-    return False
+    except (ValueError, RuntimeError) as error:
+        return str(error)
+    return ""
 
 
 def _check_models(
@@ -176,8 +182,8 @@ def _check_model(
         return [node.problem(f"{described(node)} needs the attribute 'file'", ("file",))], []
     path = found(name, node.file.parent)
     if path is None:
-        near = near_files(name, node.file.parent)
-        return [node.problem(f"{described(node)}: there is no file {name!r}", near)], []
+        files = near_files(name, node.file.parent, but=draft.main)
+        return [node.problem(f"{described(node)}: there is no file {name!r}", files)], []
     if os.path.abspath(path) in outer:
         return [node.problem(f"{described(node)}: {name!r} attaches itself")], []
     node.attributes["file"] = os.path.abspath(path)
@@ -202,21 +208,22 @@ def _ignored(root: Node) -> list[Problem]:
         elif node.tag in body and not body[node.tag].strict:
             known = body[node.tag].attributes
             for name in (n for n in node.attributes if n not in known):
-                near = difflib.get_close_matches(name, known, n=3, cutoff=0.7)
-                if near:  # else it may be one that the engine knows and does not print
+                meant = alike(name, known)
+                if meant:  # else it may be one that the engine knows and does not print
                     said = f"{described(node)}: the engine ignores the attribute {name!r}"
-                    problems.append(node.problem(said, near))
+                    problems.append(node.problem(said, meant))
     return problems
 
 
 def _check(draft: Draft, node: Node, kind: Kind) -> None:
     """Report what the schema forbids in an element, and mend it."""
     for name in [n for n in node.attributes if n not in kind.attributes] if kind.strict else ():
-        free = [n for n in kind.attributes if n not in node.attributes]
-        near = difflib.get_close_matches(name, free, n=3)
-        draft.report(node, f"{described(node)} has no attribute {name!r}", near)
-        if near:
-            draft.rewrite(node, near[0], node.attributes[name])
+        draft.report(
+            node, f"{described(node)} has no attribute {name!r}", near(name, kind.attributes)
+        )
+        for meant in alike(name, kind.attributes)[:1]:
+            if meant not in node.attributes:
+                draft.rewrite(node, meant, node.attributes[name])
         draft.rewrite(node, name, None)
     _check_children(draft, node, kind)
 
@@ -242,17 +249,17 @@ def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:
         return outer.children[node.tag]
     if outer is schema() and node.tag in _IN_BODIES:  # where the engine ignores it
         return outer.children["worldbody"].children[node.tag]
-    near = difflib.get_close_matches(node.tag, [*outer.children, "include"], n=3)
+    meant = alike(node.tag, [*outer.children, "include"])
     place = described(node.parent) if node.parent is not None else "a model"
     elsewhere = parents(node.tag)
     said = f"{node.tag!r} is no element of {place}"
     if elsewhere:
         said += f" but of {' and '.join(elsewhere[:3])}"
-    draft.report(node, said, near or elsewhere[:3])
+    draft.report(node, said, meant or elsewhere[:3] or near(node.tag, outer.children))
     # A model that has not been checked must not reach the engine, see _check_model.
-    if near and near[0] not in ("include", "model"):
-        draft.retag(node, near[0])
-        return outer.children[near[0]]
+    if meant and meant[0] not in ("include", "model"):
+        draft.retag(node, meant[0])
+        return outer.children[meant[0]]
     draft.take_out(node)
     return None
 

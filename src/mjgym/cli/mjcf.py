@@ -1,0 +1,186 @@
+"""`mjgym mjcf`: check, compare and change model files."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mjgym.cli.output import console, fits, print_json, table
+
+if TYPE_CHECKING:
+    from mjgym.mjcf.comparing import Difference
+    from mjgym.mjcf.reading import Problem
+
+app = typer.Typer(
+    help="Check, compare and change model files.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}  # of a unified diff, by a line's first letter
+_JSON = typer.Option("--json", help="Print JSON.")
+
+
+@app.command("check")
+def check(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="MJCF or URDF files, each a model.")
+    ],
+    json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Report everything that is wrong with models, with file, line and the nearest valid word.
+
+    Includes are followed. Exits with 1 if there is a problem, and with 0 only if the engine takes
+    every model.
+    """
+    from mjgym.mjcf.checking import check as check_file
+
+    found: list[Problem] = []
+    for file in files:
+        try:
+            found += check_file(file)
+        except FileNotFoundError as error:
+            raise typer.BadParameter(str(error), param_hint="'FILE'") from None
+    found = list(dict.fromkeys(found))  # models may include the same file
+    if json:
+        print_json([asdict(problem) for problem in found])
+    else:
+        _show_problems(found, len(files))
+    if found:
+        raise typer.Exit(1)
+
+
+def _show_problems(found: "list[Problem]", models: int) -> None:
+    from rich.text import Text
+
+    out = console()
+    for problem in found:
+        place = f"{problem.file}:{problem.line}:"
+        text = Text.assemble((place, "bold"), str(problem).removeprefix(place))
+        out.print(text, soft_wrap=True)
+    counted = f"models: {models}, problems: {len(found)}"
+    console(stderr=True).print(counted, style="dim")
+
+
+@app.command("diff")
+def diff(
+    a: Annotated[Path, typer.Argument(metavar="A", help="An MJCF, URDF or MJB file.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="What it is compared with.")],
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="Of numbers, relative to those above 1.")
+    ] = 1e-9,
+    derived: Annotated[
+        bool, typer.Option("--derived", help="Also what the engine computes from the rest.")
+    ] = False,
+    json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Compare two models as they are compiled: which elements and fields differ.
+
+    Exits with 1 if they differ, and with 2 if one of them is no model.
+    """
+    from mjgym.mjcf.comparing import diff as diff_models
+
+    try:
+        found = diff_models(a, b, tolerance, derived=derived)
+    except (FileNotFoundError, ValueError) as error:
+        console(stderr=True).print(str(error), soft_wrap=True)
+        raise typer.Exit(2) from None
+    if json:
+        print_json([asdict(difference) for difference in found])
+    else:
+        _show_differences(found)
+    if found:
+        raise typer.Exit(1)
+
+
+def _show_differences(found: "list[Difference]") -> None:
+    from mjgym.mjcf.comparing import shown
+
+    out = console()
+    made = table("kind", "name", "field", "A", "B", fold=("A", "B"))
+    for d in found:
+        cells = (shown(d.a), shown(d.b)) if d.field else _presence(d)
+        made.add_row(d.kind, d.name, d.field, *cells)
+    if found and fits(out, made):
+        out.print(made)
+    else:
+        for d in found:
+            out.print(str(d), soft_wrap=True)
+    console(stderr=True).print(f"differences: {len(found)}", style="dim")
+
+
+def _presence(difference: "Difference") -> tuple[str, str]:
+    """What stands for an element that only one of the models has."""
+    return ("", "added") if difference.a is None else ("removed", "")
+
+
+@app.command("edit")
+def edit(
+    file: Annotated[Path, typer.Argument(help="An MJCF or URDF file, or one that is included.")],
+    xpath: Annotated[str, typer.Argument(help="Selects elements: //geom[@name='foot'].")],
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Give an attribute a value; repeatable."),
+    ] = None,
+    unset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Take an attribute away; repeatable."),
+    ] = None,
+    append: Annotated[
+        str | None,
+        typer.Option(metavar="XML", help="Put elements at the end of the selected ones."),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the elements out.")] = False,
+    model: Annotated[
+        Path | None, typer.Option(help="The model that includes the file, for the check.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
+) -> None:
+    """Change elements of a file and leave everything else in it as it is; show the change.
+
+    The result is checked before it takes the file's place. Exits with 1 if nothing is selected or
+    the result would have a new problem; then the file is as it was.
+    """
+    from mjgym.mjcf.editing import edit as edit_file
+
+    values = _values(set or [], unset or [])
+    if not values and append is None and not remove:
+        raise typer.BadParameter("say what to do: --set, --unset, --append or --remove.")
+    if remove and (values or append is not None):
+        raise typer.BadParameter("what is removed cannot be changed as well.")
+    try:
+        change = edit_file(
+            file,
+            xpath,
+            set=values,
+            append=append,
+            remove=remove,
+            model=model,
+            dry_run=dry_run,
+        )
+    except FileNotFoundError as error:
+        raise typer.BadParameter(str(error)) from None
+    except ValueError as error:
+        console(stderr=True).print(str(error), soft_wrap=True)
+        raise typer.Exit(1) from None
+    out = console()
+    for line in change.splitlines():
+        out.print(line, style=_STYLES.get(line[:1]), soft_wrap=True)
+    done = "not written" if dry_run else "written" if change else "nothing to change"
+    console(stderr=True).print(f"{done}: {file}", style="dim")
+
+
+def _values(settings: list[str], names: list[str]) -> dict[str, str | None]:
+    """The attributes to be set, and with None those to be taken away."""
+    found: dict[str, str | None] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{setting!r} is not of the form name=value.")
+        found[name] = value
+    for name in names:
+        if name in found:
+            raise typer.BadParameter(f"{name} is both set and taken away.")
+        found[name] = None
+    return found

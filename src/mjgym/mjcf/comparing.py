@@ -1,0 +1,411 @@
+"""What differs between two compiled models, element by element and field by field."""
+
+import contextlib
+import copy
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.mjcf.checking import explain
+from mjgym.mjcf.draft import silence
+from mjgym.mjcf.elements import Spec, enumeration, to_word
+
+# How the engine abbreviates kinds in the names of a model's fields.
+_KINDS = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture", "eq": "equality"}
+_PREFIXES = {kind: prefix for prefix, kind in _KINDS.items()} | {"xbody": "body"}
+_FIRST = ("body", "jnt", "geom", "site")
+
+# Ids of which the field's name does not say what they are of, or another field does.
+_BODIES = ("parent", "root", "weld")
+_SAID_BY = {"obj": "objtype", "ref": "reftype", "obj1": "objtype", "obj2": "objtype"}
+_SURFACES = ("sphere", "cylinder")
+_OTHERWISE = {"sdf": "mesh", "jointinparent": "joint", "slidercrank": "site"}
+
+_FLAGS = {"disableflags": mujoco.mjtDisableBit, "enableflags": mujoco.mjtEnableBit}
+
+_NOTHING = "-"  # instead of an empty name or list
+_SHORT = 10  # numbers that are shown one by one
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something in which two models differ.
+
+    Attributes:
+        kind: "body", "joint", "geom", ...; "option", "statistic" or "visual" for what is of the
+            whole model.
+        name: of the element; "torso/geom[0]" is the first without a name in the body torso, and
+            empty is the whole model.
+        field: as `MjModel` calls it, without the kind; empty if the element is in one model only.
+        a: its value in the first model: a number, a word, a name, or a list of them; for a long
+            array, a sentence. Where only one model has the element, None in the other one and the
+            name of its body, or nothing, in that.
+        b: its value in the second one.
+    """
+
+    kind: str
+    name: str
+    field: str
+    a: Any
+    b: Any
+
+    def __str__(self) -> str:
+        what = f"{self.kind} {self.name!r}" if self.name else self.kind
+        if self.field:
+            return f"{what}: {self.field} {shown(self.a)} -> {shown(self.b)}"
+        return f"{what}: {'removed' if self.b is None else 'added'}"
+
+
+def shown(value: Any) -> str:
+    """A value of a difference in a line of text."""
+    if isinstance(value, list):
+        return " ".join(map(shown, value)) or _NOTHING
+    return f"{value:.6g}" if isinstance(value, float) else str(value) or _NOTHING
+
+
+def diff(
+    a: str | Path | Spec | mujoco.MjModel,
+    b: str | Path | Spec | mujoco.MjModel,
+    tolerance: float = 1e-9,
+    *,
+    derived: bool = False,
+) -> list[Difference]:
+    """Compare two models as they are compiled.
+
+    Elements are the same if they have the same kind and name; those without a name, if they have
+    the same place among those without a name in the same body. Ids are compared by the names of
+    what they refer to, and addresses not at all, so that a new body changes no others.
+
+    Args:
+        a: the path of an MJCF, URDF or MJB file, a spec (of which a copy is compiled) or a model.
+        b: the same.
+        tolerance: numbers x and y differ where |x - y| > tolerance * max(1, |x|, |y|).
+        derived: also compare the fields that `mj_setConst` computes from the others
+            (`invweight0`, `subtreemass`, `meaninertia`, ...): a single mass changes many of them.
+
+    Returns:
+        The differences: of the whole model first, then kind by kind in the order of the first
+        model, then of what only the second one has.
+
+    Raises:
+        FileNotFoundError: a path is no file.
+        ValueError: a file or a spec cannot be compiled, or the tolerance is negative.
+    """
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must be 0 or more, got {tolerance}")
+    tables = _Table(_compiled(a)), _Table(_compiled(b))
+    found = [*_of_whole(*tables, tolerance), *_of_elements(*tables, tolerance)]
+    if derived:
+        return found
+    # An element that has come or gone is no field.
+    fields = {(d.kind, d.field): tables[1].array(d.kind, d.field) for d in found if d.field}
+    computed = _computed(tables[1].model, set(filter(None, fields.values())))
+    return [d for d in found if fields.get((d.kind, d.field)) not in computed]
+
+
+def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
+    if isinstance(model, mujoco.MjModel):
+        return model
+    with silence():
+        if isinstance(model, mujoco.MjSpec):
+            return model.copy().compile()
+        path = Path(model)
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {path}")
+        if path.suffix == ".mjb":
+            return mujoco.MjModel.from_binary_path(str(path))
+        try:
+            return mujoco.MjSpec.from_file(str(path)).compile()
+        except (ValueError, RuntimeError) as error:
+            raise explain(path, error) from None
+
+
+class _Table:
+    """A model's fields by kind and element, whatever the installed engine calls them."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self.model = model
+        found = [n[5:-3] for n in dir(model) if re.fullmatch(r"name_\w+adr", n)]
+        rest = sorted(set(found) - set(_FIRST))
+        self.prefixes = [*(p for p in _FIRST if p in found), *rest]
+        self._labels: dict[str, list[str]] = {}
+        self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
+
+    def labels(self, prefix: str) -> list[str]:
+        """What the elements of a kind are called, by id."""
+        if prefix not in self._labels:
+            labels = self._labels[prefix] = []
+            counts: Counter[str] = Counter()
+            kind = _KINDS.get(prefix, prefix)
+            for i, start in enumerate(self.arrays[f"name_{prefix}adr"]):
+                name = self.model.names[start:].split(b"\0", 1)[0].decode()
+                if not name or re.fullmatch(rf"unnamed_{kind}_\d+", name):
+                    body = self.body(prefix, i)
+                    place = f"{body}/{kind}" if body else kind
+                    name = f"{place}[{counts[place]}]"
+                    counts[place] += 1
+                labels.append(name)
+        return self._labels[prefix]
+
+    def body(self, prefix: str, i: int) -> str:
+        """The label of the body that an element is in; empty if in none."""
+        if prefix == "body":
+            parent = self.arrays["body_parentid"][i]
+            # The bodies above have lower ids, and their labels already.
+            return self._labels["body"][parent] if i else ""
+        if f"{prefix}_bodyid" in self.arrays:
+            return self._name("body", self.arrays[f"{prefix}_bodyid"][i])
+        return ""
+
+    def array(self, kind: str, field: str) -> str | None:
+        """The name of the array that has a field of a kind."""
+        prefix = _PREFIXES.get(kind, kind)
+        names = (f"{prefix}_{field}", *((f"dof_{field}", field) if prefix == "jnt" else ()))
+        return next((name for name in names if name in self.arrays), None)
+
+    def fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
+        """How to get each field of an element of a kind from its id."""
+        found: dict[str, Callable[[int], Any]] = {}
+        for name in self.arrays:
+            field = name.removeprefix(f"{prefix}_")
+            if field != name and not self._is_layout(prefix, field):
+                rows = self._rows(prefix, field)
+                meaning = None if rows is None else self._meaning(prefix, field, rows)
+                if meaning is not None:
+                    found[field] = meaning
+        if prefix == "jnt":
+            found |= self._of_freedoms(found)
+        if prefix == "tendon":
+            found["path"] = self._path
+        if prefix == "text":
+            found["data"] = self._text
+        return found
+
+    def _is_layout(self, prefix: str, field: str) -> bool:
+        """Whether a field only says where in other arrays something lies."""
+        stem = field.removesuffix("num")
+        return field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays)
+
+    def _rows(self, prefix: str, field: str) -> Callable[[int], Any] | None:
+        """What gives the numbers of a field; None if they are not ordered by element."""
+        array = self.arrays[f"{prefix}_{field}"]
+        count = len(self.arrays[f"name_{prefix}adr"])
+        if len(array) == count:
+            return array.__getitem__
+        stems = [field[:end] for end in range(len(field), -1, -1)]
+        stem = next((s for s in stems if f"{prefix}_{s}adr" in self.arrays), None)
+        if stem is None or len(starts := self.arrays[f"{prefix}_{stem}adr"]) != count:
+            return None
+        return functools.partial(_run, array, starts, self.arrays.get(f"{prefix}_{stem}num"))
+
+    def _meaning(
+        self, prefix: str, field: str, rows: Callable[[int], Any]
+    ) -> Callable[[int], Any] | None:
+        """What gives a field as numbers, words or names; None if it means nothing outside."""
+        if field == "signature":
+            return self._excluded if prefix == "exclude" else None
+        stem = field.removesuffix("id")
+        if field.endswith("id"):
+            known = (*_SAID_BY, "data", "trn", *(_BODIES if prefix == "body" else ()))
+            if stem not in known and not any(stem.endswith(p) for p in self.prefixes):
+                return None
+            return lambda i: self._names(prefix, stem, i, rows(i))
+        if field.rstrip("12") in self.prefixes:
+            return lambda i: self._names(prefix, field.rstrip("12"), i, rows(i))
+        of = enumeration(_KINDS.get(prefix, prefix), field)
+        return rows if of is None else lambda i: _words(of, rows(i))
+
+    def _names(self, prefix: str, stem: str, i: int, ids: Any) -> Any:
+        """The labels of what an element refers to, for its ids."""
+        ids = np.atleast_1d(ids)
+        kinds = np.broadcast_to(np.atleast_1d(self._kinds(prefix, stem, i)), ids.shape)
+        names = [self._name(str(kind), id) for kind, id in zip(kinds.flat, ids.flat, strict=True)]
+        return names if len(names) > 1 else names[0] if names else ""
+
+    def _name(self, kind: str, id: int) -> str:
+        prefix = _PREFIXES.get(kind, kind)
+        return self.labels(prefix)[id] if id >= 0 and prefix in self.prefixes else ""
+
+    def _kinds(self, prefix: str, stem: str, i: int) -> Any:
+        """The kind of what an element's ids are of: a word, or one for each id."""
+        if stem in _BODIES:
+            return "body"
+        by = {**_SAID_BY, "data": "type", "type": "type", "trn": "trntype"}.get(stem)
+        if by is None:
+            ends = [p for p in self.prefixes if stem.endswith(p)]
+            return max(ends, key=len)
+        rows = self._rows(prefix, by)
+        if rows is None:
+            return ""
+        said = _words(enumeration(_KINDS.get(prefix, prefix), by), rows(i))
+        if said == "unknown" and prefix == "eq":
+            return self._kinds(prefix, "type", i)
+        return _OTHERWISE.get(said, said) if by != "objtype" else said
+
+    def _of_freedoms(self, known: Container[str]) -> dict[str, Callable[[int], Any]]:
+        """The fields of joints that are stored by degree of freedom or position."""
+        joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
+        found: dict[str, Callable[[int], Any]] = {}
+        for name, array in self.arrays.items():
+            field = name.removeprefix("dof_")
+            if field != name and not field.endswith(("id", "adr", "num")):
+                field = name if field in known else field
+                found[field] = functools.partial(_of_owner, array, joints)
+        for name in ("qpos0", "qpos_spring"):
+            found[name] = functools.partial(_run, self.arrays[name], positions, None)
+        return found
+
+    def _path(self, i: int) -> list[Any]:
+        """What a tendon runs along: kind, name and number of each point, one after another."""
+        start, count = self.arrays["tendon_adr"][i], self.arrays["tendon_num"][i]
+        found: list[Any] = []
+        for k in range(start, start + count):
+            word = to_word(mujoco.mjtWrap(int(self.arrays["wrap_type"][k])))
+            name = self._name("geom" if word in _SURFACES else word, self.arrays["wrap_objid"][k])
+            number = float(self.arrays["wrap_prm"][k])
+            found += [word, name]  # and for a geom, the site on whose side it passes
+            found.append(self._name("site", int(number)) if word in _SURFACES else number)
+        return found
+
+    def _text(self, i: int) -> str:
+        start, size = self.arrays["text_adr"][i], self.arrays["text_size"][i]
+        return str(self.model.text_data[start : start + size - 1].decode())
+
+    def _excluded(self, i: int) -> list[str]:
+        """The two bodies of a pair that is excluded."""
+        signature = int(self.arrays["exclude_signature"][i])
+        return [self._name("body", signature >> 16), self._name("body", signature & 0xFFFF)]
+
+
+def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: int) -> np.ndarray:
+    """An element's own part of an array in which elements have different lengths."""
+    start = starts[i]
+    if start < 0:
+        stop = start
+    elif counts is not None:
+        stop = start + counts[i]
+    else:
+        stop = min(starts[starts > start], default=len(array))
+    return array[start:stop]
+
+
+def _of_owner(array: np.ndarray, owners: np.ndarray, i: int) -> np.ndarray:
+    return np.asarray(array[owners == i])
+
+
+def _words(of: Any, values: Any) -> Any:
+    """The words of MJCF for numbers of an enumeration, as far as there are some."""
+    if np.ndim(values):
+        return [_words(of, value) for value in values]
+    try:
+        return to_word(of(int(values)))
+    except (ValueError, StopIteration):
+        return int(values)
+
+
+def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
+    """Differences in what is of the whole model."""
+    ours, others = _settings(a.model), _settings(b.model)
+    for kind, field in ours:
+        values = _differing(ours[kind, field], others[kind, field], tolerance)
+        if values is not None:
+            yield Difference(kind, "", field, *values)
+
+
+def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
+    """The options, statistics and visual settings by kind and field."""
+    found: dict[tuple[str, str], Any] = {}
+    parts = {"option": model.opt, "statistic": model.stat}
+    for kind, part in parts.items():
+        found |= {(kind, name): value for name, value in _public(part).items()}
+    for (kind, field), value in found.items():
+        of = enumeration(kind, field)
+        bits = _FLAGS.get(field)
+        if of is not None:
+            found[kind, field] = _words(of, value)
+        elif bits is not None:
+            words = {n.partition("_")[2].lower(): bit for n, bit in bits.__members__.items()}
+            found[kind, field] = [word for word, bit in words.items() if word and bit & value]
+    for name, group in _public(model.vis).items():
+        if not isinstance(group, type):
+            of_group = _public(group).items()
+            found |= {("visual", f"{name.rstrip('_')}.{f}"): value for f, value in of_group}
+    return found
+
+
+def _public(part: Any) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in dir(part) if not name.startswith("_")}
+
+
+def _of_elements(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
+    """Differences kind by kind."""
+    for prefix in a.prefixes:
+        kind = _KINDS.get(prefix, prefix)
+        ours = {name: i for i, name in enumerate(a.labels(prefix))}
+        others = {name: i for i, name in enumerate(b.labels(prefix))}
+        ours_fields, others_fields = a.fields(prefix), b.fields(prefix)
+        for name, i in ours.items():
+            if name not in others:
+                yield Difference(kind, name, "", a.body(prefix, i), None)
+                continue
+            for field, read in ours_fields.items():
+                theirs = others_fields[field](others[name])
+                values = _differing(read(i), theirs, tolerance)
+                if values is not None:
+                    yield Difference(kind, name, field, *values)
+        for name, i in others.items():
+            if name not in ours:
+                yield Difference(kind, name, "", None, b.body(prefix, i))
+
+
+def _differing(a: Any, b: Any, tolerance: float) -> tuple[Any, Any] | None:
+    """Two values as they are shown; None if they are the same."""
+    x, y = np.asarray(a), np.asarray(b)
+    if x.shape == y.shape and _same(x, y, tolerance).all():
+        return None
+    if max(x.size, y.size) <= _SHORT:
+        return _plain(x), _plain(y)
+    if x.shape != y.shape:
+        return f"{x.size} numbers", f"{y.size} numbers"
+    changed = ~_same(x, y, tolerance)
+    most = np.abs(np.subtract(x, y, dtype=float)[changed]).max()
+    return f"{x.size} numbers", f"{changed.sum()} of them differ, by up to {most:.3g}"
+
+
+def _plain(array: np.ndarray) -> Any:
+    """A number, or a list of them, in as many digits as their type has."""
+    if array.dtype == np.float32:
+        array = np.array([float(str(x)) for x in array.flat]).reshape(array.shape)
+    return array.tolist()
+
+
+def _same(x: np.ndarray, y: np.ndarray, tolerance: float) -> np.ndarray:
+    if x.dtype.kind != "f" or y.dtype.kind != "f":
+        return np.asarray(x == y)
+    size = np.maximum(1, np.maximum(np.abs(x), np.abs(y)))
+    near = np.abs(x - y) <= tolerance * size
+    return np.asarray(near | (x == y) | (np.isnan(x) & np.isnan(y)))
+
+
+def _computed(model: mujoco.MjModel, names: Iterable[str]) -> set[str]:
+    """Those of some arrays that the engine computes from others, and so restores."""
+    found = set()
+    data = mujoco.MjData(model)
+    for name in names:
+        original = getattr(model, name)
+        if original.dtype.kind == "f":
+            changed = copy.copy(model)
+            array = getattr(changed, name)
+            array[...] = 1.5 * array + 0.37
+            with silence(), contextlib.suppress(mujoco.FatalError, ValueError):
+                mujoco.mj_setConst(changed, data)
+            if np.allclose(array, original, rtol=1e-9, atol=1e-12):
+                found.add(name)
+    return found

@@ -1,0 +1,298 @@
+"""Changes of an MJCF file by XPath that leave every other byte of it as it is."""
+
+import difflib
+import os
+import re
+import shutil
+import tempfile
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from lxml import etree
+
+from mjgym.mjcf.checking import examine, examine_part
+from mjgym.mjcf.reading import Malformed, Node, Problem, parse, read, tolerable
+from mjgym.mjcf.refusals import near
+
+_ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
+_STEP = b"  "  # of the indentation, where a file has no example of it
+
+
+def edit(
+    path: str | Path,
+    xpath: str,
+    *,
+    set: Mapping[str, str | None] | None = None,
+    append: str | None = None,
+    remove: bool = False,
+    model: str | Path | None = None,
+    dry_run: bool = False,
+) -> str:
+    """Change the elements of an XML file that an XPath selects, and nothing else in it.
+
+    Comments, includes, the order of attributes, line breaks and indentation stay: only the bytes
+    that are meant are replaced. Includes are not followed. The result is checked as `check` does it
+    and is not written if that finds a problem which the file did not have; then it takes the
+    file's place at once.
+
+    Args:
+        path: an MJCF or URDF file, or one that such a file includes.
+        xpath: XPath 1.0 that selects elements, e.g. `//geom[@name='foot']`.
+        set: values of attributes by name; None takes the attribute away.
+        append: XML of one or more elements to put at the end of each selected element.
+        remove: take the selected elements out, with all that is in them.
+        model: the model that includes this file, with which the result is checked; without it, an
+            included file is compared with the schema alone.
+        dry_run: write nothing.
+
+    Returns:
+        The change as a unified diff; empty if there is none.
+
+    Raises:
+        FileNotFoundError: there is no such file or model.
+        ValueError: nothing or more than one thing is to be done, the XPath is none or selects no
+            elements (the message names the nearest that are there), the file or what is to be
+            appended is no XML, or the result has a new problem. Nothing has been written.
+    """
+    wanted = [bool(set), append is not None, remove]
+    if sum(wanted) == 0 or (remove and sum(wanted) > 1):
+        raise ValueError("give set, append or both, or remove alone")
+    file = Path(path)
+    for needed in (file, *([] if model is None else [Path(model)])):
+        if not needed.is_file():
+            raise FileNotFoundError(f"there is no file {needed}")
+    before = file.read_bytes()
+    root = _parsed(before, file)
+    selected = _selected(before, root, xpath)
+    after = _changed(before, selected, set or {}, append, remove)
+    _check_result(file, before, after, None if model is None else Path(model))
+    if not dry_run and after != before:
+        _write(file, after)
+    return _unified(file, before, after)
+
+
+def _parsed(content: bytes, file: Path) -> Node:
+    try:
+        return parse(content, file)
+    except Malformed as error:
+        raise ValueError(str(error)) from None
+
+
+def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
+    """The elements that an XPath selects, in the order of the text, none inside another twice."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    tree = etree.fromstring(tolerable(content), parser).getroottree()
+    try:
+        found = tree.xpath(xpath)
+    except etree.XPathError as error:
+        raise ValueError(f"{xpath!r} is no XPath: {error}") from None
+    if not isinstance(found, list) or not all(_is_element(item) for item in found):
+        raise ValueError(f"{xpath!r} selects no elements but attributes, text or a value")
+    if not found:
+        raise ValueError(f"{xpath!r} selects nothing in {root.file}{_hint(tree, xpath)}")
+    elements = list(tree.getroot().iter(etree.Element))
+    nodes = list(root.walk())
+    if len(elements) != len(nodes):
+        raise ValueError(f"{root.file} has elements in its entities, which cannot be edited")
+    return [nodes[i] for i, element in enumerate(elements) if element in found]
+
+
+def _is_element(item: Any) -> bool:
+    return etree.iselement(item) and isinstance(item.tag, str)
+
+
+def _hint(tree: Any, xpath: str) -> str:
+    """How far an XPath leads, and what is nearest to its first step that leads nowhere."""
+    steps = re.findall(r"/*(?:[^/\[]|\[(?:[^\]'\"]|'[^']*'|\"[^\"]*\")*\])+", xpath)
+    for count in range(len(steps), 0, -1):
+        before, step = "".join(steps[: count - 1]), steps[count - 1]
+        if before and not _elements(tree, before):
+            continue
+        tag, _, condition = step.partition("[")
+        there = _elements(tree, before + tag)
+        if there:
+            return _hint_by_value(there, tag.strip("/"), condition)
+        axis = "//" if step.startswith("//") or not before else "/"
+        tags = {str(element.tag) for element in _elements(tree, f"{before}{axis}*")}
+        return _did_you_mean(near(tag.strip("/"), sorted(tags)))
+    return ""
+
+
+def _did_you_mean(words: Iterable[str]) -> str:
+    listed = ", ".join(words)
+    return f"; did you mean {listed}?" if listed else ""
+
+
+def _elements(tree: Any, xpath: str) -> list[Any]:
+    try:
+        found = tree.xpath(xpath)
+    except etree.XPathError:
+        return []
+    return [e for e in found if _is_element(e)] if isinstance(found, list) else []
+
+
+def _hint_by_value(elements: list[Any], tag: str, condition: str) -> str:
+    """The values of the attribute in a condition that no element meets."""
+    said = re.search(r"@([\w:.-]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")", condition)
+    if said is None:
+        return f"; {len(elements)} {tag} do not meet the condition [{condition}"
+    values = [str(element.get(said[1])) for element in elements if element.get(said[1])]
+    there = near(said[2] or said[3] or "", values)
+    return _did_you_mean(f"@{said[1]}={value!r}" for value in there)
+
+
+def _changed(
+    content: bytes,
+    nodes: list[Node],
+    values: Mapping[str, str | None],
+    append: str | None,
+    remove: bool,
+) -> bytes:
+    """The text with the changes, made from its end so that the places stay right."""
+    declared = re.match(rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)", content)
+    encoding = declared[1].decode() if declared else "utf-8"
+    if remove and any(node.parent is None for node in nodes):
+        raise ValueError("the root cannot be removed")
+    pieces: list[tuple[int, int, bytes]] = []  # start, stop, what to put there
+    for node in nodes:
+        if remove:
+            if not any(outer in nodes for outer in node.above()):
+                pieces.append((*_whole_lines(content, node), b""))
+            continue
+        tag = content[node.start : node.inner]
+        tag = _with_values(tag, values, encoding)
+        if append is None:
+            pieces.append((node.start, node.inner, tag))
+        else:
+            pieces += _appended(content, node, tag, append, encoding)
+    for start, stop, new in sorted(pieces, reverse=True):
+        content = content[:start] + new + content[stop:]
+    return content
+
+
+def _with_values(tag: bytes, values: Mapping[str, str | None], encoding: str) -> bytes:
+    """A start tag with other values of some attributes; new ones come last."""
+    for name, value in values.items():
+        if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
+            raise ValueError(f"{name!r} cannot be the name of an attribute")
+        found = next((a for a in _ATTRIBUTE.finditer(tag) if a[2].decode(encoding) == name), None)
+        if value is None:
+            if found is not None:
+                tag = tag[: found.start()] + tag[found.end() :]
+            continue
+        quote = '"' if found is None else found[4][:1].decode()
+        text = escape(value, {quote: "&quot;" if quote == '"' else "&apos;", "\n": "&#10;"})
+        new = f"{quote}{text}{quote}".encode(encoding, "xmlcharrefreplace")
+        if found is not None:
+            tag = tag[: found.start(4)] + new + tag[found.end(4) :]
+        else:
+            end = re.search(rb"\s*/?>$", tag)
+            assert end is not None
+            tag = tag[: end.start()] + f" {name}=".encode() + new + tag[end.start() :]
+    return tag
+
+
+def _whole_lines(content: bytes, node: Node) -> tuple[int, int]:
+    """Where an element is, with its lines if nothing else is on them."""
+    start, stop = node.start, node.stop
+    line = content.rfind(b"\n", 0, start) + 1
+    rest = re.compile(rb"[ \t]*\r?\n").match(content, stop)
+    if rest is not None and not content[line:start].strip():
+        return line, rest.end()
+    return start, stop
+
+
+def _appended(
+    content: bytes, node: Node, tag: bytes, xml: str, encoding: str
+) -> list[tuple[int, int, bytes]]:
+    """An element with something more at its end, indented like what is there."""
+    try:
+        parse(f"<part>{xml}</part>".encode(), Path("what is to be appended"))
+    except Malformed as error:
+        raise ValueError(f"{error}") from None
+    own = _indentation(content, node) or b""
+    last = _indentation(content, node.children[-1]) if node.children else None
+    inner = own + _STEP if last is None else last
+    newline = b"\r\n" if b"\r\n" in content else b"\n"
+    lines = textwrap.dedent(xml.strip("\n")).rstrip().splitlines()
+    text = newline.join(inner + li.encode(encoding, "xmlcharrefreplace") for li in lines)
+    if node.stop == node.inner:  # <tag/>
+        name = node.tag.encode(encoding)
+        opened = re.sub(rb"\s*/>$", b">", tag)
+        return [(node.start, node.stop, opened + newline + text + newline + own + b"</%s>" % name)]
+    end = content.rfind(b"</", node.inner, node.stop)
+    before = content[node.inner : end]
+    kept = before.rstrip()
+    return [
+        (node.start, node.inner, tag),
+        (node.inner + len(kept), end, newline + text + newline + own),
+    ]
+
+
+def _indentation(content: bytes, node: Node) -> bytes | None:
+    """The blanks before an element on its line; None if there is something else."""
+    before = content[content.rfind(b"\n", 0, node.start) + 1 : node.start]
+    return None if before.strip() else before
+
+
+def _check_result(file: Path, before: bytes, after: bytes, model: Path | None) -> None:
+    """Refuse a result that has problems which the file did not have."""
+    root = _parsed(after, file)
+    if model is not None:
+        _check_includes(model, file)
+        had, has = (_examined(model, file, content) for content in (before, after))
+    elif root.tag in ("mujoco", "robot"):
+        had, has = (_examined(file, file, content) for content in (before, after))
+    else:
+        had, has = examine_part(_parsed(before, file)), examine_part(root)
+    new = _new(had, has)
+    if new:
+        listed = "\n".join(map(str, new))
+        raise ValueError(f"nothing is written, for the result has new problems:\n{listed}")
+
+
+def _examined(model: Path, file: Path, content: bytes) -> list[Problem]:
+    return examine(model, {os.path.abspath(file): content})
+
+
+def _check_includes(model: Path, file: Path) -> None:
+    root, _ = read(model, {})
+    files = {model, *(node.file for node in root.walk())} if root else {model}
+    if not any(path.samefile(file) for path in files):
+        raise ValueError(f"{model} does not include {file}")
+
+
+def _new(had: list[Problem], has: list[Problem]) -> list[Problem]:
+    """The problems that were not there before, wherever their lines are now."""
+    left = Counter((problem.file, problem.message) for problem in had)
+    new = []
+    for problem in has:
+        if left[problem.file, problem.message]:
+            left[problem.file, problem.message] -= 1
+        else:
+            new.append(problem)
+    return new
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Put a text in a file's place at once; a link goes on leading to it."""
+    target = file.resolve()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        shutil.copymode(target, name)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _unified(file: Path, before: bytes, after: bytes) -> str:
+    old, new = (text.decode(errors="replace").splitlines(True) for text in (before, after))
+    lines = difflib.unified_diff(old, new, fromfile=str(file), tofile=str(file))
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
