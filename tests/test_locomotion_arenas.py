@@ -95,7 +95,7 @@ def test_a_scene_has_the_recorded_walker(name, kind):
     env = make(name)
     walker = "rodent_two_touch" if name.startswith("rodent") else "cmu_humanoid_go_to_target"
     columns = scene(walker)["walker"].get(kind, {"name": []})
-    names = env._view.names(kind)
+    names = env.view.names(kind)
     assert [n for n in names if n.startswith("walker/")] == columns["name"]
     for part, fields in table(columns).items():
         row = names.index(part)
@@ -301,14 +301,14 @@ def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
     shape = (bowl.POINTS, bowl.POINTS)
     total, squares = np.zeros(shape), np.zeros(shape)
     lowest, highest = np.inf, 0.0
-    inside = distance() < 0.98
+    inside, outside = distance() < 0.98, distance() > 1
     ridge = smooth_bowl()[inside]
     for seed in range(SEEDS):
         draw(seed)
         heights = simulation.model.hfield_data.reshape(shape).astype(float)
         bumps = heights[inside] / ridge
         lowest, highest = min(lowest, bumps.min()), max(highest, bumps.max())
-        assert not heights[distance() > 1].any()  # the rim is level with the plain
+        assert not heights[outside].any()  # the rim is level with the plain
         total += heights
         squares += heights**2
     # The spline goes a little beyond its bumps, which are between 0.5 and 1.
@@ -437,8 +437,8 @@ def tops(arena, simulation, rng):
     place.draw(simulation.view, rng)
     pos, half = simulation.model.geom_pos[rows], simulation.model.geom_size[rows]
     top = pos + half * (0, 0, 1)
-    if arena == "walls":  # the free end of each wall, wherever it has come to lie
-        top[:, 1] -= np.sign(top[:, 1]) * (half[:, 1] - BALL)
+    if arena == "walls":  # the end of each wall at the corridor's side
+        top[:, 1] += np.sign(top[:, 1]) * (half[:, 1] - 2 * BALL)
     away = np.abs(top - compiled[0]) > compiled[1] + BALL
     used = pos[:, 2] != PARKED
     return top[used & away.any(axis=1)]
@@ -449,7 +449,7 @@ def resting(top, ball):
     return np.abs(ball - top - (0, 0, BALL)).max() < 0.01
 
 
-@pytest.mark.parametrize("arena", ["gaps", "small_gaps", "maze", "small_maze", "open_maze"])
+@pytest.mark.parametrize("arena", ["walls", *GAPS, *MAZE_ARENAS])
 def test_a_ball_lies_on_what_has_been_moved(arena):
     place, model = find_arena(arena), with_ball(arena)
     simulation = Single(model, place.varies)
@@ -471,7 +471,7 @@ def test_a_ball_lies_on_what_has_been_moved(arena):
         assert resting(top, ball)
 
 
-@pytest.mark.parametrize("arena", ["gaps", "maze"])
+@pytest.mark.parametrize("arena", ["walls", "gaps", "maze"])
 def test_a_ball_would_fall_through_if_the_search_went_by_the_compiled_places(arena):
     place, model = find_arena(arena), with_ball(arena)
     simulation = Single(model, place.varies)

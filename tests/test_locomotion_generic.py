@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 import test_describe
 import test_env
-import test_gallery
 import test_vector
 from gymnasium.vector import AutoresetMode
-from PIL import Image
 from suite import gymnasium_checker
 from test_vector import N, actions_for, equal
 
@@ -595,29 +593,3 @@ def test_the_model_depends_on_the_fields_alone():
     for model, buffer in zip((first, second), buffers, strict=True):
         mujoco.mj_saveModel(model, None, buffer)
     assert np.array_equal(*buffers)
-
-
-# The gallery.
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_every_id_has_a_picture_and_a_clip(id):
-    with Image.open(test_gallery.FOLDER / f"{id}.still.webp") as still:
-        assert still.size == (320, 240)
-        _shows_something(still)
-    with Image.open(test_gallery.FOLDER / f"{id}.clip.webp") as clip:
-        assert clip.n_frames >= 10
-        clip.seek(0)
-        first = _shows_something(clip)
-        clip.seek(clip.n_frames // 2)
-        assert np.abs(first - _shows_something(clip)).max() > 50  # something has moved
-
-
-def _shows_something(image):
-    picture = np.asarray(image.convert("RGB")).astype(int)
-    assert picture.mean() > 20  # not black
-    assert picture.std() > 5  # not one colour
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    # Walkers are brown or green, sky and floor are blue or grey.
-    assert (np.maximum(red, green) > blue + 20).sum() > 1e-3 * red.size
-    return picture

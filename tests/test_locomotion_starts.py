@@ -279,7 +279,7 @@ def test_colours_of_targets_do_not_tell_what_they_are_worth():
     for _ in range(200):
         env.reset()
         worth = env.data.userdata[: env.task.place.most_targets]
-        shown = env.task.colours(env._view)
+        shown = env.task.colours(env.view)
         of = {
             value: {tuple(shown[f"geom target_{i}"]) for i in np.flatnonzero(worth == value)}
             for value in (30.0, -10.0)

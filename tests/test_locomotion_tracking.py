@@ -333,7 +333,7 @@ def test_the_last_frame_stays_where_a_clip_has_no_more(reference):
     env.reset(seed=0)
     over = False
     while not over:
-        seen, _, over, _, _ = env.step(np.zeros(56))
+        seen, _, _, over, _ = env.step(np.zeros(56))
     for name in ("rel_joints", "rel_root_pos_local", "rel_bodies_pos_local"):
         np.testing.assert_allclose(seen[f"walker/reference_{name}"], 0, atol=1e-9)
     assert seen["walker/time_in_clip"] == 1.0
@@ -543,7 +543,7 @@ def test_a_short_clip_can_be_played_but_not_followed(tmp_path):
     clip_file(tmp_path, 3)
     env = make(play=True, clips=str(tmp_path))
     env.reset(seed=0)
-    assert [env.step(np.zeros(56))[2] for _ in range(2)] == [False, True]
+    assert [env.step(np.zeros(56))[3] for _ in range(2)] == [False, True]
     with pytest.raises(ValueError, match=r"clip.npz has 3 frames"):
         make(clips=str(tmp_path))
 

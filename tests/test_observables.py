@@ -809,7 +809,9 @@ def test_describe_names_every_number(id, options):
         assert len(shown[name]) == several * len(own)
         for k, row in enumerate(shown[name]):
             ago, source = several - 1 - k // len(own), own[k % len(own)]
-            assert row["name"] == source["name"] + (f", {ago} reading{'s' * (ago > 1)} ago" if ago else "")
+            assert row["name"] == source["name"] + (
+                f", {ago} reading{'s' * (ago > 1)} ago" if ago else ""
+            )
             assert {**row, "index": 0, "name": ""} == {**source, "index": 0, "name": ""}
     assert {row["source"] for row in shown["own qvel"]} == {"field('qvel')"}
     assert len(shown["own body"]) == 3
@@ -1032,8 +1034,9 @@ def test_pictures_of_a_batch_equal_those_of_singles(observation):
         "noisy": Observable(
             observe.image(0, width=8, height=8), noise=noise, delay=Integers(0, 2), buffer_size=2
         ),
-        "position": Observable(noise=noises.additive(Normal(0, 1))),
     }
+    if observation != "pixels":
+        observables["position"] = Observable(noise=noises.additive(Normal(0, 1)))
     keywords = {"observation": observation, "max_episode_steps": 4, "observables": observables}
     ours = gymnasium.make_vec(CART, num_envs=2, **keywords)
     sync = SyncVectorEnv([lambda: gymnasium.make(CART, **keywords)] * 2)
@@ -1050,6 +1053,14 @@ def test_pictures_of_a_batch_equal_those_of_singles(observation):
     if observation != "pixels":
         described = ours.unwrapped.single_observation_space
         assert list(described)[-4:] == ["late", "slow", "deep", "noisy"]
+
+
+def test_an_entry_that_is_not_there_among_pictures_is_refused():
+    noisy = {"position": Observable(noise=noises.additive(Normal(0, 1)))}
+    with pytest.raises(ValueError, match="observation='pixels' has no entry 'position'"):
+        gymnasium.make(CART, observation="pixels", observables=noisy)
+    left_out = {"position": Observable(enabled=False)}
+    gymnasium.make(CART, observation="pixels", observables=left_out)
 
 
 @pytest.mark.gl

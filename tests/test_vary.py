@@ -74,7 +74,7 @@ RIG = """
       <geom name="part_3" size="0.05 0.1" pos="0 -0.3 0" type="capsule"/>
       <geom name="part_4" size="0.05 0.05 0.05" type="box" pos="0 0 0.3"/>
     </body>
-    <body name="ball" pos="5 -0.5 0.35"><freejoint name="marble"/><geom name="marble" size="0.1"/></body>
+    <body name="ball" pos="5 0.5 0.33"><freejoint name="marble"/><geom name="marble" size="0.1"/></body>
     <body name="pendant" pos="5 3 2"><freejoint name="pendant"/><geom name="pendant" size="0.1"/></body>
     <body name="hand" mocap="true" pos="3 0 3"><geom name="tip" size="0.1"/></body>
   </worldbody>
@@ -115,7 +115,7 @@ class Rig(mjgym.Task):
         return mujoco.MjSpec.from_string(RIG)
 
     def initialize(self, v, rng):
-        v.qvel = 0.3 * rng.normal(size=v.qvel.shape)
+        v.qpos[:2] = rng.uniform(-0.05, 0.05, size=2)
 
     def observation(self, v):
         return {"qpos": v.qpos.copy(), "qvel": v.qvel.copy(), "sensors": v.sensordata.copy()}
@@ -131,8 +131,8 @@ def rigs(vary, n=3, **kwargs):
 
 
 def numbers(model):
-    found = {name: np.array(get_field(model, name)) for name in MODEL_FIELDS}
-    return {**found, "hfield_data": model.hfield_data.copy()}
+    names = (*MODEL_FIELDS, "hfield_data", "bvh_nodeid", "bvh_child")
+    return {name: np.array(get_field(model, name)) for name in names}
 
 
 def rows(envs, i):
@@ -144,12 +144,17 @@ def rows(envs, i):
 
 
 def explicit(spec):
-    """A spec whose bodies state the mass and inertia that the compiler gave them."""
+    """A spec that states what the compiler gave it: mass and inertia, places and sizes of geoms."""
     model = spec.compile()
     for body in spec.bodies[1:]:
         body.explicitinertial = True
         body.mass, body.inertia = model.body_mass[body.id], model.body_inertia[body.id]
         body.ipos, body.iquat = model.body_ipos[body.id], model.body_iquat[body.id]
+    for geom in spec.geoms:
+        if np.isfinite(geom.fromto).all():
+            geom.fromto[:] = np.nan
+            geom.size, geom.pos = model.geom_size[geom.id], model.geom_pos[geom.id]
+            geom.quat = model.geom_quat[geom.id]
     assert equal(numbers(spec.compile()), numbers(model))
     return spec
 
@@ -237,23 +242,24 @@ def corners(box):
     return np.concatenate([box[:3] - box[3:], box[:3] + box[3:]])
 
 
-def assert_same_boxes(ours, compiled):
-    """Of all geoms and bodies; and in our tree, which branches as before, each box holds its own.
+def alike(a, b):
+    """Whether boxes are equal, as far as their largest number resolves: a plane's has no end."""
+    scale = max(1.0, np.abs(a).max(), np.abs(b).max())
+    return np.abs(a - b).max() <= 8 * np.finfo(float).eps * scale
 
-    A box without an end (a plane's) is held to what its size can resolve.
-    """
+
+def assert_same_boxes(ours, compiled):
+    """Of all geoms and bodies; and in our tree, which branches as before, each holds its own."""
     for mine, theirs in zip(boxes(ours), boxes(compiled), strict=True):
         assert mine.keys() == theirs.keys()
         for key, box in mine.items():
-            assert np.allclose(corners(box), corners(theirs[key]), rtol=1e-13, atol=1e-13), key
+            assert alike(corners(box), corners(theirs[key])), key
     for body, start in enumerate(ours["body_bvhadr"]):
         for node in range(start, start + ours["body_bvhnum"][body]):
             if ours["bvh_nodeid"][node] < 0:
-                low, high = np.split(corners(ours["bvh_aabb"][node]), 2)
-                parts = [ours["bvh_aabb"][start + child] for child in ours["bvh_child"][node]]
-                lows, highs = zip(*(np.split(corners(p), 2) for p in parts), strict=True)
-                assert np.allclose(low, np.min(lows, axis=0), rtol=1e-13, atol=1e-13)
-                assert np.allclose(high, np.max(highs, axis=0), rtol=1e-13, atol=1e-13)
+                parts = [corners(ours["bvh_aabb"][start + k]) for k in ours["bvh_child"][node]]
+                low, high = np.min(parts, axis=0)[:3], np.max(parts, axis=0)[3:]
+                assert alike(corners(ours["bvh_aabb"][node]), np.concatenate([low, high]))
 
 
 def with_statistics(model, other):
@@ -268,6 +274,7 @@ def rollout(model, steps=50):
     """Positions, velocities and sensors from a start that depends on no number of the model."""
     data = mujoco.MjData(model)
     rng = np.random.default_rng(0)
+    data.qpos[0] = 0.12  # beyond the rig's limit
     data.qvel[:] = 0.3 * rng.normal(size=model.nv)
     found = []
     for _ in range(steps):
@@ -293,7 +300,7 @@ EQUAL = {
     "jnt_stiffnesspoly[hinge, 0]": (9.0, True),
     "jnt_range[hinge]": ([-0.002, 0.003], True),
     "jnt_solref[hinge]": ([0.05, 0.9], True),
-    "jnt_solimp[hinge, 0]": (0.5, True),
+    "jnt_solimp[hinge, 1]": (0.5, True),
     "jnt_margin[hinge]": (0.1, True),
     "jnt_actfrcrange[hinge]": ([-0.1, 0.1], True),
     "dof_armature[block]": (0.1, True),
@@ -301,7 +308,7 @@ EQUAL = {
     "dof_damping[hinge]": (0.7, True),
     "dof_dampingpoly[hinge, 0]": (0.7, True),
     "dof_frictionloss[hinge]": (0.7, True),
-    "geom_size[upper, 0:2]": ([0.1, 1.5], True),
+    "geom_size[upper, 0:2]": ([1.1, 0.3], True),
     "geom_size[knob, 0]": (0.5, False),
     "geom_size[fin]": ([0.3, 0.1, 0.2], True),
     "geom_size[block]": ([0.1, 0.1, 0.25], True),
@@ -318,7 +325,7 @@ EQUAL = {
     "geom_pos[floor]": ([0.3, 0.1, 0.1], True),
     "geom_quat[upper]": ([0.6, 0.8, 0, 0], False),
     "geom_quat[block]": ([0.6, 0, 0.8, 0], True),
-    "geom_friction[marble, 0]": (0.05, True),
+    "geom_friction[marble, 0]": (3.0, True),
     "geom_solref[terrain]": ([0.05, 0.9], True),
     "geom_solimp[terrain, 0]": (0.5, True),
     "geom_solmix[marble]": (0.3, False),
@@ -496,8 +503,6 @@ class TestEqualsACompiledModel:
             assert np.array_equal(
                 single.step(np.zeros(3))[0], batch.step(np.zeros((2, 3)))[0][0]
             ), one
-        fallen = gymnasium.make  # free fall, for comparison
-        del fallen
         plain_env = mjgym.Env(Rig())
         plain_env.reset(seed=0)
         for _ in range(5):
@@ -529,3 +534,495 @@ class TestEqualsACompiledModel:
         assert (info["variation"]["hfield_data"] == 0.5).all()
         ours, theirs = env.unwrapped.model.hfield_data, plain.unwrapped.model.hfield_data
         assert np.array_equal(ours, theirs)
+
+
+# --- ids of ten kinds, through gymnasium.make alone ---
+
+IDS = {
+    # RK4, hinges and a slide
+    "dmc/cartpole-swingup-v0": {
+        "body_mass[pole_1]": factor(LogNormal(0, 0.3)),
+        "body_inertia[pole_1]": shared(factor(Uniform(0.5, 2))),
+        "dof_damping": Exponential(0.01),
+        "opt.gravity[2]": offset(Normal(0, 0.5)),
+        "actuator_gear[slide, 0]": factor(Uniform(0.5, 2)),
+        "light_pos": offset(Normal(0, 0.3)),
+    },
+    # a task that varies sites
+    "dmc/finger-turn_hard-v0": {
+        "geom_size[*tip]": factor(Uniform(0.8, 1.2)),
+        "geom_friction[cap*, 0]": Uniform(0.4, 1.2),
+        "site_size[target, 0]": factor(Choice([0.5, 1, 2])),
+        "dof_frictionloss": Uniform(0, 0.01),
+    },
+    # contacts, a free joint, another timestep
+    "dmc/humanoid-run-v0": {
+        "body_mass": shared(factor(Uniform(0.8, 1.2))),
+        "geom_size[*foot*]": factor(Uniform(0.8, 1.2)),
+        "jnt_stiffness": factor(Uniform(0.5, 2)),
+        "dof_armature": factor(LogNormal(0, 0.2)),
+        "opt.timestep": factor(Uniform(0.8, 1)),
+    },
+    # activations, a ball, walls
+    "dmc/quadruped-fetch-v0": {
+        "geom_size[ball, 0]": factor(Uniform(0.8, 1.2)),
+        "body_pos[knee*]": offset(Normal(0, 0.01)),
+        "actuator_gainprm[*lift*, 0]": factor(Uniform(0.5, 1.5)),
+        "opt.gravity": Choice([[0, 0, -9.81], [0, 1, -5]]),
+    },
+    # a task that varies geoms and lights, in a fluid
+    "dmc/swimmer-swimmer6-v0": {
+        "opt.viscosity": factor(LogNormal(0, 0.5)),
+        "opt.density": Uniform(500, 5000),
+        "geom_pos[nose]": offset(Normal(0, 0.01)),
+        "light_pos[light_1]": offset(Normal(0, 0.1)),
+        "geom_rgba": colours.HSV(Uniform(), 0.8, Uniform(0.5, 1)),
+    },
+    # tendons with springs, orientations
+    "dmc/fish-swim-v0": {
+        "body_quat[tail1]": factor(rotations.About((0, 0, 1), Normal(0, 0.2))),
+        "tendon_stiffness": factor(Uniform(0.5, 2)),
+        "jnt_range[tail*]": factor(Uniform(0.5, 1)) if False else shared(factor(Uniform(0.5, 1))),
+        "geom_pos[torso_massive]": offset(Normal(0, 0.01)),
+    },
+    # a task that varies bodies
+    "dmc/stacker-stack_2-v0": {
+        "body_mass[box*]": LogNormal(-2, 0.5),
+        "geom_size[box*]": factor(Uniform(0.9, 1.1)),
+        "jnt_pos[finger]": offset(Normal(0, 0.001)),
+        "cam_pos[hand]": offset(Normal(0, 0.1)),
+    },
+    # a tendon with a limit, one number of it
+    "dmc/ball_in_cup-catch-v0": {
+        "tendon_range[string, 1]": factor(Uniform(0.8, 1.2)),
+        "body_mass[ball]": 0.1 * Exponential() + 0.01,
+        "geom_friction": Uniform(0.1, 1).clip(0.2, 0.9),
+    },
+    # a heightfield, for which each simulation has a model of its own
+    "dmc/quadruped-escape-v0": {
+        "body_mass[torso]": factor(LogNormal(0, 0.3)),
+        "actuator_dynprm[*, 0]": factor(Uniform(0.5, 2)),
+        "geom_friction[*toe*]": factor(Uniform(0.5, 1)),
+        "opt.gravity": offset(Normal(0, 0.3)),
+    },
+    # walls and platforms that the task refits
+    "locomotion/ant-run_gaps-v0": {
+        "body_mass[*torso]": factor(LogNormal(0, 0.3)),
+        "geom_size[walker/*leg*]": factor(Uniform(0.8, 1.2)),
+        "geom_solref[ground]": Sequence([[0.02, 1], [0.05, 0.5]]),
+        "jnt_stiffness": factor(Bernoulli(0.5)),
+    },
+}
+LIMIT = 5  # control steps in an episode
+
+
+def sorted_info(info):
+    return {k: sorted_info(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
+
+
+class TestTenIds:
+    @pytest.mark.parametrize("mode", list(AutoresetMode))
+    @pytest.mark.parametrize("id", IDS)
+    def test_a_batch_equals_single_environments(self, id, mode):
+        """Bit for bit over several episodes, `info` included."""
+        kwargs = {"vary": IDS[id], "dtype": "float64", "max_episode_steps": LIMIT}
+        ours = gymnasium.make_vec(id, num_envs=3, autoreset_mode=mode, **kwargs)
+        sync = SyncVectorEnv([lambda: gymnasium.make(id, **kwargs)] * 3, autoreset_mode=mode)
+        assert equal(ours.reset(seed=7), sync.reset(seed=7))
+        done = np.zeros(3, dtype=bool)
+        values = []
+        for k, actions in enumerate(np.float32(actions_for(ours, 2 * LIMIT + 4))):
+            mask = np.arange(3) == 1 if k == 2 else done.copy()
+            if k == 2 or (mode == AutoresetMode.DISABLED and done.any()):
+                a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, sync))
+                assert equal(a, b), k
+                values.append(a[1]["variation"])
+            a, b = ours.step(actions), sync.step(actions)
+            assert equal(a[:4], b[:4]), k
+            assert equal(sorted_info(a[4]), sorted_info(b[4])), k
+            done = a[2] | a[3]
+            values.append(a[4].get("variation"))
+        begun = [v for v in values if v is not None]
+        assert len(begun) >= 3  # the one that the mask began, and two of the others
+        for key in IDS[id]:
+            assert any(v[f"_{key}"].any() for v in begun)
+        ours.close()
+        sync.close()
+
+    @pytest.mark.parametrize("id", IDS)
+    def test_the_models_hold_what_info_says(self, id):
+        keys = IDS[id]
+        env = gymnasium.make(id, vary=keys)
+        envs = gymnasium.make_vec(id, num_envs=2, vary=keys)
+        _, info = env.reset(seed=3)
+        _, infos = envs.reset(seed=3)
+        single, batch = env.unwrapped._simulation, envs.unwrapped._simulations
+        assert list(info["variation"]) == list(keys)
+        taken = env.unwrapped.task.varies  # where the task has had the last word
+        for target in single.varying._targets:
+            part = target.part
+            if part.field in taken:
+                continue
+            drawn = np.asarray(info["variation"][part.key])
+            written = np.asarray(get_field(single.model, part.field))[part.index]
+            assert np.array_equal(written, drawn.astype(written.dtype))
+            assert np.array_equal(batch.episode_fields[part.field][0][part.index], written)
+            assert equal(infos["variation"][part.key][0], info["variation"][part.key])
+            assert infos["variation"][f"_{part.key}"].all()
+
+    @pytest.mark.parametrize("id", IDS)
+    def test_seeds(self, id):
+        make = {"num_envs": 3, "vary": IDS[id], "max_episode_steps": LIMIT}
+        envs, others = (gymnasium.make_vec(id, **make) for _ in range(2))
+
+        def run(envs, seed):
+            _, info = envs.reset(seed=seed)
+            drawn = [info["variation"]]
+            for actions in actions_for(envs, 2 * LIMIT + 2):
+                info = envs.step(actions)[4]
+                if "variation" in info:
+                    drawn.append(info["variation"])
+            return drawn
+
+        first = run(envs, 11)
+        assert len(first) == 2 + 1
+        run(envs, 12)
+        assert equal(tuple(first[0].values()), tuple(run(envs, 11)[0].values()))
+        for a, b in zip(first, run(others, 11), strict=True):
+            assert equal(a, b)
+        # Seed 12 of one is the second seed of the other; else everything differs.
+        second = run(others, 12)
+        for key in IDS[id]:
+            assert equal(second[0][key][0], first[0][key][1])
+        random = [k for k, v in IDS[id].items() if not isinstance(v, Sequence | type(None))]
+        assert any(not equal(first[0][k][0], first[0][k][1]) for k in random)
+        assert any(not equal(first[0][k][0], first[1][k][0]) for k in random)
+
+    @pytest.mark.parametrize("id", IDS)
+    def test_starts_are_those_of_the_plain_id(self, id):
+        """What is drawn for the model takes nothing from the generator of the starts."""
+        keys = {"opt.gravity[0]": Normal(0, 0.1)}  # nothing that a start depends on
+        plain, varied = (gymnasium.make(id, vary=vary, dtype="float64") for vary in (None, keys))
+        for seed in (5, None, None):
+            plain.reset(seed=seed)
+            varied.reset(seed=seed)
+            ours, theirs = plain.unwrapped.data, varied.unwrapped.data
+            assert np.array_equal(ours.qpos, theirs.qpos)
+            assert np.array_equal(ours.qvel, theirs.qvel)
+            states = [e.unwrapped.np_random.bit_generator.state for e in (plain, varied)]
+            assert states[0] == states[1]
+
+    @pytest.mark.parametrize("id", IDS)
+    def test_nothing_is_compiled_after_make(self, id, monkeypatch):
+        make = {"vary": IDS[id], "max_episode_steps": 2}
+        env, envs = gymnasium.make(id, **make), gymnasium.make_vec(id, num_envs=2, **make)
+
+        def refuse(*arguments):
+            raise AssertionError("compiled")
+
+        monkeypatch.setattr(mujoco.MjSpec, "compile", refuse)
+        monkeypatch.setattr(mujoco.MjSpec, "recompile", refuse)
+        for loader in ("from_xml_string", "from_xml_path", "from_binary_path"):
+            monkeypatch.setattr(mujoco.MjModel, loader, refuse)
+        env.reset(seed=0)
+        envs.reset(seed=0)
+        for actions in actions_for(envs, 7):
+            envs.step(actions)
+        env.unwrapped.set_state(env.unwrapped.get_state())
+        env.reset()
+
+
+class TestStates:
+    @pytest.mark.parametrize("id", IDS)
+    def test_go_on_bit_for_bit(self, id):
+        """The next episodes' draws included; in another slot, and in a single environment too."""
+        kwargs = {"vary": IDS[id], "dtype": "float64"}
+        envs = gymnasium.make_vec(id, num_envs=3, max_episode_steps=LIMIT, **kwargs)
+        envs.reset(seed=0)
+        for actions in actions_for(envs, LIMIT + 3):
+            before = envs.step(actions)[0]
+        state = envs.get_state()
+        later = [envs.step(a) for a in actions_for(envs, 2 * LIMIT, seed=3)]
+        envs.reset(seed=50)
+        assert np.array_equal(envs.set_state(state), before)
+        for a, actions in zip(later, actions_for(envs, 2 * LIMIT, seed=3), strict=True):
+            assert equal(a, envs.step(actions))
+        part = {name: values[2:] for name, values in state.items()}
+        envs.reset(seed=60)
+        envs.set_state(part, ids=[0])
+        single = gymnasium.make(id, **kwargs).unwrapped
+        single.set_state({name: values[0] for name, values in part.items()})
+        ended = False
+        for old, actions in zip(later, actions_for(envs, 2 * LIMIT, seed=3), strict=True):
+            actions[0] = actions[2]
+            now = envs.step(actions)
+            assert equal((now[0][0], now[1][0]), (old[0][2], old[1][2]))
+            if ended:
+                start, info = single.reset()
+                assert np.array_equal(start, old[0][2])
+                for key, value in info["variation"].items():
+                    assert equal(np.asarray(value), np.asarray(old[4]["variation"][key][2]))
+            else:
+                alone = single.step(actions[2])
+                assert np.array_equal(alone[0], old[0][2])
+                assert alone[1] == old[1][2]
+            ended = bool(old[2][2] | old[3][2])
+
+    @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+    @pytest.mark.parametrize("every", ["episode", "reset", "never"])
+    @pytest.mark.parametrize("id", ["dmc/humanoid-run-v0", "locomotion/ant-run_gaps-v0"])
+    def test_copies_go_on_bit_for_bit(self, id, every, duplicate):
+        make = {"vary": IDS[id], "vary_every": every, "max_episode_steps": LIMIT}
+        env, envs = gymnasium.make(id, **make).unwrapped, gymnasium.make_vec(id, num_envs=2, **make)
+        env.reset(seed=0)
+        envs.reset(seed=0)
+        actions = actions_for(envs, LIMIT)
+        for a in actions:
+            envs.step(a)
+            env.step(a[0])
+        twin, twins = duplicate(env), duplicate(envs)
+        for a in actions_for(envs, LIMIT + 3, seed=1):
+            assert equal(envs.step(a), twins.step(a))
+            assert equal(env.step(a[0]), twin.step(a[0]))
+        assert equal(env.reset(), twin.reset())
+        assert equal(envs.reset(), twins.reset())
+
+    def test_what_the_state_holds(self):
+        vary = {"body_mass[arm]": factor(LogNormal(0, 0.3)), "opt.gravity": Normal([0, 0, -9], 1)}
+        single, batch = rigs(vary, n=2)
+        _, info = single.reset(seed=0)
+        state = single.get_state()
+        assert np.array_equal(state["body_mass"], single.model.body_mass)
+        assert np.array_equal(state["opt.gravity"], single.model.opt.gravity)
+        for key, value in info["variation"].items():
+            assert np.array_equal(state[f"variation.{key}"], value)
+        assert state["variation.count"] == 1
+        batch.reset(seed=0)
+        assert batch.get_state(ids=[1])["variation.opt.gravity"].shape == (1, 3)
+        plain = mjgym.Env(Rig())
+        plain.reset(seed=0)
+        assert not [name for name in plain.get_state() if "variation" in name]
+
+    @pytest.mark.parametrize(
+        ("key", "field", "value"),
+        [
+            ("body_mass", "body_mass", 3.0),
+            ("geom_size[part_0, 0]", "geom_size", 2.0),
+            ("geom_pos[knob]", "geom_pos", 2.0),
+            ("site_pos[shoulder]", "site_pos", 2.0),
+        ],
+    )
+    def test_a_part_of_a_state_makes_the_rest_follow(self, key, field, value):
+        single, batch = rigs({key: factor(Uniform(0.5, 0.6))}, n=2)
+        single.reset(seed=0)
+        batch.reset(seed=0)
+        plain = explicit(Rig().model())
+        wanted = plain.compile()
+        getattr(wanted, field)[...] *= value
+        if field == "body_mass":
+            wanted.body_mass[0] = 0
+        written = np.array(getattr(wanted, field))
+        single.set_state({field: written})
+        batch.set_state({field: written[None]}, ids=[1])
+        compiled = numbers(compiled_with(plain, wanted, [field]))
+        assert_same_model(numbers(single.model), compiled, derivation=1e-15)
+        assert_same_model(rows(batch, 1), compiled, derivation=1e-15)
+        assert not np.array_equal(rows(batch, 0)[field], written)
+        for actions in actions_for(batch, 4):
+            assert np.array_equal(batch.step(actions)[0][1], single.step(actions[1])[0])
+        single.reset()  # and the next episode knows nothing of it
+        assert not np.array_equal(getattr(single.model, field), written)
+
+
+class TestWhen:
+    """Which episodes have new values; a sequence of numbers counts them."""
+
+    VARY = {"body_mass[arm]": Sequence([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])}
+
+    @pytest.mark.parametrize(
+        ("every", "expected"), [("episode", [1, 2, 3]), ("reset", [1, 2, 3]), ("never", [1, 1, 1])]
+    )
+    def test_single(self, every, expected):
+        single, _ = rigs(self.VARY, vary_every=every)
+        for seed in (4, 4):  # seeding begins anew
+            masses = []
+            for k in range(3):
+                _, info = single.reset(seed=seed if k == 0 else None)
+                masses.append(info["variation"]["body_mass[arm]"].item())
+                assert single.data.model.body("arm").mass.item() == masses[-1]
+                single.step(np.zeros(3))
+            assert masses == expected
+
+    @pytest.mark.parametrize("mode", list(AutoresetMode))
+    @pytest.mark.parametrize("every", ["episode", "reset", "never"])
+    def test_batch(self, every, mode):
+        envs = mjgym.VectorEnv(
+            Rig(), 2, vary=self.VARY, vary_every=every, max_episode_steps=2, autoreset_mode=mode
+        )
+        held = envs._simulations.episode_fields["body_mass"][:, envs.model.body("arm").id]
+
+        def told(info):
+            values = info["variation"]["body_mass[arm]"][:, 0]
+            assert np.array_equal(values, held)
+            return values.tolist()
+
+        def play():
+            """Masses of the second and third episode, as they begin."""
+            found = []
+            while len(found) < 2:
+                *_, truncations, info = envs.step(np.zeros((2, 3)))
+                if truncations.all() and mode == AutoresetMode.DISABLED:
+                    _, info = envs.reset(options={"reset_mask": np.ones(2, dtype=bool)})
+                if "variation" in info:
+                    found.append(told(info))
+            return found
+
+        by_reset = mode == AutoresetMode.DISABLED  # there, all episodes begin so
+        for seed in (0, 9):
+            assert told(envs.reset(seed=seed)[1]) == [1, 1]
+            if every == "episode" or (every == "reset" and by_reset):
+                assert play() == [[2, 2], [3, 3]]
+            else:
+                assert play() == [[1, 1], [1, 1]]
+        again = told(envs.reset()[1])
+        counted = {"episode": 4, "reset": 4 if by_reset else 2, "never": 1}
+        assert again == [counted[every]] * 2
+
+    def test_a_mask_counts_for_those_it_names(self):
+        _, envs = rigs(self.VARY, vary_every="reset")
+        envs.reset(seed=0)
+        _, info = envs.reset(options={"reset_mask": np.array([True, False, True])})
+        told = info["variation"]["body_mass[arm]"][:, 0]
+        assert told.tolist() == [2, 0, 2]
+        assert info["_variation"].tolist() == [True, False, True]
+        assert info["variation"]["_body_mass[arm]"].tolist() == [True, False, True]
+        held = envs._simulations.episode_fields["body_mass"][:, envs.model.body("arm").id]
+        assert held.tolist() == [2, 1, 2]
+
+    def test_without_vary_there_is_no_word_of_it(self):
+        env, envs = mjgym.Env(Rig()), mjgym.VectorEnv(Rig(), 2)
+        assert env.reset(seed=0)[1] == {}
+        assert envs.reset(seed=0)[1] == {}
+
+
+class TestValues:
+    """How a value meets the model's own number."""
+
+    @staticmethod
+    def drawn(vary, seed=0):
+        env = mjgym.Env(Rig(), vary=vary)
+        _, info = env.reset(seed=seed)
+        return env.model, info["variation"]
+
+    def test_absolute_factor_and_offset(self):
+        own = Rig().model().compile()
+        for value, expected in (
+            (0.3, 0.3),
+            (Constant(0.3), 0.3),
+            (factor(0.3), 0.3 * own.body("arm").mass[0]),
+            (offset(0.3), 0.3 + own.body("arm").mass[0]),
+            (shared(factor(Constant(0.3))), 0.3 * own.body("arm").mass[0]),
+        ):
+            model, info = self.drawn({"body_mass[arm]": value})
+            assert info["body_mass[arm]"].tolist() == [expected]
+            assert model.body("arm").mass[0] == expected
+
+    def test_relative_values_do_not_pile_up(self):
+        env = mjgym.Env(Rig(), vary={"body_mass": factor(2.0), "geom_pos[knob]": offset(0.1)})
+        own = Rig().model().compile()
+        for _ in range(3):
+            env.reset()
+            assert np.array_equal(env.model.body_mass, 2 * own.body_mass)
+            assert np.array_equal(env.model.geom("knob").pos, own.geom("knob").pos + 0.1)
+
+    def test_each_number_by_itself_or_one_for_all(self):
+        own = Rig().model().compile()
+        _, info = self.drawn({"body_mass": factor(Uniform(1, 2))})
+        ratios = info["body_mass"] / own.body_mass[1:]
+        assert len(np.unique(ratios.round(12))) == own.nbody - 1
+        _, info = self.drawn({"body_mass": shared(factor(Uniform(1, 2)))})
+        assert np.ptp(info["body_mass"] / own.body_mass[1:]) < 1e-12
+        _, info = self.drawn({"geom_pos[part_*]": shared(offset(Normal([0, 0, 0], 1)))})
+        moved = info["geom_pos[part_*]"] - own.geom_pos[own.geom("part_0").id :][:5]
+        assert moved.shape == (5, 3)
+        assert np.ptp(moved, axis=0).max() < 1e-12
+        assert np.ptp(moved[0]) > 0.01
+
+    def test_patterns_and_columns(self):
+        own = Rig().model().compile()
+        parts = [own.geom(f"part_{i}").id for i in range(5)]
+        for key, rows_, columns in (
+            ("geom_friction[part_*, 0]", parts, 0),
+            ("geom_friction[part_[13], 1:]", [parts[1], parts[3]], slice(1, 3)),
+            ("geom_friction[ part_2 , -1 ]", [parts[2]], 2),
+            ("geom_friction[part_?]", parts, slice(0, 3)),
+        ):
+            model, info = self.drawn({key: 0.123})
+            expected = own.geom_friction.copy()
+            expected[rows_, columns] = 0.123
+            assert np.array_equal(model.geom_friction, expected)
+            assert info[key].shape == np.shape(expected[rows_, columns])
+        model, info = self.drawn({"opt.gravity[2]": -1.0, "opt.wind[0:2]": 3.0})
+        assert model.opt.gravity.tolist() == [0, 0, -1]
+        assert model.opt.wind.tolist() == [3, 3, 0]
+        assert np.shape(info["opt.gravity[2]"]) == ()
+
+    def test_joints_have_as_many_numbers_as_degrees_of_freedom(self):
+        model, info = self.drawn({"dof_damping[block]": 0.3, "dof_armature[ball]": Uniform(1, 2)})
+        assert info["dof_damping[block]"].shape == (6,)
+        assert info["dof_armature[ball]"].shape == (3,)
+        start = model.joint("block").dofadr[0]
+        assert model.dof_damping[start : start + 6].tolist() == [0.3] * 6
+
+    def test_without_a_pattern_only_what_can_vary(self):
+        model, info = self.drawn({"geom_size": factor(2.0), "jnt_range": shared(factor(0.5))})
+        own = Rig().model().compile()
+        fixed = [own.geom(name).id for name in ("floor", "terrain")]
+        grown = np.setdiff1d(np.arange(own.ngeom), fixed)
+        assert np.array_equal(model.geom_size[fixed], own.geom_size[fixed])
+        assert np.array_equal(model.geom_size[grown], 2 * own.geom_size[grown])
+        assert len(info["jnt_range"]) == own.jnt_limited.sum() == 2
+        model, _ = self.drawn({"body_pos": offset(1.0)})
+        moved = np.flatnonzero((model.body_pos != own.body_pos).any(axis=1))
+        assert [model.body(i).name for i in moved] == ["arm", "fore"]
+
+    def test_the_later_of_two_keys_counts(self):
+        model, _ = self.drawn({"body_mass": 1.0, "body_mass[arm]": 2.0})
+        assert model.body("arm").mass[0] == 2
+        assert model.body("fore").mass[0] == 1
+        model, _ = self.drawn({"body_mass[arm]": 2.0, "body_mass": 1.0})
+        assert model.body("arm").mass[0] == 1
+
+    def test_directions_and_orientations_are_one_long(self):
+        model, info = self.drawn({"jnt_axis[hinge]": Uniform(1, 5), "body_quat[arm]": Normal()})
+        for value in (model.joint("hinge").axis, model.body("arm").quat):
+            assert abs(np.linalg.norm(value) - 1) < 1e-12
+        assert np.array_equal(info["jnt_axis[hinge]"][0], model.joint("hinge").axis)
+
+    def test_a_factor_turns_an_orientation_about_its_own_axes(self):
+        turn = rotations.About((1, 2, 3), 0.7)
+        model, _ = self.drawn({"geom_quat[upper]": factor(turn)})
+        own, expected = Rig().model().compile().geom("upper").quat, np.empty(4)
+        mujoco.mju_mulQuat(expected, own, turn(np.random.default_rng(0)))
+        assert np.abs(model.geom("upper").quat - expected).max() < 1e-15
+
+    def test_one_episodes_numbers_leave_no_trace_in_the_next(self):
+        """A factor of 1 gives the plain model back, whatever the last episode was."""
+        vary = {
+            key: factor(Sequence([3.0, 1.0]))
+            for key in ("body_mass", "geom_size", "site_pos", "cam_pos", "dof_armature", "geom_pos")
+        }
+        single, batch = rigs(vary, n=2)
+        plain = numbers(Rig().model().compile())
+        for _ in range(2):
+            single.reset(seed=0)
+            batch.reset(seed=0)
+            assert not np.array_equal(single.model.dof_invweight0, plain["dof_invweight0"])
+            single.reset()
+            batch.reset()
+            assert_same_model(numbers(single.model), plain)
+            assert_same_model(rows(batch, 1), plain)
+
+    def test_a_distribution_that_fails_later_says_why(self):
+        env = mjgym.Env(Rig(), vary={"body_mass[arm]": Sequence([1.0, -1.0])})
+        env.reset(seed=0)

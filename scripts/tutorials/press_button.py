@@ -1,5 +1,4 @@
 """A creature that must press a button with the right force: a task from its model to its batch."""
-# ruff: noqa: D102  (the hooks are documented in mjgym.Task)
 
 import argparse
 from dataclasses import dataclass

@@ -179,24 +179,38 @@ def substeps(task: Task, model: mujoco.MjModel) -> int:
     return int(n)
 
 
-def steps_one_by_one(task: Task) -> bool:
-    """Whether something of a task runs between the physics steps of a control step."""
-    return task.control_every_substep or remembers_substeps(task)
+@dataclass(frozen=True)
+class Hooks:
+    """Which optional hooks a task has defined: the others cost nothing.
 
+    Args:
+        before_step: it moves something itself.
+        substep: it remembers something of each physics step.
+        one_by_one: something of it runs between physics steps.
+        refreshed: it wants forces anew in some control steps.
+        truncated: it cuts episodes off.
+    """
 
-def intervenes(task: Task) -> bool:
-    """Whether a task has a `before_step`."""
-    return type(task).before_step is not Task.before_step
+    before_step: bool
+    substep: bool
+    one_by_one: bool
+    refreshed: bool
+    truncated: bool
 
+    @classmethod
+    def of(cls, task: Task) -> "Hooks":
+        """The hooks of a task."""
 
-def refreshes(task: Task) -> bool:
-    """Whether a task has a `refreshed`."""
-    return type(task).refreshed is not Task.refreshed
+        def has(hook: str) -> bool:
+            return getattr(type(task), hook) is not getattr(Task, hook)
 
-
-def remembers_substeps(task: Task) -> bool:
-    """Whether a task has a `substep`."""
-    return type(task).substep is not Task.substep
+        return cls(
+            before_step=has("before_step"),
+            substep=has("substep"),
+            one_by_one=has("substep") or task.control_every_substep,
+            refreshed=has("refreshed"),
+            truncated=has("truncated"),
+        )
 
 
 def owned(entries: Arrays) -> dict[str, np.ndarray]:

@@ -10,14 +10,11 @@ from mjgym import generators
 from mjgym.build import (
     OBSERVABLES,
     DivergenceError,
+    Hooks,
     Options,
     check_state,
     compile_model,
-    intervenes,
     owned,
-    refreshes,
-    remembers_substeps,
-    steps_one_by_one,
     substeps,
 )
 from mjgym.describe import describe
@@ -74,11 +71,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._layout, self._sensing = self._options.sensing(
             task, view, self.model, 1, self._substeps
         )
-        self._one_by_one = steps_one_by_one(task)
-        self._remembers_substeps = remembers_substeps(task)
-        self._intervenes = intervenes(task)
-        self._refreshes = refreshes(task)
-        self._plain = self._sensing is None and not self._one_by_one
+        self._hooks = Hooks.of(task)
+        self._plain = self._sensing is None and not self._hooks.one_by_one
         self._streams_seeded = False
         self.observation_space = self._layout.space()
         self.render_mode = self._options.render_mode
@@ -146,7 +140,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         task, view, simulation = self.task, self._view, self._simulation
         action = check_action(action, self._action_shape)
-        if self._intervenes:
+        if self._hooks.before_step:
             for name, value in owned(task.before_step(view)).items():
                 getattr(view, name)[...] = value
             simulation.recompute()  # as a batch does by itself
@@ -155,7 +149,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             simulation.step(self._substeps, forces=task.forces_at_end)
         else:
             self._step_in_parts(action)
-        if self._refreshes and task.refreshed(view):
+        if self._hooks.refreshed and task.refreshed(view):
             simulation.refresh()
         self._steps += 1
         if simulation.diverged():
@@ -185,7 +179,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         """The physics of a control step, with what there is to do in between."""
         task, view, sensing = self.task, self._view, self._sensing
         stops = [] if sensing is None else sensing.stops(self._time(), None)
-        if self._one_by_one:
+        if self._hooks.one_by_one:
             stops = list(range(1, self._substeps))
         done = 0
         for stop in [*stops, self._substeps]:
@@ -194,7 +188,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             last = stop == self._substeps
             self._simulation.step(stop - done, forces=last and task.forces_at_end)
             done = stop
-            if self._remembers_substeps:
+            if self._hooks.substep:
                 view.memory = owned(task.substep(view))
             if sensing is not None and not last:
                 sensing.read(stop, view, self._evaluate, self._draw_image)

@@ -4,7 +4,7 @@ For those who know dm_control's composer, where its callbacks have gone:
 
 | composer | here |
 |---|---|
-| `initialize_episode_mjcf` | nothing is compiled anew: `initialize` writes the fields in `varies` |
+| `initialize_episode_mjcf` | `initialize` writes the fields in `varies`; nothing is compiled |
 | `after_compile` | `model()`; names are looked up by the view, once |
 | `initialize_episode` | `initialize(v, rng)` |
 | `before_step` | `before_step(v)` and `control(v, action)` |
@@ -99,10 +99,10 @@ class Task:
     (`v.lead == (n,)`), so they index from the right (`x[..., 2]`, `axis=-1`) and have neither a
     loop over environments nor an `if` on an array. The engine copies what they return.
 
-    A control step computes, in this order: `before_step`, `control`, the physics, `terms`, `reward`,
-    `terminated`, `truncated`, `success`, `update`, `observation`. A task that defines `substep`, or sets
-    `control_every_substep`, has its physics stepped one by one, and `substep` or `control` in
-    between; other tasks pay nothing for that.
+    A control step computes, in this order: `before_step`, `control`, the physics, `terms`,
+    `reward`, `terminated`, `truncated`, `success`, `update`, `observation`. A task that defines
+    `substep`, or sets `control_every_substep`, has its physics stepped one by one, and `substep` or
+    `control` in between; other tasks pay nothing for that.
     """
 
     time_limit: ClassVar[float]
@@ -110,7 +110,10 @@ class Task:
     control_timestep: ClassVar[float]
     """Seconds between two actions: a whole number of the model's own timestep."""
     varies: ClassVar[tuple[str, ...]] = ()
-    """Fields of MjModel that `initialize` writes to. They start each episode at their defaults."""
+    """Fields of MjModel that `initialize` writes to. They start each episode at their defaults.
+
+    A geom or site whose place varies must not lie in its body's origin in `model()`: the engine
+    notes that when it compiles, and does not look at its place again."""
 
     observables: ClassVar[Mapping[str, Observable]] = {}
     """How entries of the observation are read, by name, where that is not plainly, and entries that

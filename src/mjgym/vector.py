@@ -15,14 +15,11 @@ from mjgym import generators
 from mjgym.build import (
     OBSERVABLES,
     DivergenceError,
+    Hooks,
     Options,
     check_state,
     compile_model,
-    intervenes,
     owned,
-    refreshes,
-    remembers_substeps,
-    steps_one_by_one,
     substeps,
 )
 from mjgym.env import MEMORY, in_simulation
@@ -126,11 +123,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._layout, self._sensing = self._options.sensing(
             task, self._scratch.view, self.model, num_envs, self._substeps
         )
-        self._one_by_one = steps_one_by_one(task)
-        self._remembers_substeps = remembers_substeps(task)
-        self._intervenes = intervenes(task)
-        self._refreshes = refreshes(task)
-        self._cuts = type(task).truncated is not Task.truncated
+        self._hooks = Hooks.of(task)
         self._streams_seeded = np.zeros(num_envs, dtype=bool)
         self.render_mode = self._options.render_mode
         self._camera = known_camera("camera", self._options.camera, self.model)
@@ -345,24 +338,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
             )
         going = None if renewed is None else np.flatnonzero(~renewed)
-        if self._intervenes:
-            rows = slice(None) if going is None else going
-            for name, value in owned(task.before_step(view)).items():
-                getattr(view, name)[rows] = value[rows]
-        control = task.control(view, actions)  # before any of them starts anew
-        if renewed is not None:
-            self._start(np.flatnonzero(renewed))
-        if going is None or going.size:
-            if self._sensing is None and not self._one_by_one:
-                simulations.step(control, self._substeps, going, forces=task.forces_at_end)
-            else:
-                self._step_in_parts(actions, control, going)
-            if self._refreshes:
-                self._refresh(going)
-            if going is None:
-                self._steps += 1
-            else:
-                self._steps[going] += 1
+        self._simulate(actions, renewed, going)
         diverged = simulations.diverged()
 
         terms = task.terms(view)
@@ -376,7 +352,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             if self._limit is not None
             else np.zeros(self.num_envs, dtype=bool)
         )
-        if self._cuts:
+        if self._hooks.truncated:
             truncations = truncations | self._each(task.truncated(view), bool)
         success = task.success(view) if self._has_goal else None
         if view.memory:
@@ -384,6 +360,37 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         if self._sensing is not None and (going is None or going.size):
             self._sensing.read(self._substeps, view, self._evaluate, self._draw_image)
         return self._finish(terms, rewards, terminations, truncations, success, renewed, diverged)
+
+    def _simulate(
+        self, actions: np.ndarray, renewed: np.ndarray | None, going: np.ndarray | None
+    ) -> None:
+        """Begin the episodes that are due, and make the others' physics steps.
+
+        Args:
+            actions: of all sub-environments.
+            renewed: which begin an episode, (num_envs,) bool; None for none.
+            going: ids of those that step; None for all.
+        """
+        task, view, simulations = self.task, self._view, self._simulations
+        if self._hooks.before_step:
+            rows = slice(None) if going is None else going
+            for name, value in owned(task.before_step(view)).items():
+                getattr(view, name)[rows] = value[rows]
+        control = task.control(view, actions)  # before any of them starts anew
+        if renewed is not None:
+            self._start(np.flatnonzero(renewed))
+        if going is not None and not going.size:
+            return
+        if self._sensing is None and not self._hooks.one_by_one:
+            simulations.step(control, self._substeps, going, forces=task.forces_at_end)
+        else:
+            self._step_in_parts(actions, control, going)
+        if self._hooks.refreshed:
+            self._refresh(going)
+        if going is None:
+            self._steps += 1
+        else:
+            self._steps[going] += 1
 
     def _each(self, values: Any, dtype: Any) -> np.ndarray:
         """A new array of one value for each sub-environment."""
@@ -407,7 +414,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 active = np.zeros(self.num_envs, dtype=bool)
                 active[going] = True
             stops = sensing.stops(self._time(), active)
-        if self._one_by_one:
+        if self._hooks.one_by_one:
             stops = list(range(1, self._substeps))
         done = 0
         for stop in [*stops, self._substeps]:
@@ -417,7 +424,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             forces = last and task.forces_at_end
             self._simulations.step(control, stop - done, going, forces=forces)
             done = stop
-            if self._remembers_substeps:
+            if self._hooks.substep:
                 self._remember(task.substep(view), going)
             if sensing is not None and not last:
                 sensing.read(stop, view, self._evaluate, self._draw_image)

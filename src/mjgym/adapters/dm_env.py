@@ -10,8 +10,8 @@ import numpy as np
 from dm_env import specs
 
 from mjgym import registry
-from mjgym.task import steps_in
 from mjgym.spaces import control_bounds
+from mjgym.task import steps_in
 
 FLAT = "observations"  # name of the one entry of a flat observation
 

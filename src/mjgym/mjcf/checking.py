@@ -14,6 +14,7 @@ from mjgym.mjcf.refusals import alike, ask, near, reason_of, settle
 from mjgym.mjcf.schema import Kind, parents, schema
 
 _ROOTS = ("mujoco", "robot")
+_READS_FILES = ("include", "model")  # what is in them has not been read; see _check_model
 _IN_BODIES = ("body", "frame", "replicate")
 
 # What stands for a file that is missing, so that the rest of the model can be checked.
@@ -32,7 +33,7 @@ def check(path: str | Path) -> list[Problem]:
     mended as far as that is clear and the engine asked again, until it takes the model. So nothing
     is found only if the engine compiles the model. What may follow from another problem is left
     out until that one is gone. Also found is what the engine ignores without a word: a misspelt
-    attribute of a frame, and a body outside the world.
+    attribute of a frame or of anything in one, and a body outside the world.
 
     Args:
         path: an MJCF or URDF file.
@@ -111,12 +112,15 @@ def _examine(
         return draft.problems, []
     ignored = _check_models(draft, contents, outer | {os.path.abspath(main)})
     ignored += _ignored(root)
-    said = "" if draft.problems else _said(draft, contents)
-    if draft.problems or said:
-        if root.tag == "mujoco":
-            _check(draft, root, schema())
-            _check_files(draft)
-        settle(draft)
+    refused = bool(draft.problems)
+    said = "" if refused else _said(draft, contents)
+    if root.tag == "mujoco":
+        _check(draft, root, schema())
+    if not refused and not said:  # it looks at no attributes of what is in a frame
+        return [], ignored + draft.problems
+    if root.tag == "mujoco":
+        _check_files(draft)
+    settle(draft)
     if said and not draft.problems:  # it is not about what the tree shows
         line = re.search(r"[Ll]ine(?: number=|:? )(\d+)", said)
         number = int(line[1]) if line else root.line
@@ -164,12 +168,8 @@ def _check_models(
         ignored += more
         if wrong:
             draft.problems += wrong
-            draft.whole = False
             draft.take_out(node)
-            name = node.attributes.get("name")
-            for attach in [n for n in draft.root.walk() if n.tag == "attach"]:
-                if name in (None, attach.attributes.get("model")):
-                    draft.take_out(attach)
+            draft.lose()
     return ignored
 
 
@@ -256,11 +256,12 @@ def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:
     if elsewhere:
         said += f" but of {' and '.join(elsewhere[:3])}"
     draft.report(node, said, meant or elsewhere[:3] or near(node.tag, outer.children))
-    # A model that has not been checked must not reach the engine, see _check_model.
-    if meant and meant[0] not in ("include", "model"):
+    if meant and meant[0] not in _READS_FILES:
         draft.retag(node, meant[0])
         return outer.children[meant[0]]
     draft.take_out(node)
+    if meant:
+        draft.lose()
     return None
 
 

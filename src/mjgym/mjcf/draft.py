@@ -28,9 +28,10 @@ class Draft:
         main: the model's file.
         root: of the tree.
         problems: what is wrong.
-        whole: whether every name is known; not if an include or an attached model is missing.
+        whole: whether every name is known, see `lose`.
         models: the roots of the models that it attaches, by name.
         mended: elements of which something has been changed.
+        emptied: elements of which something that was in them has been taken out.
         touched: attributes that have been changed, with their elements.
         gone: names of elements that have been taken out.
     """
@@ -38,11 +39,14 @@ class Draft:
     def __init__(self, main: Path, root: Node, problems: Iterable[Problem]) -> None:
         self.main, self.root = main, root
         self.problems = list(problems)
-        self.whole = not self.problems
+        self.whole = True
         self.models: dict[str, Node] = {}
         self.mended: set[Node] = set()
+        self.emptied: set[Node] = set()
         self.touched: set[tuple[Node, str]] = set()
         self.gone: set[str] = set()
+        if self.problems:
+            self.lose()
 
     def report(self, node: Node, message: str, nearest: Iterable[str] = ()) -> None:
         """Write down what is wrong with an element."""
@@ -66,8 +70,14 @@ class Draft:
         """Take out an element with all that is in it."""
         self.gone |= {name for inner in node.walk() if (name := name_of(inner))}
         if node.parent is not None:
-            self.mended.add(node.parent)
+            self.emptied.add(node.parent)
         node.remove()
+
+    def lose(self) -> None:
+        """Part of the model is not there, so that a name which is not known may be all right."""
+        self.whole = False
+        for node in [n for n in self.root.walk() if n.tag == "attach"]:
+            self.take_out(node)
 
     def named(self, kind: str) -> list[str]:
         """The names of all elements of a kind, in order."""

@@ -32,7 +32,7 @@ class Problem:
     nearest: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        new = [word for word in self.nearest if f"'{word}'" not in self.message]
+        new = [word for word in self.nearest if not self.message.endswith(f"'{word}'")]
         hint = f"; did you mean {', '.join(new)}?" if new else ""
         return f"{self.file}:{self.line}: {self.message}{hint}"
 

@@ -16,6 +16,7 @@ from mjgym.mjcf.schema import words
 _FEW = 12  # words that are all named where none is near
 _ALIKE = 0.65  # difflib's ratio from which on a word may be what was meant by another
 _LONG = 32  # numbers in an attribute of which nobody counts how many it takes
+_URDF_JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -85,9 +86,10 @@ def settle(draft: Draft) -> None:
             return
         diagnosis = _diagnosis(draft, refusal)
         node, attribute = diagnosis.node, diagnosis.attribute
-        if not _is_consequence(draft, refusal, diagnosis):
+        gone = not draft.gone.isdisjoint(refusal.quoted)
+        if not gone and not _is_consequence(draft, refusal, diagnosis):
             draft.report(node, diagnosis.message, diagnosis.nearest)
-        if attribute is not None and (node, attribute) not in draft.touched:
+        if not gone and attribute is not None and (node, attribute) not in draft.touched:
             draft.rewrite(node, attribute, diagnosis.value)
         elif node.parent is None or node.parent is draft.root:
             return
@@ -96,17 +98,20 @@ def settle(draft: Draft) -> None:
 
 
 def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bool:
+    """Whether it may follow from what has been reported."""
     node, attribute = diagnosis.node, diagnosis.attribute
-    if attribute is not None and (node, attribute) in draft.touched:
-        return True
-    if not draft.gone.isdisjoint(refusal.quoted):
-        return True
-    if attribute is not None and not draft.whole and reference(node, attribute):
+    if attribute is None:
+        follows = node in draft.emptied
+    else:
+        follows = (node, attribute) in draft.touched
+        follows = follows or (not draft.whole and reference(node, attribute) is not None)
+    if follows:
         return True
     if diagnosis.certain or not refusal.compiled:
         return False
     # A keyframe's sizes follow from all joints and actuators, which may not be there now.
-    return node in draft.mended or (node.tag == "key" and bool(draft.problems))
+    mended = not draft.mended.isdisjoint((node, *node.children))
+    return mended or (node.tag == "key" and bool(draft.problems))
 
 
 def ask(draft: Draft) -> Refusal | None:
@@ -139,7 +144,7 @@ def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
     """The element that a message is about."""
     places = re.findall(r"^Element (?:name )?'(.*)'(?:, id (\d+))?(?:, line (\d+))?", message, re.M)
     if not places:
-        return None
+        return _located_by_words(draft, reason_of(message))
     name, number, line = places[-1]
     if line:
         node = nodes[int(line) - 1] if 0 < int(line) <= len(nodes) else None
@@ -156,10 +161,24 @@ def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
     return listed[int(number)] if number and int(number) < len(listed) else None
 
 
+def _located_by_words(draft: Draft, reason: str) -> Node | None:
+    """The element that is meant by a message which does not say where it is."""
+    file = re.match("Error opening file '(.*)'", reason)
+    seen: set[tuple[str, str]] = set()
+    for node in draft.root.walk():
+        if file and any(Path(v).name == Path(file[1]).name for v in node.attributes.values()):
+            return node
+        own = (kind_of(node), name_of(node))
+        if reason.startswith("repeated") and own[1] and own in seen:
+            return node
+        seen.add(own)
+    return None
+
+
 def _diagnosis(draft: Draft, refusal: Refusal) -> _Diagnosis:
     node = refusal.node
     assert node is not None
-    for finder in (_needed, _unknown_word, _repeated, _numbers, _file, _unknown_name):
+    for finder in (_needed, _unknown_word, _joint_type, _repeated, _numbers, _file, _unknown_name):
         diagnosis = finder(draft, refusal, node)
         if diagnosis is not None:
             return diagnosis
@@ -193,6 +212,22 @@ def _unknown_word(_: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
             message = f"{described(node)}: {attribute} has no word {wrong[0]!r}"
             return _Diagnosis(node, message, close, attribute, mended)
     return None
+
+
+def _joint_type(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+    if "URDF joint" not in refusal.reason or "joint type" not in refusal.reason:
+        return None
+    wrong = node.attributes["type"]
+    known = []
+    for word in _URDF_JOINTS:
+        node.attributes["type"] = word
+        again = ask(draft)
+        if again is None or again.reason != refusal.reason:
+            known.append(word)
+    node.attributes["type"] = wrong
+    close = near(wrong, known)
+    message = f"{described(node)}: type has no word {wrong!r}"
+    return _Diagnosis(node, message, close, "type", close[0] if close else None)
 
 
 def _repeated(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
@@ -267,7 +302,7 @@ def _file(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
 
 
 def _unknown_name(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
-    for owner in (node, *node.children):
+    for owner in draft.root.walk() if draft.root.tag == "robot" else (node, *node.children):
         for attribute, value in owner.attributes.items():
             kind = reference(owner, attribute)
             if kind is None or (refusal.quoted and value not in refusal.quoted):
@@ -277,7 +312,9 @@ def _unknown_name(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | No
                 continue
             close = near(value, known)
             message = f"{described(owner)}: there is no {kind} {value!r}"
-            fill = close[0] if close else next(iter(known), None)
+            # Any name keeps a model of MJCF together; one of URDF might become a circle.
+            guess = known[:1] if draft.root.tag == "mujoco" else []
+            fill = next(iter([*alike(value, known), *guess]), None)
             return _Diagnosis(owner, message, close, attribute, fill, certain=True)
     return None
 

@@ -26,7 +26,6 @@ _UNPRINTED = {"frame": (), "replicate": ("count", "offset", "sep")}
 _MORE_WORDS = (
     *("true", "false", "auto", "enable", "disable", "degree", "radian", "local", "global"),
     *("sRGB", "zoh", "cubic", "mindist", "netforce", "full", "radial", "trilinear", "distance"),
-    *("revolute", "continuous", "prismatic", "floating", "planar"),
 )
 
 
@@ -104,25 +103,18 @@ def words(node: Node, attribute: str) -> tuple[str, ...]:
         attribute: its name.
     """
     path = tuple(above.tag for above in node.above())[::-1]
-    return _words(path, node.tag, attribute, _needed(path, node))
-
-
-def _needed(path: tuple[str, ...], node: Node) -> tuple[tuple[str, str], ...]:
-    """The attributes of an element without which the engine looks at no other."""
-    needed: tuple[tuple[str, str], ...] = ()
-    while missing := re.search(
-        r"required attribute missing: '(\w+)'", _refusal(path, node.tag, dict(needed))
-    ):
-        needed = (*needed, (missing[1], node.attributes.get(missing[1], "1")))
-    return needed
+    # Which classes there are does not matter here.
+    others = {n: v for n, v in node.attributes.items() if n not in ("class", "childclass")}
+    others.pop(attribute)
+    return _words(path, node.tag, attribute, tuple(others.items()))
 
 
 @functools.cache
 def _words(
-    path: tuple[str, ...], tag: str, attribute: str, needed: tuple[tuple[str, str], ...]
+    path: tuple[str, ...], tag: str, attribute: str, others: tuple[tuple[str, str], ...]
 ) -> tuple[str, ...]:
     def refused(word: str) -> bool:
-        said = _refusal(path, tag, {**dict(needed), attribute: word})
+        said = _refusal(path, tag, {**dict(others), attribute: word})
         return re.search(rf"invalid keyword: '({re.escape(word)}|\(null\))'", said) is not None
 
     if not refused("no-such-word"):

@@ -21,7 +21,6 @@ from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.varying import Varying
 from mjgym.sim.view import Named, View, nearest
 
-
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
 

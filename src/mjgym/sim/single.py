@@ -35,7 +35,7 @@ class SingleView(View):
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
 
     def stays(self, name: str) -> bool:
-        # The rows of the constraints do not: each computation lays them out anew.
+        """Not so the rows of the constraints: each computation lays them out anew."""
         return name in mujoco.batch.DATA_FIELDS or hasattr(self._model, name)
 
     def _element(self, kind: str, name: str) -> Named:

@@ -283,7 +283,7 @@ def _tendon_units(v: View, tendons: tuple[str, ...]) -> tuple[str, ...]:
     """The unit of each tendon's length: that of the joints it adds up, or m if it is a string."""
     first = _ids(v.tendon_adr, v.names("tendon"))
     joints = v.names("joint")
-    units = []
+    units: list[str] = []
     for tendon in tendons:
         place = first[PREFIX + tendon]
         if np.ravel(v.wrap_type)[place] == OVER_JOINTS:
