@@ -14,6 +14,8 @@ from suite import gymnasium_checker
 from test_vector import actions_for, equal
 
 import mjgym
+from mjgym.mjcf import Spec
+from mjgym.tasks.locomotion.arenas import Arena
 from mjgym.tasks.locomotion.run import RunThroughCorridor
 
 ID = "locomotion/cmu_humanoid-run_walls-v0"
@@ -200,6 +202,23 @@ class Footless(Hexapod):
     """Whatever of it touches the ground is a fall."""
 
     feet: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Bare(Arena):
+    """A plane with the engine's own options, that says nothing of the bodies that walkers have."""
+
+    def model(self):
+        plane = '<mujoco><worldbody><geom name="ground" type="plane" size="9 9 1"/></worldbody>'
+        return Spec.from_string(plane + "</mujoco>")
+
+
+@pytest.mark.parametrize("walker", ["rolling_ball", "ant", "cmu_humanoid"])
+def test_an_arena_need_know_nothing_of_walkers(walker):
+    env = gymnasium.make(ID, walker=walker, arena=f"{__name__}:Bare")
+    env.reset(seed=0)
+    assert env.unwrapped.model.body("walker/").mass == 1e-5  # of the frame, as in every arena
+    assert not env.step(np.zeros(env.action_space.shape))[2]
 
 
 @dataclasses.dataclass(frozen=True)

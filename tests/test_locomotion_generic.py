@@ -593,3 +593,28 @@ def test_the_model_depends_on_the_fields_alone():
     for model, buffer in zip((first, second), buffers, strict=True):
         mujoco.mj_saveModel(model, None, buffer)
     assert np.array_equal(*buffers)
+
+
+# The benchmark; nothing here is timed.
+
+
+def test_the_benchmark_compares_what_there_is(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    import locomotion
+
+    assert set(locomotion.MODULES) <= set(IDS)
+    with pytest.raises(SystemExit) as stop:
+        locomotion.parse(["locomotion/ant-run_walls-v0"])
+    assert stop.value.code == 2
+    assert "locomotion/rodent-run_gaps-v0" in capsys.readouterr().err
+    ours = {"single": [0.002, 0.004, 0.003], "batch": [0.001, 0.001, 0.001]}
+    row = {
+        "id": "locomotion/rodent-run_gaps-v0",
+        "num_envs": 4,
+        "seconds": ours,
+        "errors": {"dm_control": "it is not there"},
+        "ratios": {},
+    }
+    shown = locomotion.text([row], [])
+    assert "3.000" in shown
+    assert "locomotion/rodent-run_gaps-v0, dm_control: it is not there" in shown

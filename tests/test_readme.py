@@ -67,6 +67,12 @@ def test_what_is_shown_of_it_runs(name):
     assert env.observation_space.contains(observation)
 
 
+@pytest.mark.parametrize("name", ["hexapod", "stairs"])
+def test_the_modules_shown_are_those_that_are_tested(name):
+    code = re.search(rf"<!-- {name}:begin -->\n```python\n(.*?)```", README, re.DOTALL).group(1)
+    assert code == (ROOT / "tests" / "extending" / f"{name}.py").read_text()
+
+
 def test_the_tables_are_fresh():
     check = [sys.executable, str(ROOT / "scripts" / "update_readme.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)

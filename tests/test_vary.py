@@ -42,6 +42,7 @@ RIG = """
   </asset>
   <worldbody>
     <light name="sun" pos="0 0 5"/>
+    <camera name="hills" pos="5 -3 2" xyaxes="1 0 0 0 0.5 1"/>
     <camera name="still" pos="0 -4 1.5" xyaxes="1 0 0 0 0.3 1"/>
     <geom name="floor" type="plane" size="9 9 0.1" friction="0.8 0.005 0.0001"/>
     <geom name="wall" type="box" size="0.1 0.2 0.3" pos="1 1 0.3"/>
@@ -122,6 +123,37 @@ class Rig(mjgym.Task):
 
     def terms(self, v):
         return {"height": v.body("fore").xpos[..., 2], "mass": v.body("fore").mass[..., 0]}
+
+
+@dataclass(frozen=True)
+class Meshed(mjgym.Task):
+    """A body of two balls and a mesh falls on a floor."""
+
+    time_limit, control_timestep = 1.0, 0.01  # s
+
+    def model(self):
+        return mujoco.MjSpec.from_string(
+            """
+            <mujoco>
+              <asset><mesh name="corner" vertex="0 0 0  1 0 0  0 1 0  0 0 1"/></asset>
+              <worldbody>
+                <geom type="plane" size="2 2 0.1"/>
+                <body pos="0 0 0.6">
+                  <freejoint/>
+                  <geom name="ball" size="0.1"/>
+                  <geom size="0.1" pos="0.3 0 0"/>
+                  <geom type="mesh" mesh="corner" pos="0 0 1"/>
+                </body>
+              </worldbody>
+            </mujoco>
+            """
+        )
+
+    def observation(self, v):
+        return {"qpos": v.qpos.copy()}
+
+    def terms(self, v):
+        return {"height": v.qpos[..., 2]}
 
 
 def rigs(vary, n=3, **kwargs):
@@ -582,7 +614,7 @@ IDS = {
     "dmc/fish-swim-v0": {
         "body_quat[tail1]": factor(rotations.About((0, 0, 1), Normal(0, 0.2))),
         "tendon_stiffness": factor(Uniform(0.5, 2)),
-        "jnt_range[tail*]": factor(Uniform(0.5, 1)) if False else shared(factor(Uniform(0.5, 1))),
+        "actuator_gear[*, 0]": factor(Uniform(0.5, 1)),
         "geom_pos[torso_massive]": offset(Normal(0, 0.01)),
     },
     # a task that varies bodies
@@ -804,29 +836,28 @@ class TestStates:
         assert not [name for name in plain.get_state() if "variation" in name]
 
     @pytest.mark.parametrize(
-        ("key", "field", "value"),
+        ("key", "kind", "name"),
         [
-            ("body_mass", "body_mass", 3.0),
-            ("geom_size[part_0, 0]", "geom_size", 2.0),
-            ("geom_pos[knob]", "geom_pos", 2.0),
-            ("site_pos[shoulder]", "site_pos", 2.0),
+            ("body_mass", "body", "fore"),
+            ("geom_size[part_0, 0]", "geom", "part_0"),
+            ("geom_pos[knob]", "geom", "knob"),
+            ("site_pos[shoulder]", "site", "shoulder"),
         ],
     )
-    def test_a_part_of_a_state_makes_the_rest_follow(self, key, field, value):
+    def test_a_part_of_a_state_makes_the_rest_follow(self, key, kind, name):
+        field = key.partition("[")[0]
         single, batch = rigs({key: factor(Uniform(0.5, 0.6))}, n=2)
-        single.reset(seed=0)
+        single.reset(seed=1)
         batch.reset(seed=0)
-        plain = explicit(Rig().model())
-        wanted = plain.compile()
-        getattr(wanted, field)[...] *= value
-        if field == "body_mass":
-            wanted.body_mass[0] = 0
+        spec = explicit(Rig().model())
+        wanted = spec.compile()
+        getattr(wanted, field)[getattr(wanted, kind)(name).id] *= 3
         written = np.array(getattr(wanted, field))
         single.set_state({field: written})
         batch.set_state({field: written[None]}, ids=[1])
-        compiled = numbers(compiled_with(plain, wanted, [field]))
-        assert_same_model(numbers(single.model), compiled, derivation=1e-15)
-        assert_same_model(rows(batch, 1), compiled, derivation=1e-15)
+        compiled = numbers(compiled_with(spec, wanted, [field]))
+        assert_same_model(numbers(single.model), compiled)
+        assert_same_model(rows(batch, 1), compiled)
         assert not np.array_equal(rows(batch, 0)[field], written)
         for actions in actions_for(batch, 4):
             assert np.array_equal(batch.step(actions)[0][1], single.step(actions[1])[0])
@@ -1006,6 +1037,20 @@ class TestValues:
         mujoco.mju_mulQuat(expected, own, turn(np.random.default_rng(0)))
         assert np.abs(model.geom("upper").quat - expected).max() < 1e-15
 
+    def test_meshes_beside_what_grows(self):
+        """Of a model with meshes, a batch holds the bounding volumes of the bodies alone."""
+        single, batch = (
+            make(Meshed(), vary={"geom_size[ball, 0]": Uniform(0.1, 0.5)}, dtype="float64")
+            for make in (mjgym.Env, mjgym.VectorEnv)
+        )
+        assert np.array_equal(single.reset(seed=0)[0], batch.reset(seed=0)[0][0])
+        for _ in range(20):
+            assert np.array_equal(single.step(np.zeros(0))[0], batch.step(np.zeros((1, 0)))[0][0])
+        state = batch.get_state()
+        batch.reset(seed=1)
+        batch.set_state(state)
+        assert np.array_equal(single.step(np.zeros(0))[0], batch.step(np.zeros((1, 0)))[0][0])
+
     def test_one_episodes_numbers_leave_no_trace_in_the_next(self):
         """A factor of 1 gives the plain model back, whatever the last episode was."""
         vary = {
@@ -1024,5 +1069,188 @@ class TestValues:
             assert_same_model(rows(batch, 1), plain)
 
     def test_a_distribution_that_fails_later_says_why(self):
-        env = mjgym.Env(Rig(), vary={"body_mass[arm]": Sequence([1.0, -1.0])})
+        """What no bounds foretell is refused when it has been drawn."""
+        env = mjgym.Env(Rig(), vary={"body_mass[arm]": 1 / Sequence([1.0, -1.0])})
         env.reset(seed=0)
+        with pytest.raises(ValueError, match=r"'body_mass\[arm\]' drew -1, .*clip"):
+            env.reset()
+
+
+# --- what is wrong is said at make ---
+
+GRAVITY = "opt.gravity"
+WRONG = [
+    # a field
+    ({"body_maass": 1.0}, ValueError, r"no field 'body_maass'; did you mean body_mass"),
+    ({"opt.gravty": 1.0}, ValueError, r"no field 'opt.gravty'; did you mean opt.gravity"),
+    ({"gravity": 1.0}, ValueError, r"no field 'gravity'; did you mean opt.gravity"),
+    ({"body mass": 1.0}, ValueError, r"'body mass' is not of the form field or field\[name, col"),
+    ({"body_mass[": 1.0}, ValueError, r"is not of the form"),
+    ({3: 1.0}, ValueError, r"3 is not of the form"),
+    # fields that cannot vary
+    ({"qpos0": 1.0}, ValueError, r"'qpos0' cannot vary: it belongs to the start"),
+    ({"key_qpos": 1.0}, ValueError, r"cannot vary: it belongs to the start"),
+    ({"actuator_ctrlrange": 1.0}, ValueError, r"cannot vary: it makes the action space"),
+    ({"body_subtreemass": 1.0}, ValueError, r"cannot vary: it follows from other fields"),
+    ({"geom_rbound": 1.0}, ValueError, r"cannot vary: it follows from other fields"),
+    ({"actuator_acc0": 1.0}, ValueError, r"cannot vary: it follows from other fields"),
+    ({"stat.extent": 1.0}, ValueError, r"cannot vary: it follows from other fields"),
+    ({"mesh_vert": 1.0}, ValueError, r"cannot vary: all simulations share it"),
+    ({"tex_data": 1.0}, ValueError, r"cannot vary: all simulations share it"),
+    ({"flex_radius": 1.0}, ValueError, r"cannot vary: deformable bodies are compiled once"),
+    ({"opt.iterations": 1.0}, ValueError, r"cannot vary: it chooses how the engine computes"),
+    ({"opt.tolerance": 1.0}, ValueError, r"cannot vary: it chooses how the engine computes"),
+    ({"wrap_prm": 1.0}, ValueError, r"cannot vary: its rows have no names"),
+    ({"geom_user": 1.0}, ValueError, r"cannot vary: no simulation depends on it"),
+    ({"cam_intrinsic": 1.0}, ValueError, r"cannot vary: cam_fovy says"),
+    ({"geom_type": 1.0}, ValueError, r"cannot vary: it is part of the model's structure"),
+    ({"body_parentid": 1.0}, ValueError, r"cannot vary: it is part of the model's structure"),
+    ({"jnt_limited": 1.0}, ValueError, r"cannot vary: it is part of the model's structure"),
+    # an element
+    ({"body_mass[torsoo]": 1.0}, ValueError, r"no body fits 'torsoo'; did you mean torso\?"),
+    ({"geom_size[xyz*]": 1.0}, ValueError, r"no geom fits 'xyz\*'; there are floor, torso"),
+    (
+        {"dof_damping[right_hips]": 1.0},
+        ValueError,
+        r"no joint fits 'right_hips'; did you mean right_hip",
+    ),
+    ({"mat_rgba[grass]": 1.0}, ValueError, r"no material fits 'grass'"),
+    ({"tendon_damping": 1.0}, ValueError, r"no tendon fits '\*'; there are none"),
+    ({"cam_pos[sid]": 1.0}, ValueError, r"no camera fits 'sid'; did you mean side"),
+    # a column
+    ({"geom_friction[floor, 3]": 1.0}, ValueError, r"no column 3, only 0 to 2"),
+    ({"geom_friction[floor, -4]": 1.0}, ValueError, r"no column -4, only 0 to 2"),
+    ({"geom_friction[floor, 2:2]": 1.0}, ValueError, r"no column 2:2, only 0 to 2"),
+    ({"geom_friction[floor, x]": 1.0}, ValueError, r"'x' is no column; give a number or a range"),
+    ({"body_mass[torso, 0]": 1.0}, ValueError, r"body_mass has one number for each element"),
+    ({"geom_pos[floor, 0, 1]": 1.0}, ValueError, r"geom_pos has 3 numbers in a row for each"),
+    ({"opt.gravity[3]": 1.0}, ValueError, r"opt.gravity has no column 3, only 0 to 2"),
+    ({"opt.timestep[0]": 1.0}, ValueError, r"opt.timestep has one number"),
+    ({"body_quat[torso, 0]": 1.0}, ValueError, r"varies as a whole; give no column"),
+    # an element whose number the engine would not notice
+    ({"geom_size[floor]": 1.0}, ValueError, r"geom 'floor' has the size of an asset, or no end"),
+    ({"body_mass[world]": 1.0}, ValueError, r"body 'world' is the world"),
+    ({"body_gravcomp[torso]": 1.0}, ValueError, r"body 'torso' has none, and without flg_gravcomp"),
+    ({"jnt_range[root*]": 1.0}, ValueError, r"joint 'rootz' has no such limits"),
+    ({"actuator_forcerange": 1.0}, ValueError, r"actuator 'right_hip' has no such limits"),
+    ({"geom_fluid[torso]": 1.0}, ValueError, r"geom 'torso' has no fluid forces of its own"),
+    ({"actuator_cranklength": 1.0}, ValueError, r"actuator 'right_hip' has no crank"),
+    # a value
+    ({"body_mass": "heavy"}, TypeError, r"'body_mass': expected a distribution, .* got 'heavy'"),
+    ({"body_mass": None}, TypeError, r"'body_mass': expected a distribution, .* got None"),
+    ({"body_mass": {"mean": 1}}, TypeError, r"expected a distribution, factor\(...\), offset"),
+    ({"body_mass": Uniform}, TypeError, r"expected a distribution"),
+    ({"body_mass[torso]": -1.0}, ValueError, r"can draw -1, which cannot be negative; .clip"),
+    ({"body_mass[torso]": Uniform(-0.01, 2)}, ValueError, r"can draw -0.01, which cannot be"),
+    ({"body_mass": offset(Uniform(-50, 0))}, ValueError, r"can draw -.*, which cannot be negative"),
+    ({"body_mass": factor(Constant(-1))}, ValueError, r"can draw -.*, which cannot be negative"),
+    ({"body_mass[torso]": 0.0}, ValueError, r"drew 0, which must be positive"),
+    ({"geom_size[torso, 0]": 0.0}, ValueError, r"drew 0, which must be positive"),
+    ({"opt.timestep": 0.0}, ValueError, r"'opt.timestep' drew 0, which must be positive"),
+    ({"geom_friction[torso]": -0.1}, ValueError, r"can draw -0.1, which cannot be negative"),
+    ({"dof_armature": Normal(-9, 0.1)}, ValueError, r"drew -.*, which cannot be negative"),
+    ({"body_mass[torso]": np.nan}, ValueError, r"'body_mass\[torso\]' drew what is not finite"),
+    ({GRAVITY: [0, 0, -np.inf]}, ValueError, r"'opt.gravity' drew what is not finite"),
+    ({"jnt_axis[right_hip]": 0.0}, ValueError, r"drew zeros, which have no direction"),
+    ({"jnt_range[right_hip]": [0.2, 0.1]}, ValueError, r"drew a range from 0.2 to 0.1"),
+    ({GRAVITY: [0.0, 1.0]}, ValueError, r"'opt.gravity', of shape \(3,\): .*shape"),
+    ({GRAVITY: Choice([[0, 1], [1, 0]])}, ValueError, r"of shape \(3,\): Choice: values of shape"),
+    ({"body_mass": Uniform(2, 1)}, ValueError, r"'body_mass', of shape \(7,\): high - low < 0"),
+    ({"body_mass": colours.Grey(0.5)}, ValueError, r"'body_mass', of shape \(7,\): colours end in"),
+    ({"body_quat[torso]": offset(0.1)}, ValueError, r"a rotation turns an orientation.*About"),
+    ({"body_quat[torso]": factor(1.1)}, ValueError, r"a rotation turns an orientation.*About"),
+    # the argument
+    ([("body_mass", 1.0)], TypeError, r"vary: expected a dict by field, got list"),
+    ("body_mass", TypeError, r"vary: expected a dict by field, got str"),
+]
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+@pytest.mark.parametrize(("vary", "error", "words"), WRONG, ids=[str(w[0])[:40] for w in WRONG])
+def test_what_is_wrong_is_said_at_make(vary, error, words, make):
+    with pytest.raises(error, match=f"vary: .*{words}" if "vary" not in words else words):
+        make("dmc/walker-run-v0", vary=vary)
+
+
+class TestWrongOnTheRig:
+    """What the walker has none of."""
+
+    @pytest.mark.parametrize(
+        ("vary", "words"),
+        [
+            ({"hfield_data": 1.5}, "drew 1.5; elevations are fractions of the hfield's height"),
+            ({"hfield_data": -0.5}, "can draw -0.5, which cannot be negative"),
+            ({"geom_size[terrain]": 1.0}, "geom 'terrain' has the size of an asset"),
+            ({"body_pos[hand]": 1.0}, "body 'hand' is placed by mocap_pos and mocap_quat"),
+            ({"body_quat[cluster]": 1.0}, "body 'cluster' is placed by its free joint"),
+            ({"jnt_axis[ball]": 1.0}, "joint 'ball' is a ball joint, which has none"),
+            ({"jnt_pos[marble]": 1.0}, "joint 'marble' is a free joint, which has none"),
+            ({"body_ipos[pendant]": 1.0}, "body 'pendant' is held .* simple='false' of the body"),
+            ({"geom_fluid[fin, 6]": 1.0}, "geom_fluid has no column 6, only 0 to 5"),
+            ({"tendon_range[mix]": 1.0}, "tendon 'mix' has no such limits"),
+            ({"geom_adhesion": 1.0}, "has none, and without flg_adhesion in the model"),
+            ({"eq_data[pn]": 1.0}, "no equality fits 'pn'; did you mean pin"),
+            ({"pair_gap[touched]": 1.0}, "no pair fits 'touched'; did you mean touch"),
+            ({"hfield_data[hill]": 1.0}, "no hfield fits 'hill'; did you mean hills"),
+            ({"sensor_cutoff[gyr]": 1.0}, "no sensor fits 'gyr'; did you mean gyro"),
+            ({"light_pos[lmp]": 1.0}, "no light fits 'lmp'; did you mean lamp"),
+        ],
+        ids=str,
+    )
+    def test_is_said_with_the_reason(self, vary, words):
+        for make in (mjgym.Env, mjgym.VectorEnv):
+            with pytest.raises(ValueError, match=words):
+                make(Rig(), vary=vary)
+
+    def test_an_unknown_moment(self):
+        with pytest.raises(ValueError, match="vary_every: 'always' is none of episode, reset, nev"):
+            gymnasium.make("dmc/walker-run-v0", vary={}, vary_every="always")
+
+
+# --- pictures ---
+
+
+@pytest.mark.gl
+class TestPictures:
+    SEEN = {
+        "geom_size[block]": ("still", 0.4),
+        "geom_rgba[block]": ("still", colours.RGB(1, 0, 0)),
+        "geom_pos[wall]": ("still", offset([-1.0, 0, 0])),
+        "geom_pos[block]": ("still", [0.3, 0, 0.3]),  # in whose body's frame it has been
+        "mat_rgba[paint]": ("still", [1.0, 0, 0, 1]),
+        "light_pos[sun]": ("still", [3.0, -3.0, 1.0]),
+        "light_diffuse[sun]": ("still", 0.1),
+        "cam_pos[still]": ("still", offset([0, 0, 0.5])),
+        "cam_fovy[still]": ("still", 20.0),
+        "cam_pos[tracking]": ("tracking", offset([0.5, 0, 0.5])),
+        "hfield_data": ("still", Sequence([[0.0] * 8 + [1.0], [1.0, 0.3] + [0.0] * 7])),
+    }
+
+    @pytest.mark.parametrize("key", SEEN)
+    def test_show_what_varies(self, key):
+        camera, value = self.SEEN[key]
+        single, batch = rigs({key: value}, n=2, width=120, height=90)
+        plain = mjgym.Env(Rig(), width=120, height=90)
+        for env in (single, batch, plain):
+            env.reset(seed=0)
+        if key == "hfield_data":
+            camera = "hills"
+        pictures = [single.camera(camera), plain.camera(camera)]
+        batched = batch.camera(camera)
+        assert (pictures[0] != pictures[1]).any(axis=-1).mean() > 0.001
+        assert np.array_equal(batched[0], pictures[0])
+        for env in (single, batch, plain):
+            env.close()
+
+    def test_each_slot_shows_its_own(self):
+        vary = {
+            "geom_rgba[block]": colours.HSV(Uniform(), 1, 1),
+            "geom_size[block]": Uniform(0.1, 0.5),
+        }
+        _, batch = rigs(vary, n=3)
+        batch.reset(seed=0)
+        pictures = batch.camera("still")
+        assert len({picture.tobytes() for picture in pictures}) == 3
+        batch.reset()
+        assert len({p.tobytes() for p in (*pictures, *batch.camera("still"))}) == 6
+        batch.close()

@@ -32,8 +32,11 @@ class Catalogue(Generic[Thing]):
         """The thing of a name, or "module:Class" of a user's own.
 
         Raises:
+            TypeError: it is no name.
             ValueError: there is none; the message names the nearest ones.
         """
+        if not isinstance(name, str):
+            raise TypeError(f'{self._kind}: expected a name or "module:Class", not {name!r}')
         if name in self._things:
             return self._things[name]
         if ":" in name:
@@ -44,14 +47,27 @@ class Catalogue(Generic[Thing]):
             ' (or "module:Class" of your own)'
         )
 
+    def _fits(self, found: Any) -> bool:
+        """Whether something of a module is one of these things, or a class of them."""
+        if isinstance(found, type):
+            return issubclass(found, self._base)
+        return isinstance(found, self._base)
+
     def _load(self, name: str) -> Thing:
         module, _, attribute = name.partition(":")
         try:
-            found: Any = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+            holder = importlib.import_module(module)
+        except (ImportError, TypeError, ValueError) as error:  # also a relative or an empty name
             raise ValueError(f"{self._kind}: {name!r} cannot be imported: {error}") from None
-        thing = found() if isinstance(found, type) else found
-        if not isinstance(thing, self._base):
-            raise ValueError(f"{self._kind}: {name!r} is no {self._base.__name__}")
+        found: Any = getattr(holder, attribute, None)
+        known = [n for n, x in vars(holder).items() if self._fits(x) and x is not self._base]
+        if not self._fits(found):
+            near = difflib.get_close_matches(attribute, known, n=3) or known
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            what = f"is no {self._base.__name__}"
+            if found is None:
+                what = f"cannot be imported: there is no {attribute!r} in {module}"
+            raise ValueError(f"{self._kind}: {name!r} {what}{hint}")
+        thing: Thing = found() if isinstance(found, type) else found
         self._things[name] = thing
         return thing

@@ -124,6 +124,12 @@ def action_entries(model: mujoco.MjModel) -> list[dict[str, Any]]:
         acts = f"{kind} {target}".strip()
         if bias[1] == -gain != 0:
             unit, meaning = ("m", "rad")[not linear], f"target position of {acts}"
+        elif bias[1] < 0 and gain:
+            # A servo behind a scale: it holds still where gain u + b0 + b1 q = 0.
+            ends = sorted((gain * u + bias[0]) / -bias[1] for u in (low[i], high[i]))
+            scale = ("rad", "m")[linear]
+            unit = "1"
+            meaning = f"target position of {acts}, from {ends[0]:.3g} to {ends[1]:.3g} {scale}"
         elif bias[2] == -gain != 0:
             unit, meaning = ("m/s", "rad/s")[not linear], f"target velocity of {acts}"
         else:

@@ -275,10 +275,12 @@ def _check_files(draft: Draft) -> None:
                 continue
             name = Path(value).name if strip else value
             folder = draft.main.parent / folders["texture" if node.tag == "texture" else "mesh"]
-            path = found(name, folder, node.file.parent)
+            # What is included may also have its files beside it.
+            places = (folder, node.file.parent) if node.file != draft.main else (folder,)
+            path = found(name, *places)
             if path is None:
                 said = f"{described(node)}: there is no file {name!r} in {folder}"
-                draft.report(node, said, near_files(name, folder, node.file.parent))
+                draft.report(node, said, near_files(name, *places))
                 _stand_in(draft, node, attribute)
             elif not strip:
                 node.attributes[attribute] = os.path.abspath(path)

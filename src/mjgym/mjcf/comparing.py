@@ -104,10 +104,11 @@ def diff(
     found = [*_of_whole(*tables, tolerance), *_of_elements(*tables, tolerance)]
     if derived:
         return found
-    # An element that has come or gone is no field.
-    fields = {(d.kind, d.field): tables[1].array(d.kind, d.field) for d in found if d.field}
-    computed = _computed(tables[1].model, set(filter(None, fields.values())))
-    return [d for d in found if fields.get((d.kind, d.field)) not in computed]
+    return [
+        d
+        for d, is_computed in zip(found, _computed(found, tables[1]), strict=True)
+        if not is_computed
+    ]
 
 
 def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
@@ -185,7 +186,7 @@ class _Table:
         if prefix == "tendon":
             found["path"] = self._path
         if prefix == "text":
-            found["data"] = self._text
+            found = {"data": self._text}
         return found
 
     def _is_layout(self, prefix: str, field: str) -> bool:
@@ -367,6 +368,10 @@ def _of_elements(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]
 
 def _differing(a: Any, b: Any, tolerance: float) -> tuple[Any, Any] | None:
     """Two values as they are shown; None if they are the same."""
+    if isinstance(a, list):
+        pairs = zip(a, b, strict=False)
+        same = len(a) == len(b) and all(_differing(*pair, tolerance) is None for pair in pairs)
+        return None if same else (a, b)
     x, y = np.asarray(a), np.asarray(b)
     if x.shape == y.shape and _same(x, y, tolerance).all():
         return None
@@ -394,18 +399,24 @@ def _same(x: np.ndarray, y: np.ndarray, tolerance: float) -> np.ndarray:
     return np.asarray(near | (x == y) | (np.isnan(x) & np.isnan(y)))
 
 
-def _computed(model: mujoco.MjModel, names: Iterable[str]) -> set[str]:
-    """Those of some arrays that the engine computes from others, and so restores."""
-    found = set()
-    data = mujoco.MjData(model)
-    for name in names:
-        original = getattr(model, name)
-        if original.dtype.kind == "f":
-            changed = copy.copy(model)
-            array = getattr(changed, name)
-            array[...] = 1.5 * array + 0.37
+def _computed(found: list[Difference], table: _Table) -> Iterator[bool]:
+    """Whether each difference is in what the engine computes from the rest of the second model.
+
+    It is if the engine restores it after something else has been put in its place.
+    """
+    data = mujoco.MjData(table.model)
+    restored: dict[str, _Table] = {}
+    for d in found:
+        name = table.array(d.kind, d.field) if d.field else None
+        if name is None or table.arrays[name].dtype.kind != "f":
+            yield False
+            continue
+        if name not in restored:
+            changed = restored[name] = _Table(copy.copy(table.model))
+            changed.arrays[name][...] = 1.5 * changed.arrays[name] + 0.37
             with silence(), contextlib.suppress(mujoco.FatalError, ValueError):
-                mujoco.mj_setConst(changed, data)
-            if np.allclose(array, original, rtol=1e-9, atol=1e-12):
-                found.add(name)
-    return found
+                mujoco.mj_setConst(changed.model, data)
+        prefix = _PREFIXES.get(d.kind, d.kind)
+        i = table.labels(prefix).index(d.name)
+        values = (t.fields(prefix)[d.field](i) for t in (table, restored[name]))
+        yield _differing(*values, tolerance=1e-9) is None

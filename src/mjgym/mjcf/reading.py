@@ -173,7 +173,8 @@ def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
             if tags:
                 open_, opened, closing = tags.groups()
                 said = f"</{closing}> closes nothing: <{open_}> of line {opened} is open"
-                return Problem(file, line, said, (f"</{open_}>",))
+                either = difflib.get_close_matches(closing, (open_,))  # one is the other, misspelt
+                return Problem(file, line, said, (f"</{open_}>", *(f"<{closing}>" for _ in either)))
             return Problem(file, line, f"no XML: {said[:1].lower()}{said[1:]}")
     return Problem(file, error.lineno, f"no XML: {expat.ErrorString(error.code)}")
 

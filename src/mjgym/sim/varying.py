@@ -247,8 +247,8 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
         inner = inner.distribution
     if not isinstance(inner, Distribution):
         try:
-            if isinstance(inner, str | bytes):
-                raise TypeError
+            if inner is None or isinstance(inner, str | bytes):
+                raise TypeError  # NumPy makes numbers of them
             np.asarray(inner, dtype=float)
         except (TypeError, ValueError):
             raise TypeError(

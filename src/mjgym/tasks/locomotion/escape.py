@@ -44,7 +44,7 @@ class Escape(Scene):
     """
 
     arena: str = "bowl"  # its name, or "module:Class"
-    time_limit: float = 20.0  # type: ignore[misc]  # s
+    time_limit = 20.0  # s
     control_timestep: float = 0.02  # type: ignore[misc]  # s
     physics_timestep: float = 0.001  # s
 

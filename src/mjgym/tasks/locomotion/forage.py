@@ -19,25 +19,9 @@ COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of the two kinds of targets, i
 FAINT = 0.1  # opacity of a target that has been found
 
 SMALL = {"control_timestep": 0.02, "physics_timestep": 0.001}
-TWO_KINDS = {
-    "arena": "open_maze",
-    "value": 30.0,
-    "other_value": -10.0,
-    "others": 0.5,
-    "alive": 0.01,
-    "turns": False,
-    "time_limit": 25.0,
-    "physics_timestep": 0.001,
-}
 
 
 @register("locomotion/cmu_humanoid-maze_forage-v0", tags=("vision",), ends_on_fall=True)
-@register(
-    "locomotion/cmu_humanoid-heterogeneous_forage-v0",
-    tags=("vision",),
-    ends_on_fall=True,
-    **TWO_KINDS,
-)
 @register(
     "locomotion/rodent-maze_forage-v0",
     tags=("vision",),
@@ -153,3 +137,27 @@ class Forage(Scene):
             alpha = xp.where(v.memory["touched"][..., i : i + 1] > 0, FAINT, 1.0)
             shown[f"geom {name}"] = xp.concatenate([rgb, alpha], axis=-1)
         return shown
+
+
+@register("locomotion/cmu_humanoid-heterogeneous_forage-v0", tags=("vision",), ends_on_fall=True)
+@dataclass(frozen=True)
+class HeterogeneousForage(Forage):
+    """A walker learns which of two kinds of targets to touch, by touching them.
+
+    Reward: as in a maze; one kind is worth 30, the other -10, three of each, in an open square.
+
+    Start: in the middle of the square's far side, not turned.
+
+    End: as in a maze.
+
+    Observations: as in a maze.
+    """
+
+    arena: str = "open_maze"  # a maze's name, or "module:Class"
+    value: float = 30.0  # of a target
+    other_value: float = -10.0  # of the other targets
+    others: float = 0.5  # their share of the targets
+    alive: float = 0.01  # reward in every step
+    turns: bool = False  # the walker faces anywhere at the start
+    physics_timestep: float = 0.001  # s
+    time_limit = 25.0  # s

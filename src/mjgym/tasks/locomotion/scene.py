@@ -27,7 +27,6 @@ class Scene(Task):
     Args:
         walker: its name, or "module:Class" of one's own.
         arena: its name, or "module:Class" of one's own.
-        time_limit: s.
         control_timestep: s.
         physics_timestep: s.
         sees: whether an observation with pixels has what the egocentric camera sees.
@@ -37,7 +36,7 @@ class Scene(Task):
 
     walker: str = "cmu_humanoid"  # its name, or "module:Class"
     arena: str = "floor"  # its name, or "module:Class"
-    time_limit: float = 30.0  # type: ignore[misc]  # s
+    time_limit = 30.0  # s
     control_timestep: float = 0.03  # type: ignore[misc]  # s
     physics_timestep: float = 0.005  # s
     sees: bool = True  # with pixels, the egocentric camera's picture is observed
