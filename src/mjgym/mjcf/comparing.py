@@ -5,7 +5,7 @@ import copy
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,7 @@ class _Table:
         rest = sorted(set(found) - set(_FIRST))
         self.prefixes = [*(p for p in _FIRST if p in found), *rest]
         self._labels: dict[str, list[str]] = {}
+        self._fields: dict[str, dict[str, Callable[[int], Any]]] = {}
         self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
 
     def labels(self, prefix: str) -> list[str]:
@@ -173,6 +174,11 @@ class _Table:
 
     def fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
         """How to get each field of an element of a kind from its id."""
+        if prefix not in self._fields:
+            self._fields[prefix] = self._found_fields(prefix)
+        return self._fields[prefix]
+
+    def _found_fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
         found: dict[str, Callable[[int], Any]] = {}
         for name in self.arrays:
             field = name.removeprefix(f"{prefix}_")
@@ -418,5 +424,5 @@ def _computed(found: list[Difference], table: _Table) -> Iterator[bool]:
                 mujoco.mj_setConst(changed.model, data)
         prefix = _PREFIXES.get(d.kind, d.kind)
         i = table.labels(prefix).index(d.name)
-        values = (t.fields(prefix)[d.field](i) for t in (table, restored[name]))
-        yield _differing(*values, tolerance=1e-9) is None
+        a, b = (t.fields(prefix)[d.field](i) for t in (table, restored[name]))
+        yield _differing(a, b, 1e-9) is None
