@@ -21,10 +21,11 @@ from locomotion_records import (
 )
 from suite import relative_error
 
+from mjgym.rotations import product
 from mjgym.sim.engine import ACTUATION_OFF
 from mjgym.tasks.locomotion.arenas.bowl import POINTS, Bowl
 from mjgym.tasks.locomotion.mazes import SPAWN
-from mjgym.tasks.locomotion.walkers.walker import multiply, normalised
+from mjgym.tasks.locomotion.walkers.walker import normalised
 
 TOLERANCE = 1e-9
 DIGITS = 1e-11  # to which states equal those computed from numbers of 12 digits
@@ -64,7 +65,7 @@ def our_starts(env, count, seed=0):
 def turns(env, qpos):
     """The turns about the vertical of starts that are otherwise upright, (n,) rad in [0, 2 pi)."""
     inverse = normalised(env.task.creature.quaternion) * (1, -1, -1, -1)
-    turned = np.array([multiply(q, inverse) for q in qpos[:, 3:7]])
+    turned = product(qpos[:, 3:7], inverse)
     np.testing.assert_allclose(turned[:, 1:3], 0, atol=DIGITS)
     return np.mod(2 * np.arctan2(turned[:, 3], turned[:, 0]), 2 * np.pi)
 

@@ -18,7 +18,7 @@ MODEL = """\
 <mujoco>
   <compiler discardvisual="false" inertiafromgeom="false" angle="radian"/>
   <option timestep=".01"/>
-  <statistic extent="1" center="0 0 0" meanmass="1" meaninertia="1" meansize="1"/>
+  <statistic extent="1" center="0 0 0" meanmass="1" meansize="1"/>
   <asset>
     <mesh name="prism" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
     <mesh name="tower" vertex="0 0 0 1 0 0 0 1 0 0 0 3"/>
@@ -95,8 +95,13 @@ def spec(good="", bad=""):
 
 def said(good, bad, **options):
     """What differs, as (kind, name, field, shown a, shown b)."""
-    found = diff(spec(), spec(good, bad), **options)
+    found = settled(diff(spec(), spec(good, bad), **options))
     return [(d.kind, d.name, d.field, shown(d.a), shown(d.b)) for d in found]
+
+
+def settled(found):
+    """Differences without the one statistic that a model can no longer set, which follows."""
+    return [d for d in found if d.field != "meaninertia"]
 
 
 CHANGES = {
@@ -151,8 +156,14 @@ CHANGES = {
         *('<site name="tip"/>', '<site name="tip" size=".1"/>'),
         ("site", "tip", "size", "0.005 0.005 0.005", "0.1 0.005 0.005"),
     ),
-    "camera": ('target="upper"', 'target="ball"', ("camera", "eye", "targetbodyid", "upper", "ball")),
-    "light": ('"lamp"', '"lamp" castshadow="false"', ("light", "lamp", "castshadow", "True", "False")),
+    "camera": (
+        *('target="upper"', 'target="ball"'),
+        ("camera", "eye", "targetbodyid", "upper", "ball"),
+    ),
+    "light": (
+        *('"lamp"', '"lamp" castshadow="false"'),
+        ("light", "lamp", "castshadow", "True", "False"),
+    ),
     "material": (
         *('shininess=".3"', 'shininess=".4"'),
         ("material", "paint", "shininess", "0.3", "0.4"),
@@ -171,7 +182,8 @@ CHANGES = {
     ),
     "tendon's path": (
         *('joint="elbow" coef="-1"', 'joint="elbow" coef="-2"'),
-        ("tendon", "both", "path", "joint shoulder 1 joint elbow -1", "joint shoulder 1 joint elbow -2"),
+        (*("tendon", "both", "path"), "joint shoulder 1 joint elbow -1",
+         "joint shoulder 1 joint elbow -2"),
     ),
     "tendon's side site": (
         *(' sidesite="side"', ""),
@@ -208,7 +220,10 @@ CHANGES = {
         *('refname="side"', 'refname="tip"'),
         ("sensor", "place", "refid", "side", "tip"),
     ),
-    "equality": ('active="false"', 'active="true"', ("equality", "held", "active0", "False", "True")),
+    "equality": (
+        *('active="false"', 'active="true"'),
+        ("equality", "held", "active0", "False", "True"),
+    ),
     "equality's joint": (
         *('joint1="shoulder" joint2="elbow"', 'joint1="elbow" joint2="shoulder"'),
         ("equality", "linked", "obj1id", "shoulder", "elbow"),
@@ -244,7 +259,7 @@ class TestOneChange:
     @pytest.mark.parametrize("change", CHANGES)
     def test_it_is_the_same_the_other_way_round(self, change):
         good, bad, *expected = CHANGES[change]
-        found = diff(spec(good, bad), spec())
+        found = settled(diff(spec(good, bad), spec()))
         other = {(d.kind, d.name, d.field): (shown(d.b), shown(d.a)) for d in found}
         there = {tuple(e[:3]): tuple(e[3:]) for e in expected}
         if change in ("height field", "texture"):  # sentences about the second model
@@ -263,30 +278,31 @@ class TestAddedAndRemoved:
 
     def test_a_body_in_front_changes_no_others(self):
         """All ids and addresses are other ones then."""
-        a = spec(' <key name="home"', ' <key name="home"') if False else spec()
+        a = spec()
         a.delete(a.key("home"))  # it has the size of the positions
         b = spec('<body name="upper"', self.BODY)
         b.delete(b.key("home"))
-        found = diff(a, b)
+        found = settled(diff(a, b))
         assert [(d.kind, d.name, d.field, d.a, d.b) for d in found] == [
             ("body", "new", "", None, "world"),
             ("joint", "new", "", None, "new"),
             ("geom", "new", "", None, "new"),
         ]
-        assert [(d.kind, d.name, d.a, d.b) for d in diff(b, a)] == [
+        assert [(d.kind, d.name, d.a, d.b) for d in settled(diff(b, a))] == [
             ("body", "new", "world", None),
             ("joint", "new", "new", None),
             ("geom", "new", "new", None),
         ]
         assert str(found[0]) == "body 'new': added"
-        assert str(diff(b, a)[0]) == "body 'new': removed"
+        assert str(settled(diff(b, a))[0]) == "body 'new': removed"
 
     def test_elements_without_names_by_their_place_in_the_body(self):
-        found = diff(spec(), spec('<geom name="ball" size=".1"/>', '<geom size=".1"/>' * 2), 1e-9)
-        assert [(d.kind, d.name, d.a is None) for d in found if not d.field] == [
-            ("geom", "ball", False),
-            ("geom", "ball/geom[0]", True),
-            ("geom", "ball/geom[1]", True),
+        found = diff(spec(), spec('<geom size=".2"/>', '<geom size=".2"/><geom size=".3"/>'))
+        assert found == [Difference("geom", "upper/geom[2]", "", None, "upper")]
+        found = diff(spec(), spec('<geom size=".1"/>\n', ""))
+        assert [(d.name, d.field, d.b) for d in found] == [
+            ("upper/geom[0]", "size", [0.2, 0.0, 0.0]),
+            ("upper/geom[1]", "", None),
         ]
 
     def test_names_that_were_given_to_elements_without_one_count_for_nothing(self):
@@ -377,11 +393,12 @@ class TestSources:
                 assert diff(a, b) == expected
         json.dumps([asdict(d) for d in expected])
 
-    def test_a_spec_is_not_compiled_itself(self):
+    def test_a_spec_that_does_not_compile(self):
+        """A copy of it would: in that is nothing that refers to nothing."""
         own = spec()
-        own.delete(own.geom("floor"))
-        assert Difference("geom", "floor", "", "world", None) in diff(spec(), own)
-        assert not own.geom("ball").id > 0
+        own.delete(own.geom("ball"))
+        with pytest.raises(ValueError, match="geom 'ball' not found"):
+            diff(spec(), own)
 
     def test_urdf(self, tmp_path):
         text = (DATA / "slewer" / "slewer.urdf").read_text()
@@ -395,7 +412,7 @@ class TestSources:
         assert found == [Difference("joint", "slew", "range", [-2.0, 2.0], [-2.0, 3.0])]
 
     def test_what_is_no_file_or_no_model(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match="no file .*none.xml"):
+        with pytest.raises(FileNotFoundError, match=r"no file .*none\.xml"):
             diff(tmp_path / "none.xml", spec())
         wrong = tmp_path / "wrong.xml"
         wrong.write_text("<mujoco>\n<worldbody><geom sise='1'/></worldbody></mujoco>")
@@ -410,13 +427,7 @@ class TestSources:
         assert diff(path, mjcf.load(path), derived=True) == []
         changed = mjcf.load(path)
         body = next(b for b in changed.bodies if b.name and b.name != "world")
-        body.pos = body.pos + [0, 0, 0.5]
-        assert Difference(
-            "body",
-            body.name,
-            "pos",
-            *(
-                m.body(body.name).pos.tolist()
-                for m in (mjcf.load(path).compile(), changed.compile())
-            ),
-        ) in diff(path, changed)
+        before, after = np.array(body.pos), np.array(body.pos) + 0.5
+        body.pos = after
+        expected = Difference("body", body.name, "pos", before.tolist(), after.tolist())
+        assert expected in diff(path, changed)

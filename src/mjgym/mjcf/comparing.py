@@ -84,11 +84,11 @@ def diff(
     what they refer to, and addresses not at all, so that a new body changes no others.
 
     Args:
-        a: the path of an MJCF, URDF or MJB file, a spec (of which a copy is compiled) or a model.
+        a: the path of an MJCF, URDF or MJB file, a spec, which is compiled, or a model.
         b: the same.
         tolerance: numbers x and y differ where |x - y| > tolerance * max(1, |x|, |y|).
         derived: also compare the fields that `mj_setConst` computes from the others
-            (`invweight0`, `subtreemass`, `meaninertia`, ...): a single mass changes many of them.
+            (`invweight0`, `subtreemass`, ...): a single mass changes many of them.
 
     Returns:
         The differences: of the whole model first, then kind by kind in the order of the first
@@ -116,7 +116,7 @@ def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
         return model
     with silence():
         if isinstance(model, mujoco.MjSpec):
-            return model.copy().compile()
+            return model.compile()  # a copy would lack what refers to nothing
         path = Path(model)
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from mjgym.mocap.amc import CHANNELS, Clip
-from mjgym.mocap.quaternions import product
 from mjgym.mocap.trajectory import Trajectory, resample, velocities
+from mjgym.rotations import product
 
 METRES_PER_UNIT = 0.056444
 """Length of the recordings' unit in m: an inch divided by 0.45, rounded as in the published

@@ -1,18 +1,6 @@
-"""Arithmetic of unit quaternions (..., 4), scalar first, for sequences of rotations."""
+"""Unit quaternions (..., 4), scalar first, and rotation vectors, for sequences of rotations."""
 
 import numpy as np
-
-
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The rotation b followed by a, both about fixed axes: Hamilton's product, (..., 4)."""
-    scalar = a[..., :1] * b[..., :1] - (a[..., 1:] * b[..., 1:]).sum(axis=-1, keepdims=True)
-    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
-    return np.concatenate([scalar, vector], axis=-1)
-
-
-def conjugate(a: np.ndarray) -> np.ndarray:
-    """The inverse rotation of each unit quaternion, (..., 4)."""
-    return np.asarray(a * (1.0, -1.0, -1.0, -1.0))
 
 
 def to_rotation_vector(a: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mjgym.mocap.quaternions import conjugate, from_rotation_vector, product, to_rotation_vector
+from mjgym.mocap.quaternions import from_rotation_vector, to_rotation_vector
+from mjgym.rotations import conjugate, product
 
 _PLACE, _TURN, _REST = slice(0, 3), slice(3, 7), slice(7, None)  # of qpos
 

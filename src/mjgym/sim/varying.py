@@ -9,11 +9,11 @@ import mujoco
 import numpy as np
 from mujoco.batch import MODEL_FIELDS
 
+from mjgym.rotations import product
 from mjgym.sim.engine import get_field, quiet, set_field
 from mjgym.sim.variable import QUATERNIONS, RANGES, UNIT, Part, find
 from mjgym.variation.distributions import Constant, Distribution
 from mjgym.variation.relative import Factor, Offset, Shared
-from mjgym.variation.rotations import product
 
 # Where the compiler refuses what is not above zero, and where less than zero has no meaning.
 _POSITIVE = frozenset(

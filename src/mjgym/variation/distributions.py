@@ -342,7 +342,10 @@ class _Listed(Distribution):
 
 @dataclass(frozen=True, eq=False)
 class Choice(_Listed):
-    """One of several values; each equally likely, or as `probabilities` say."""
+    """One of several values, which may be distributions themselves (a mixture).
+
+    Each is equally likely, or as `probabilities` say.
+    """
 
     values: Any
     probabilities: Any = None
@@ -354,7 +357,9 @@ class Choice(_Listed):
 
 @dataclass(frozen=True, eq=False)
 class Sequence(_Listed):
-    """One value after the other, from the beginning again after the last; nothing is random.
+    """One value after the other, from the beginning again after the last.
+
+    Nothing is random but those values that are distributions themselves.
 
     It goes on with every draw that the engine counts: the episodes of a sub-environment for what
     varies with them, the readings of a sensor for its noise, interval and delay.

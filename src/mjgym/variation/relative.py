@@ -7,7 +7,7 @@ from mjgym.variation.distributions import Constant, Distribution, Value
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """The model's own number times a draw."""
+    """The model's own number times a draw; an orientation turned by it, about its own axes."""
 
     distribution: Distribution
 
@@ -27,7 +27,11 @@ class Shared:
 
 
 def factor(value: Value) -> Factor:
-    """Times the model's own number: `vary={"body_mass": factor(Uniform(0.8, 1.2))}`."""
+    """Times the model's own number: `vary={"body_mass": factor(Uniform(0.8, 1.2))}`.
+
+    Orientations are turned by a rotation, about their own axes:
+    `vary={"body_quat[tail]": factor(rotations.About((0, 0, 1), Normal(0, 0.2)))}`.
+    """
     return Factor(value if isinstance(value, Distribution) else Constant(value))
 
 

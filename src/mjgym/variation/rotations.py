@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mjgym.rotations import product
 from mjgym.variation.distributions import (
     Distribution,
     Shape,
@@ -94,10 +95,3 @@ class _Composed(Rotation):
 
     def __repr__(self) -> str:
         return f"{self.earlier!r}.then({self.later!r})"
-
-
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The Hamilton product of quaternions, (..., 4) each: the rotation b, then the rotation a."""
-    real = a[..., :1] * b[..., :1] - (a[..., 1:] * b[..., 1:]).sum(axis=-1, keepdims=True)
-    imaginary = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
-    return np.concatenate([real, imaginary], axis=-1)

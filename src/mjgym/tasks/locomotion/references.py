@@ -20,7 +20,7 @@ from mjgym.mocap import (
     to_trajectory,
     velocities,
 )
-from mjgym.mocap.quaternions import conjugate, product
+from mjgym.rotations import conjugate, product
 from mjgym.sim import Single
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.scene import Scene

@@ -7,8 +7,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
-from mjgym.mocap.quaternions import conjugate, product
-from mjgym.rotations import norm, to_local
+from mjgym.rotations import conjugate, norm, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, register, vector_names

@@ -9,7 +9,7 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
-from mjgym.rotations import Z_ROW, to_local
+from mjgym.rotations import Z_ROW, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, vector_names
@@ -205,7 +205,7 @@ class Walker:
         """
         place = np.array(position, dtype=float)
         place[2] += self.height
-        self.put(v, place, multiply(turn, normalised(self.quaternion)))
+        self.put(v, place, product(np.asarray(turn), normalised(self.quaternion)))
 
     def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
         """Put the walker's frame somewhere: position (3,) in m and orientation (4,)."""
@@ -318,19 +318,6 @@ def normalised(quaternion: Array) -> np.ndarray:
     """A quaternion (4,) of length one."""
     q = np.array(quaternion, dtype=float)
     return np.asarray(q / np.sqrt((q * q).sum()))
-
-
-def multiply(a: Array, b: Array) -> np.ndarray:
-    """The rotation b and then a, about the axes of the world: quaternions (4,)."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    return np.array(
-        [
-            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
-        ]
-    )
 
 
 _walkers: Catalogue[Walker] = Catalogue("walker", Walker)
