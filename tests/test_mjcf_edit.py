@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-import mujoco
 import pytest
 
 from mjgym.mjcf.checking import check
@@ -57,8 +56,8 @@ def after(good, bad):
 EDITS = {
     "a value": ("//joint", {"set": {"damping": ".2"}}, 'damping=".1"', 'damping=".2"'),
     "a value in single quotes": (
-        *("//joint", {"set": {"name": "hinge"}, "append": None}),
-        *("<joint name='shoulder'", "<joint name='hinge'"),
+        *("/mujoco", {"set": {"model": "it's"}}),
+        *("model='arm'", "model='it&apos;s'"),
     ),
     "signs that XML forbids": (
         *("//site", {"set": {"name": "a<b & \"c\" 'd'"}}),
@@ -124,9 +123,6 @@ class TestBytes:
     def test_only_what_is_meant_changes(self, name, arm):
         xpath, how, good, bad = EDITS[name]
         expected = after(good, bad)
-        if how.get("set", {}).get("name") == "hinge":  # and the joint's motor
-            arm.write_text(ARM.replace('\t\t<motor joint="shoulder"/>\n', ""))
-            expected = expected.replace('\t\t<motor joint="shoulder"/>\n', "")
         before = arm.read_text()
         change = edit(arm, xpath, **how)
         assert arm.read_text() == expected
@@ -166,7 +162,6 @@ class TestBytes:
         edit(arm, "//site", set={"name": "Öse Ω"})
         wanted = text.replace('"tip"', '"Öse &#937;"').encode("latin-1")
         assert arm.read_bytes() == wanted
-        assert mujoco.MjSpec.from_file(str(arm)).sites[0].name
 
     def test_a_real_model(self, tmp_path):
         """Every geom of the walker, and nothing else of its file."""
@@ -314,9 +309,9 @@ class TestArguments:
             edit(arm, "//geom", **how)
 
     def test_files_that_are_not_there(self, arm):
-        with pytest.raises(FileNotFoundError, match="none.xml"):
+        with pytest.raises(FileNotFoundError, match=r"none\.xml"):
             edit(arm.with_name("none.xml"), "//geom", remove=True)
-        with pytest.raises(FileNotFoundError, match="none.xml"):
+        with pytest.raises(FileNotFoundError, match=r"none\.xml"):
             edit(arm, "//geom", remove=True, model=arm.with_name("none.xml"))
 
 

@@ -143,7 +143,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         if self._hooks.before_step:
             for name, value in owned(task.before_step(view)).items():
                 getattr(view, name)[...] = value
-            simulation.recompute()  # as a batch does by itself
+        if self._hooks.before_step or self._steps == 0:
+            # As a batch does by itself where a state has been written. A start, which is computed
+            # without actuators, lacks their velocities.
+            simulation.recompute()
         if self._plain:
             view.ctrl[:] = task.control(view, action)
             simulation.step(self._substeps, forces=task.forces_at_end)

@@ -616,7 +616,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
             self._renderer = Renderer(self.task, self.model, self._options.render_quality)
         options, rows = self._options, self._rows(ids)
-        states = self._simulations.snapshot(rows)
+        states = self._simulations.shown(rows)
         rewards = self._shown_rewards()[rows] if options.visualize_reward else None
         colours = owned(self.task.colours(self._view))
         return np.stack(

@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from typing import Any
 
 import mujoco
 import mujoco.batch
@@ -141,7 +142,7 @@ class Batched:
         for name, rows in self._state.items():
             rows[i] = getattr(scratch.data, name)
         for name, values in self.episode_fields.items():
-            values[i] = get_field(scratch.model, name)
+            values[i] = _held(scratch.model, name, values.shape[1:])
             if self._models is not None:
                 set_field(self._models[i], name, values[i])
 
@@ -215,6 +216,14 @@ class Batched:
         state.update({name: self.episode_fields[name][ids] for name in self.varies})
         return state
 
+    def shown(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """What pictures of some simulations depend on: snapshots, and what follows from them."""
+        state = self.snapshot(ids)
+        derived = () if self.varying is None else self.varying.derived
+        # Bounding volumes are not seen, and the model holds more of them than a batch does.
+        fields = [name for name in derived if name != "bvh_aabb"]
+        return {**state, **{name: self.episode_fields[name][ids] for name in fields}}
+
     def restore(self, state: dict[str, np.ndarray], ids: np.ndarray) -> None:
         """Write the entries of a snapshot, or some of them, and compute what follows from them."""
         kept = {name: rows[ids] for name, rows in self._state.items() if name not in state}
@@ -235,10 +244,15 @@ class Batched:
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:
-                    set_field(self._probe, name, self.episode_fields[name][i])
+                    values = self.episode_fields[name][i]
+                    if values.ndim:
+                        _held(self._probe, name, values.shape)[...] = values
+                    else:
+                        set_field(self._probe, name, values)
                 self.varying.follow(self._probe)
                 for name in self.varying.derived:
-                    self.episode_fields[name][i] = get_field(self._probe, name)
+                    values = self.episode_fields[name]
+                    values[i] = _held(self._probe, name, values.shape[1:])
             if self._models is not None:
                 for name, values in self.episode_fields.items():
                     set_field(self._models[i], name, values[i])
@@ -252,6 +266,12 @@ def _persists(model: mujoco.MjModel) -> bool:
     """
     sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     return bool(sleeps) or int(model.opt.integrator) != int(mujoco.mjtIntegrator.mjINT_RK4)
+
+
+def _held(model: mujoco.MjModel, name: str, shape: tuple[int, ...]) -> Any:
+    """A field as a batch holds it: bounding volumes are the bodies', which precede the meshes'."""
+    value = get_field(model, name)
+    return value[: shape[0]] if shape else value
 
 
 def _copy(model: mujoco.MjModel) -> mujoco.MjModel:

@@ -166,11 +166,11 @@ class Single:
         Args:
             values: of the numbers that a user varies, see `Varying.draw`.
         """
-        mujoco.mj_resetData(self.model, self.data)
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
         if values and self.varying is not None:
             self.varying.write(self.model, values)
+        mujoco.mj_resetData(self.model, self.data)  # which reads places of mocap bodies
         self.forward(actuation=False)
 
     def forward(self, *, actuation: bool = True) -> None:
