@@ -752,7 +752,7 @@ def test_the_command_exports_what_the_task_follows(tmp_path, reference):
     done = invoke(CLIPS / "walk.amc", "--out", out)
     assert done.exit_code == 0, done.output
     for word in ("121, 120 a second", "1 s", "12: root, ", "34 of the 2020", str(out)):
-        assert word.replace(" ", "") in "".join(done.output.split()), word  # a narrow terminal wraps
+        assert word.replace(" ", "") in "".join(done.output.split()), word  # lines wrap
     saved = Trajectory.load(out)
     wanted = to_trajectory(read_amc(CLIPS / "walk.amc"), STEP, SCALE_V2020)
     np.testing.assert_array_equal(saved.qpos, wanted.qpos)
