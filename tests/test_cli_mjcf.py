@@ -1,6 +1,7 @@
 """`mjgym mjcf` through its console script."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,11 +45,12 @@ def write(path, text):
     path.write_text(text)
 
 
-def mjcf(folder, *arguments, code=0):
+def mjcf(folder, *arguments, code=0, columns=200):
     """What a command prints, run in a folder."""
     done = subprocess.run(
         [str(SCRIPT), "mjcf", *arguments],
         cwd=folder,
+        env={**os.environ, "COLUMNS": str(columns)},
         capture_output=True,
         text=True,
         check=False,
@@ -111,6 +113,11 @@ class TestDiff:
         assert ["geom", "upper", "size", "0.1", "0", "0", "0.2", "0", "0"] in rows
         assert ["site", "tip", "added"] in rows
         assert not any("invweight0" in row for row in rows)
+
+    def test_in_lines_where_a_table_is_too_wide(self, folder):
+        done = mjcf(folder, "diff", "arm.xml", "other.xml", code=1, columns=40)
+        assert "joint 'shoulder': damping 0.1 -> 0.3" in done.stdout.splitlines()
+        assert "site 'tip': added" in done.stdout.splitlines()
 
     def test_with_what_is_derived(self, folder):
         done = mjcf(folder, "diff", "arm.xml", "other.xml", "--derived", code=1)

@@ -395,3 +395,13 @@ class TestWithoutTextures:
 def test_the_public_names():
     assert set(mjcf.__all__) >= {"Spec", "add", "asset_path", "load", "remove", "without_textures"}
     assert mjcf.Spec is mujoco.MjSpec
+
+
+def test_loading_a_wrong_file_says_what_is_wrong_and_where(tmp_path):
+    (tmp_path / "parts.xml").write_text(
+        '<mujoco><worldbody>\n<geom tpye="box" size="1"/>\n</worldbody></mujoco>'
+    )
+    main = tmp_path / "main.xml"
+    main.write_text('<mujoco>\n<include file="parts.xml"/>\n</mujoco>')
+    with pytest.raises(ValueError, match=r"parts\.xml:2: geom has no attribute 'tpye'.* type\?"):
+        mjcf.load(main)

@@ -399,6 +399,22 @@ class TestEverythingAtOnce:
         assert all(part in said for part in ("'wirst'", "kp takes 1 number, not 2", "'gera'"))
         assert len(problems) == 3
 
+    @pytest.mark.parametrize("file", ["arm.xml", "scene.xml", "box.xml"])
+    def test_every_attribute_and_every_empty_element_misspelt(self, file, tmp_path):
+        """Each by itself, with a letter twice: found where it is, alone, with the right word."""
+        text = FILES[file]
+        words = [m.span(1) for m in re.finditer(r"\s(\w+)=\"", text)]
+        words += [m.span(1) for m in re.finditer(r"<(\w+)[^<>]*/>", text)]
+        assert len(words) > 5
+        for start, stop in words:
+            wrong = f"{text[: start + 1]}{text[start:]}"
+            problems = check(write(tmp_path, {**FILES, file: wrong}))
+            place = text[:start].rindex("<")
+            at = (tmp_path / file, text[:place].count("\n") + 1)
+            right = text[start:stop]
+            assert [(p.file, p.line) for p in problems] == [at], (right, problems)
+            assert problems[0].nearest[0] == right
+
     def test_what_follows_from_a_mistake_is_not_reported(self, tmp_path):
         """Without the body there are no joint, site, tendon, actuators, sensors and keyframe."""
         files = changed("arm.xml", '<body name="hand"', '<bxyz name="hand"')
@@ -426,6 +442,15 @@ class TestGoodModels:
     def test_two_hyphens_in_a_comment_are_let_pass(self, tmp_path):
         assert re.search("<!-- .*--.* -->", SCENE)
         assert check(write(tmp_path, FILES)) == []
+
+    def test_bodies_as_deep_as_the_engine_takes_them(self, tmp_path):
+        depth = 450
+        body = '<body pos="0 0 .1"><joint/><geom size=".01"/>'
+        text = f"<mujoco><worldbody>{body * depth}{'</body>' * depth}</worldbody></mujoco>"
+        assert check(write(tmp_path, {"m.xml": text})) == []
+        deepest = f"{body * (depth - 1)}\n{body.replace('size', 'sise')}"
+        (problem,) = check(write(tmp_path, {"m.xml": text.replace(body * depth, deepest)}))
+        assert (problem.line, problem.nearest[0]) == (2, "size")
 
     def test_a_relative_path_gives_relative_paths(self, tmp_path, monkeypatch):
         write(tmp_path, changed("box.xml", "size", "sise"))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli import bench, check, demo, doctor, info, list, mocap, record, view
+from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, record, view
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
@@ -23,6 +23,7 @@ app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
+app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
 app.command("check", rich_help_panel=OWN)(check.check)
 app.command("bench", rich_help_panel=HERE)(bench.bench)
 app.command("doctor", rich_help_panel=HERE)(doctor.doctor)

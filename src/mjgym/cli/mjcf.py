@@ -118,7 +118,7 @@ def _presence(difference: "Difference") -> tuple[str, str]:
 @app.command("edit")
 def edit(
     file: Annotated[Path, typer.Argument(help="An MJCF or URDF file, or one that is included.")],
-    xpath: Annotated[str, typer.Argument(help="Selects elements: //geom[@name='foot'].")],
+    xpath: Annotated[str, typer.Argument(help="Selects elements: //geom\\[@name='foot'].")],
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Give an attribute a value; repeatable."),

@@ -1,6 +1,5 @@
 """All that is wrong with an MJCF or URDF file, with file, line and the nearest valid word."""
 
-import copy
 import os
 import re
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from pathlib import Path
 import mujoco
 
 from mjgym.mjcf.draft import Draft, described, name_of, silence
-from mjgym.mjcf.reading import Node, Problem, found, near_files, read
+from mjgym.mjcf.reading import Node, Problem, found, near_files, parse, read
 from mjgym.mjcf.refusals import alike, ask, near, reason_of, settle
 from mjgym.mjcf.schema import Kind, parents, schema
 
@@ -78,19 +77,26 @@ def examine(main: Path, contents: Mapping[str, bytes]) -> list[Problem]:
     return sorted(dict.fromkeys(refused + ignored), key=lambda p: (order[p.file], p.line))
 
 
-def examine_part(root: Node) -> list[Problem]:
+def examine_part(content: bytes, file: Path) -> list[Problem]:
     """What the schema alone says about a file that others include.
 
     It is compared with each place in a model that takes some of its elements; where least is wrong,
     there it is meant to be.
+
+    Args:
+        content: of the file, which must be XML.
+        file: its path, for the problems.
     """
+    root = parse(content, file)
+    tags = {child.tag for child in root.children}
     found: list[list[Problem]] = []
     for kind in schema().walk():
-        if any(child.tag in kind.children for child in root.children):
-            part = Draft(root.file, copy.deepcopy(root), ())
-            _check_children(part, part.root, kind)
+        if not tags.isdisjoint(kind.children):
+            part = Draft(file, parse(content, file), ())  # it is mended while it is checked
+            for child, inner in _check_children(part, part.root, kind):
+                _check(part, child, inner)
             found.append(part.problems)
-    nowhere = [root.problem("nothing in this file can be in a model")] if root.children else []
+    nowhere = [root.problem("nothing in this file can be in a model")] if tags else []
     return min(found, key=len, default=nowhere)
 
 
@@ -216,19 +222,28 @@ def _ignored(root: Node) -> list[Problem]:
 
 
 def _check(draft: Draft, node: Node, kind: Kind) -> None:
-    """Report what the schema forbids in an element, and mend it."""
-    for name in [n for n in node.attributes if n not in kind.attributes] if kind.strict else ():
-        draft.report(
-            node, f"{described(node)} has no attribute {name!r}", near(name, kind.attributes)
-        )
+    """Report what the schema forbids in an element and all that is in it, and mend it."""
+    left = [(node, kind)]
+    while left:
+        node, kind = left.pop()
+        if kind.strict:
+            _check_attributes(draft, node, kind)
+        left += _check_children(draft, node, kind)
+
+
+def _check_attributes(draft: Draft, node: Node, kind: Kind) -> None:
+    for name in [n for n in node.attributes if n not in kind.attributes]:
+        said = f"{described(node)} has no attribute {name!r}"
+        draft.report(node, said, near(name, kind.attributes))
         for meant in alike(name, kind.attributes)[:1]:
             if meant not in node.attributes:
                 draft.rewrite(node, meant, node.attributes[name])
         draft.rewrite(node, name, None)
-    _check_children(draft, node, kind)
 
 
-def _check_children(draft: Draft, node: Node, kind: Kind) -> None:
+def _check_children(draft: Draft, node: Node, kind: Kind) -> list[tuple[Node, Kind]]:
+    """Those of the children that the schema knows, with what it says about them."""
+    known: list[tuple[Node, Kind]] = []
     once: dict[str, Node] = {}
     for child in list(node.children):
         inner = _known(draft, child, kind)
@@ -238,9 +253,10 @@ def _check_children(draft: Draft, node: Node, kind: Kind) -> None:
             first = once[child.tag].where
             draft.report(child, f"a second {child.tag} in {described(node)}, first at {first}")
             draft.take_out(child)
-            continue
-        once[child.tag] = child
-        _check(draft, child, inner)
+        else:
+            once[child.tag] = child
+            known.append((child, inner))
+    return known
 
 
 def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:

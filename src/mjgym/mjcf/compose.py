@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from mjgym.mjcf.assets import asset_path
+from mjgym.mjcf.checking import explain
 from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
     IN_TREE,
@@ -67,6 +68,8 @@ def load(name: str | Path) -> Spec:
 
     Raises:
         FileNotFoundError: there is neither; the message names the nearest assets.
+        ValueError: the engine refuses the file; the message says what is wrong in it, with file,
+            line and the nearest valid words, see `check`.
     """
     watch()
     try:
@@ -75,7 +78,10 @@ def load(name: str | Path) -> Spec:
         file = Path(name)
         if not file.is_file():
             raise
-    spec = mujoco.MjSpec.from_file(str(file))
+    try:
+        spec = mujoco.MjSpec.from_file(str(file))
+    except (ValueError, RuntimeError) as error:
+        raise explain(file, error) from None
     if debugging():
         remember_file(spec, file)
     return spec

@@ -89,17 +89,17 @@ class Draft:
         """The tree as XML, and the element of each line."""
         lines: list[str] = []
         nodes: list[Node] = []
-
-        def write(node: Node) -> None:
-            given = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
-            lines.append(f"<{node.tag}{given}>")
+        left: list[tuple[Node, bool]] = [(self.root, True)]
+        while left:
+            node, begins = left.pop()
             nodes.append(node)
-            for child in node.children:
-                write(child)
-            lines.append(f"</{node.tag}>")
-            nodes.append(node)
-
-        write(self.root)
+            if begins:
+                given = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
+                lines.append(f"<{node.tag}{given}>")
+                left.append((node, False))
+                left += ((child, True) for child in reversed(node.children))
+            else:
+                lines.append(f"</{node.tag}>")
         return "\n".join(lines), nodes
 
 

@@ -248,7 +248,7 @@ def _check_result(file: Path, before: bytes, after: bytes, model: Path | None) -
     elif root.tag in ("mujoco", "robot"):
         had, has = (_examined(file, file, content) for content in (before, after))
     else:
-        had, has = examine_part(_parsed(before, file)), examine_part(root)
+        had, has = (examine_part(content, file) for content in (before, after))
     new = _new(had, has)
     if new:
         listed = "\n".join(map(str, new))

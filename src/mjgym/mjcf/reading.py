@@ -12,6 +12,7 @@ from xml.parsers import expat
 from lxml import etree
 
 _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
+_TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 _ENOUGH_FILES = 5000  # to look through for one with a name like that of a missing one
 
 
@@ -82,9 +83,11 @@ class Node:
 
     def walk(self) -> Iterator["Node"]:
         """It and all that is in it, in the order of the text."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        left = [self]
+        while left:
+            node = left.pop()
+            yield node
+            left += reversed(node.children)
 
     def above(self) -> Iterator["Node"]:
         """What it is in, from the inside out."""
@@ -146,16 +149,8 @@ def tolerable(content: bytes) -> bytes:
 
 def _end_of_tag(content: bytes, start: int) -> int:
     """The byte after the ">" that ends a tag."""
-    quote = b""
-    for place in range(start, len(content)):
-        letter = content[place : place + 1]
-        if quote:
-            quote = b"" if letter == quote else quote
-        elif letter in (b'"', b"'"):
-            quote = letter
-        elif letter == b">":
-            return place + 1
-    return len(content)
+    tag = _TAG.match(content, start)
+    return len(content) if tag is None else tag.end()
 
 
 def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
