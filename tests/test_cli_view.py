@@ -50,6 +50,15 @@ in_xvfb = pytest.mark.skipif(
 EXPECTED = ("GPU stall due to ReadPixels", "THREE.Clock: This module has been deprecated")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def ctrl_c():
+    """Viewers that hear Ctrl-C, even when the tests run in the background of a shell (`&`), which
+    makes its jobs, and all that they start, ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """Where the viewers keep their layouts, and no display."""
