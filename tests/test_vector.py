@@ -138,6 +138,26 @@ def test_the_number_of_threads_does_not_matter(id):
     assert all(equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
 
 
+@pytest.mark.parametrize(("given", "limit"), [(None, 1000), (-1, None), (3, 3)])
+def test_time_limits_mean_what_they_mean_for_a_single_environment(given, limit):
+    envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=2, max_episode_steps=given)
+    envs.reset(seed=0)
+    env = gymnasium.make("dmc/pendulum-swingup-v0", max_episode_steps=given)
+    env.reset(seed=0)
+    action = np.zeros((2, 1))
+    for k in range(1, 1002):
+        truncated = envs.step(action)[3].tolist()
+        assert truncated == [k == limit] * 2
+        assert truncated[0] == env.step(action[0])[3]
+        if k == limit:
+            break
+
+
+def test_a_time_limit_is_at_least_one_step():
+    with pytest.raises(ValueError, match="max_episode_steps: must be at least 1, got 0"):
+        gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=2, max_episode_steps=0)
+
+
 def test_seeds_one_by_one():
     envs = gymnasium.make_vec("dmc/fish-swim-v0", num_envs=3)
     consecutive = envs.reset(seed=4)[0]

@@ -50,14 +50,19 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv:
 
     Args:
         task_class: "module:Class".
-        **kwargs: fields of the class and keyword arguments of `VectorEnv`.
+        **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
+            a `max_episode_steps` of None is the registered limit, and -1 is none.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
     """
     cls = _load(task_class)
     fields, options = _split(cls, kwargs, (*_OPTIONS, *_VECTOR_OPTIONS), ())
-    return VectorEnv(cls(**fields), **options)
+    task = cls(**fields)
+    limit = options.pop("max_episode_steps", None)
+    if limit is None:
+        limit = task.episode_steps()
+    return VectorEnv(task, max_episode_steps=None if limit == -1 else limit, **options)
 
 
 def _load(task_class: str) -> type[Task]:

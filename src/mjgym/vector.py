@@ -86,6 +86,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         for name, number in (
             ("num_envs", num_envs),
             ("threads", 1 if threads is None else threads),
+            ("max_episode_steps", 1 if max_episode_steps is None else max_episode_steps),
         ):
             if number < 1:
                 raise ValueError(f"{name}: must be at least 1, got {number}")
