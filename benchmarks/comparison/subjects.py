@@ -6,7 +6,6 @@ Each function here builds one subject and runs in a process of its own. All are 
 """
 
 import contextlib
-import copy
 import itertools
 import time
 from collections.abc import Callable, Iterable
@@ -17,8 +16,7 @@ import numpy as np
 
 WARM_UP = 100  # control steps before the first window: what was dropped has landed by then
 RESETS = 3  # timed before the warm-up
-RAMP = 3  # calls before each window that do not count: caches are cold, threads asleep
-ROLLOUT = 128  # physics steps (at least) in one call of the engine's loop
+RAMP = 3  # control steps before each window that do not count: caches are cold, threads asleep
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def measure(subject: Subject, seconds: float) -> Window:
         subject.restart,
     )
     actions = iter(subject.actions)
-    for action in itertools.islice(actions, RAMP):
+    for action in itertools.islice(actions, -(-RAMP // subject.control_steps)):
         if ended(advance(action)) and restart is not None:
             restart()
     window = Window()
@@ -150,11 +148,11 @@ def envpool(settings: Settings) -> Subject:
 
 def _vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     """A Gymnasium-like vector environment whose `step` after an episode's end resets."""
-    from mjgym.benchmark import random_actions
+    from mjgym.benchmark import CYCLE, random_actions
 
     space = getattr(envs, "single_action_space", envs.action_space)
     actions = random_actions(
-        space.low, space.high, (settings.num_envs,), dtype, count=16, seed=settings.seed
+        space.low, space.high, (settings.num_envs,), dtype, count=CYCLE, seed=settings.seed
     )
     return Subject(
         advance=envs.step,
@@ -208,93 +206,18 @@ def dm_control(settings: Settings) -> Subject:
     )
 
 
-class _Loop:
-    """The engine's `mj_step` in a C loop on all threads: what no environment can be faster than.
-
-    It is `mujoco.rollout` with a pool of threads, one MjData each, on the model of our environment
-    (texture-free, the fields as each episode has them). Each simulation begins with a reset of the
-    task and goes on from call to call; a call makes at least ROLLOUT physics steps of each
-    simulation with controls that change with every control step. Per physics step the loop also
-    copies the state and the sensors out; against `mj_step(model, data, nstep)`, which copies
-    nothing, that costs 0 to 4 % (measured on cartpole and walker). Of a simulation it forgets the
-    warm start between two calls, which costs solver iterations in one step of ROLLOUT. Nothing
-    else is computed: no observation, no reward, no reset.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        import gymnasium
-        import mujoco
-        from mujoco import rollout
-
-        from mjgym.benchmark import random_actions
-
-        quiet = mujoco.MjLogConfig.get()
-        quiet.logto_console = quiet.logto_file = False
-        quiet.set()
-        env: Any = gymnasium.make(settings.id)
-        limit = env.spec.max_episode_steps
-        env = env.unwrapped
-        model = self.model = env.model
-        n, kind = settings.num_envs, mujoco.mjtState.mjSTATE_FULLPHYSICS
-        self._starts = np.empty((n, mujoco.mj_stateSize(model, kind)))
-        models = []
-        for i in range(n):
-            env.reset(seed=settings.seed + i)
-            mujoco.mj_getState(model, env.data, self._starts[i], kind)
-            if env.task.varies:
-                models.append(copy.copy(model))
-        self._models = models or model
-        self._data = [mujoco.MjData(model) for _ in range(settings.threads)]
-        substeps = round(env.control_timestep / env.physics_timestep)
-        self.control_steps = -(-ROLLOUT // substeps)
-        self.physics_steps = substeps * self.control_steps
-        self._lasts = (self.physics_steps - 0.5) * env.physics_timestep  # s
-        self._limit = np.inf if limit is None else limit * env.control_timestep  # s
-        self._now = self._starts.copy()
-        self._states = np.empty((n, self.physics_steps, self._starts.shape[1]))
-        self._sensors = np.empty((n, self.physics_steps, model.nsensordata))
-        self._chunk = max(1, n // (settings.threads * 64))
-        self.pool = rollout.Rollout(nthread=settings.threads)
-        actions = random_actions(
-            env.action_space.low,
-            env.action_space.high,
-            (n, self.control_steps),
-            np.float64,
-            count=4,
-            seed=settings.seed,
-        )
-        self.actions = itertools.cycle(
-            [np.repeat(a, substeps, axis=1) for a in itertools.islice(actions, 4)]
-        )
-
-    def __call__(self, controls: np.ndarray) -> None:
-        self.pool.rollout(
-            self._models,
-            self._data,
-            self._now,
-            controls,
-            nstep=self.physics_steps,
-            state=self._states,
-            sensordata=self._sensors,
-            chunk_size=self._chunk,
-        )
-        ends = self._states[:, -1]
-        # The first entry of a state is the time. A simulation that diverges stands still.
-        over = (ends[:, 0] - self._now[:, 0] < self._lasts) | (ends[:, 0] > self._limit)
-        self._now[...] = ends
-        if over.any():
-            self._now[over] = self._starts[over]
-
-
 def limit(settings: Settings) -> Subject:
-    """The engine alone; see `_Loop`."""
-    loop = _Loop(settings)
+    """The engine's `mj_step` in a C loop on all threads: what no environment can be faster than."""
+    from mjgym.benchmark import engine
+
+    n = settings.num_envs
+    loop = engine(settings.id, n, threads=settings.threads, seed=settings.seed)
     return Subject(
-        advance=loop,
-        actions=loop.actions,
-        simulations=settings.num_envs,
-        control_steps=loop.control_steps,
-        release=loop.pool.close,
+        advance=lambda action: loop.call(),
+        actions=itertools.repeat(None),  # it has its own
+        simulations=n,
+        control_steps=loop.control_steps // n,
+        release=loop.close,
     )
 
 
