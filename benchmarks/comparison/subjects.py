@@ -48,6 +48,7 @@ class Subject:
         ended: whether the call's result says that all episodes have ended.
         restart: then begins new ones; None if there are no episodes.
         reset: begins all episodes anew, as its user would; None if there are no episodes.
+        begin: goes to the start from which it is timed; None to go on from the last reset.
         release: lets go of threads.
     """
 
@@ -58,6 +59,7 @@ class Subject:
     ended: Callable[[Any], bool] = lambda result: False
     restart: Callable[[], Any] | None = None
     reset: Callable[[], Any] | None = None
+    begin: Callable[[], Any] | None = None
     release: Callable[[], Any] = lambda: None
 
 
@@ -85,6 +87,8 @@ def prepare(subject: Subject) -> list[float]:
             started = time.perf_counter()
             subject.reset()
             durations.append(time.perf_counter() - started)
+    if subject.begin is not None:
+        subject.begin()
     for action in itertools.islice(subject.actions, -(-WARM_UP // subject.control_steps)):
         subject.advance(action)
     return durations
@@ -182,18 +186,35 @@ def single(settings: Settings) -> Subject:
         ended=lambda result: result[2] or result[3],
         restart=env.reset,
         reset=env.reset,
+        begin=lambda: env.reset(seed=settings.seed),
         release=env.close,
     )
 
 
 def dm_control(settings: Settings) -> Subject:
-    """`dm_control.suite.load` of the same task, stepped as its own environment."""
+    """`dm_control.suite.load` of the same task, stepped as its own environment.
+
+    It is timed from our start: one terrain costs several times as much as another.
+    """
+    import gymnasium
+
     from mjgym.benchmark import random_actions
     from mjgym.cli.peers import make_dm_control
 
     env = make_dm_control(settings.id, seed=settings.seed)
     env.reset()
     spec = env.action_spec()
+    ours: Any = gymnasium.make(settings.id).unwrapped
+
+    def begin() -> None:
+        ours.reset(seed=settings.seed)
+        env.reset()
+        for name in ours.task.varies:
+            getattr(env.physics.model, name)[...] = getattr(ours.model, name)
+        for name in ("qpos", "qvel", "act"):
+            getattr(env.physics.data, name)[...] = getattr(ours.data, name)
+        env.physics.forward()
+
     return Subject(
         advance=env.step,
         actions=random_actions(
@@ -202,6 +223,7 @@ def dm_control(settings: Settings) -> Subject:
         ended=lambda result: result.last(),
         restart=env.reset,
         reset=env.reset,
+        begin=begin,
         release=env.close,
     )
 
