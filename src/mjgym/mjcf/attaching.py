@@ -1,14 +1,14 @@
 """Putting one model into another."""
 
+import math
 from typing import Any
 
 import mujoco
-import numpy as np
 
 from mjgym.mjcf import files
 from mjgym.mjcf.debugging import watch
-from mjgym.mjcf.elements import Element, Spec, contents, described, names, root
-from mjgym.mjcf.finding import name_unnamed, remember_prefix
+from mjgym.mjcf.elements import Element, Spec, contents, described, root
+from mjgym.mjcf.finding import name_all, remember_prefix
 from mjgym.sim.engine import quiet
 
 _KEY_VECTORS = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat", "plastic")
@@ -71,11 +71,11 @@ def attach(
     if at is None:
         at = parent.worldbody
     _check_place(parent, at, free)
+    parts = contents(child)
     if prefix is None:
-        _check_entity(child)
-    name_unnamed(child)
-    _check_names(parent, child, before, entity=prefix is None, free=free)
-    if any(_pending(key) for key in child.keys):
+        _check_entity(parts.get("joint", []))
+    _check_names(parent, name_all(parts), before, entity=prefix is None, free=free)
+    if any(_pending(key) for key in parts.get("key", [])):
         _assemble_keyframes(child)
     guest = child.copy() if copy else child
     stores = [_named_files(guest), _named_files(parent)]
@@ -134,7 +134,7 @@ def _check_place(parent: Spec, at: Any, free: bool) -> None:
         )
     if root(at) is not parent.worldbody:
         raise ValueError(f"attach: at: {described(at)} is not in model {parent.modelname!r}")
-    if isinstance(at, mujoco.MjsSite) and not np.isnan(at.fromto[0]):
+    if isinstance(at, mujoco.MjsSite) and not math.isnan(at.fromto[0]):
         raise ValueError(f"attach: at: {described(at)} is given by its ends and has no pose yet")
     body = at if isinstance(at, mujoco.MjsBody) else at.parent
     if free and body is not parent.worldbody:
@@ -144,8 +144,8 @@ def _check_place(parent: Spec, at: Any, free: bool) -> None:
         )
 
 
-def _check_entity(child: Spec) -> None:
-    for joint in child.joints:
+def _check_entity(joints: list[Element]) -> None:
+    for joint in joints:
         if joint.type == mujoco.mjtJoint.mjJNT_FREE:
             raise ValueError(
                 f"attach: the child has a free {described(joint)}, which cannot be inside a frame"
@@ -153,14 +153,16 @@ def _check_entity(child: Spec) -> None:
             )
 
 
-def _check_names(parent: Spec, child: Spec, prefix: str, *, entity: bool, free: bool) -> None:
-    for kind, listed in contents(child).items():
-        coming = {prefix + element.name for element in listed if element.name}
-        if kind == "body":
-            coming = coming - {prefix + "world"} | ({prefix} if entity else set())
-        elif kind == "joint" and free:
-            coming.add(prefix)
-        clashes = coming.intersection(names(parent, kind)) if coming else ()
+def _check_names(
+    parent: Spec, named: dict[str, list[str]], prefix: str, *, entity: bool, free: bool
+) -> None:
+    coming = {kind: [prefix + name for name in names if name] for kind, names in named.items()}
+    coming["body"][:1] = [prefix] if entity else []  # the first one is the world
+    if free:
+        coming.setdefault("joint", []).append(prefix)
+    for kind, names in coming.items():
+        look_up = getattr(parent, kind)  # faster than to list the parent's names
+        clashes = [name for name in names if look_up(name) is not None]
         if clashes:
             raise ValueError(
                 f"attach: model {parent.modelname!r} has a {kind} {min(clashes)!r} already"

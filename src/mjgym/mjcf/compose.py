@@ -18,6 +18,7 @@ from mjgym.mjcf.elements import (
     REFERENCES,
     Element,
     Spec,
+    check,
     described,
     elements,
     enumeration,
@@ -138,7 +139,10 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     base = getattr(attributes.get("default"), kind, samples().get(kind))
     given = _resolved(kind, f"add_{kind}", own, parent if is_spec else None, shortcut, base)
     _check_name(parent, "joint" if kind == "freejoint" else kind, given.get("name"))
-    _try(kind, f"add_{kind}", given, shortcut)
+    if shortcut is None:
+        check(kind, f"add_{kind}", given)
+    else:
+        _try(kind, f"add_{kind}", given, shortcut)
     element = method(**given)
     if "info" not in given and not debugging():
         element.info = ""  # it has its default class's line in a file
@@ -381,8 +385,9 @@ def _resolved(
         if handles and all(is_element(handle) for handle in handles):
             kinds = [kind_of(handle) for handle in handles]
             given["objtype"] = _members(kind, "objtype", kinds, mujoco.mjtObj)
-    for attribute, value in attributes.items():
-        _check_target(kind, attribute, value, given)
+    for attribute in REFERENCES.get(kind, {}):
+        if attribute in attributes:
+            _check_target(kind, attribute, attributes[attribute], given)
     return given
 
 
@@ -472,8 +477,6 @@ def _name(kind: str, attribute: str, handle: Element, spec: Spec | None) -> str:
 
 def _check_target(kind: str, attribute: str, value: Any, given: dict[str, Any]) -> None:
     """Whether a handle is of a kind that an attribute can refer to."""
-    if attribute not in REFERENCES.get(kind, {}):
-        return
     said = given.get(REFERENCES[kind][attribute], 0)
     handles = [value] if is_element(value) else value if isinstance(value, list | tuple) else []
     says = said if kind == "tuple" and isinstance(said, list) else [said] * len(handles)

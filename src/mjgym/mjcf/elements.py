@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import operator
 import re
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, TypeAlias
@@ -83,7 +84,7 @@ def plural(kind: str) -> str:
     return _PLURALS.get(kind, f"{kind}s")
 
 
-_LISTS = tuple((kind, plural(kind)) for kind in KINDS)
+_lists = operator.attrgetter(*map(plural, KINDS))
 
 
 def kind_of(element: Element) -> str:
@@ -92,16 +93,19 @@ def kind_of(element: Element) -> str:
     Raises:
         TypeError: it is no element of a spec.
     """
-    found = re.fullmatch("Mjs(.+)", type(element).__name__)
-    if found is None or (kind := found[1].lower()) not in (*KINDS, "default"):
+    if not is_element(element):
         raise TypeError(f"expected an element of a MjSpec, got {type(element).__name__}")
-    return kind
+    return type(element).__name__.removeprefix("Mjs").lower()
 
 
 def is_element(value: Any) -> bool:
     """Whether a value is a handle to an element."""
-    name = type(value).__name__
-    return name.startswith("Mjs") and name[3:].lower() in (*KINDS, "default")
+    return _is_handle(type(value))
+
+
+@functools.cache
+def _is_handle(of: type) -> bool:
+    return of.__name__.startswith("Mjs") and of.__name__[3:].lower() in (*KINDS, "default")
 
 
 def elements(spec: Spec, kind: str) -> list[Element]:
@@ -121,8 +125,8 @@ def names(spec: Spec, kind: str) -> list[str]:
 
 
 def contents(spec: Spec) -> dict[str, list[Element]]:
-    """All elements by kind, the world among the bodies."""
-    return {kind: getattr(spec, listed) for kind, listed in _LISTS}
+    """All elements by kind, of the kinds that there are; the world is among the bodies."""
+    return {kind: listed for kind, listed in zip(KINDS, _lists(spec), strict=True) if listed}
 
 
 def every(spec: Spec) -> Iterator[tuple[str, Element]]:
@@ -188,8 +192,10 @@ def enumeration(kind: str, attribute: str, part: Any = None) -> Any:
         part: what has the attribute, where it is no element.
     """
     found = _enumeration(kind, attribute)
-    value = getattr(part, attribute, None) if found is None and part is not None else None
-    return type(value) if hasattr(type(value), "__members__") else found
+    if found is not None or part is None:
+        return found
+    of = type(getattr(part, attribute, None))
+    return of if hasattr(of, "__members__") else None
 
 
 @functools.cache
@@ -278,6 +284,36 @@ def parameters(owner: type, method: str) -> tuple[str, ...]:
     if method == "add_freejoint":
         return ("align", "group", "name")
     return _signature(owner, method)
+
+
+def check(kind: str, method: str, given: dict[str, Any]) -> None:
+    """See whether the engine takes attributes, as `tried` does: once for each form of them.
+
+    Raises:
+        TypeError, ValueError: it does not.
+    """
+    form = kind, tuple((name, _form(value)) for name, value in given.items())
+    if form not in _taken:
+        tried(kind, method, given)
+        if all(known for _, known in form[1]):
+            _taken.add(form)
+
+
+_taken: set[Hashable] = set()
+
+
+def _form(value: Any) -> Hashable:
+    """What the engine's checks see of a value, which are of types and lengths; None if unsure."""
+    of = type(value)
+    if of is list or of is tuple:
+        return len(value) if all(map(_is_number, value)) else None
+    if of is int:
+        return int if _is_number(value) else None
+    return of if of in (float, str, bool) or hasattr(of, "__members__") else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**31)
 
 
 def tried(kind: str, method: str, given: dict[str, Any]) -> Element:
