@@ -100,12 +100,12 @@ def kind_of(element: Element) -> str:
 
 def is_element(value: Any) -> bool:
     """Whether a value is a handle to an element."""
-    return _is_handle(type(value))
+    return _is_handle(type(value).__name__)
 
 
 @functools.cache
-def _is_handle(of: type) -> bool:
-    return of.__name__.startswith("Mjs") and of.__name__[3:].lower() in (*KINDS, "default")
+def _is_handle(type_name: str) -> bool:
+    return type_name.startswith("Mjs") and type_name[3:].lower() in (*KINDS, "default")
 
 
 def elements(spec: Spec, kind: str) -> list[Element]:
@@ -304,7 +304,7 @@ _taken: set[Hashable] = set()
 
 def _form(value: Any) -> Hashable:
     """What the engine's checks see of a value, which are of types and lengths; None if unsure."""
-    of = type(value)
+    of: Any = type(value)
     if of is list or of is tuple:
         return len(value) if all(map(_is_number, value)) else None
     if of is int:

@@ -30,57 +30,90 @@ class Bounds:
     """
 
     def __init__(self, model: mujoco.MjModel, geoms: np.ndarray) -> None:
-        resizable = np.isin(model.geom_type[geoms], list(RESIZABLE))
-        self._geoms = geoms[resizable]
+        self._geoms = geoms[np.isin(model.geom_type[geoms], list(RESIZABLE))]
+        self._kinds = model.geom_type[self._geoms]
         bodies = np.unique(model.geom_bodyid[geoms])
-        self._trees = [
-            (int(b), int(model.body_bvhadr[b]), int(model.body_bvhnum[b]))
-            for b in bodies
-            if model.body_bvhnum[b] > 0
-        ]
+        self._trees = [_Tree(model, b) for b in bodies.tolist() if model.body_bvhnum[b] > 0]
 
     def update(self, model: mujoco.MjModel) -> None:
         """Compute `geom_rbound`, `geom_aabb` and the bodies' `bvh_aabb` anew."""
-        for geom in self._geoms.tolist():
-            radius, half = _extent(int(model.geom_type[geom]), model.geom_size[geom])
-            model.geom_rbound[geom] = radius
-            model.geom_aabb[geom, 3:] = half
-        for body, start, count in self._trees:
-            # From the leaves up: a node stands before its children.
-            for node in range(start + count - 1, start - 1, -1):
-                geom = int(model.bvh_nodeid[node])
-                if geom >= 0:
-                    low, high = _box_of(model, body, geom)
-                else:
-                    boxes = model.bvh_aabb[start + model.bvh_child[node]]
-                    low = (boxes[:, :3] - boxes[:, 3:]).min(axis=0)
-                    high = (boxes[:, :3] + boxes[:, 3:]).max(axis=0)
-                model.bvh_aabb[node, :3] = (high + low) / 2
-                model.bvh_aabb[node, 3:] = (high - low) / 2
+        radius, half = _extents(self._kinds, model.geom_size[self._geoms])
+        model.geom_rbound[self._geoms] = radius
+        model.geom_aabb[self._geoms, 3:] = half
+        for tree in self._trees:
+            tree.update(model)
 
 
-def _extent(kind: int, size: np.ndarray) -> tuple[float, np.ndarray]:
-    """Radius of the bounding sphere (m), and half lengths of the bounding box, (3,) m."""
-    x, y = size[:2]
-    if kind == _SPHERE:
-        return x, np.array([x, x, x])
-    if kind == _CAPSULE:
-        return x + y, np.array([x, x, x + y])
-    if kind == _CYLINDER:
-        return float(np.sqrt(x * x + y * y)), np.array([x, x, y])
-    if kind == _ELLIPSOID:
-        return float(size.max()), size
-    return float(np.sqrt((size * size).sum())), size
+class _Tree:
+    """The boxes of a body: of its geoms, and of pairs of boxes, up to one around them all.
+
+    Args:
+        model: the compiled model.
+        body: id.
+    """
+
+    def __init__(self, model: mujoco.MjModel, body: int) -> None:
+        start, count = int(model.body_bvhadr[body]), int(model.body_bvhnum[body])
+        self._body = body
+        self._nodes = slice(start, start + count)
+        geoms = model.bvh_nodeid[self._nodes]
+        self._leaves = np.flatnonzero(geoms >= 0)
+        self._geoms = geoms[self._leaves]
+        # The pairs from the lowest level up: of each, its number and its children's.
+        depth, children = model.bvh_depth[self._nodes], model.bvh_child[self._nodes]
+        self._levels = []
+        for level in range(int(depth.max()), -1, -1):
+            pairs = np.flatnonzero((geoms < 0) & (depth == level))
+            if pairs.size:
+                self._levels.append((pairs, *children[pairs].T))
+
+    def update(self, model: mujoco.MjModel) -> None:
+        low, high = np.empty((2, self._nodes.stop - self._nodes.start, 3))
+        low[self._leaves], high[self._leaves] = _corners(model, self._body, self._geoms)
+        for pairs, one, other in self._levels:
+            low[pairs] = np.minimum(low[one], low[other])
+            high[pairs] = np.maximum(high[one], high[other])
+        model.bvh_aabb[self._nodes, :3] = (high + low) / 2
+        model.bvh_aabb[self._nodes, 3:] = (high - low) / 2
 
 
-def _box_of(model: mujoco.MjModel, body: int, geom: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper corner of a geom's box in the body's inertial frame, (3,) m each."""
-    rotation, inertial = np.empty(9), np.empty(9)
-    mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
-    mujoco.mju_quat2Mat(inertial, model.body_iquat[body])
-    turn = inertial.reshape(3, 3).T
-    centre, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
-    axes = turn @ rotation.reshape(3, 3)
-    middle = turn @ (model.geom_pos[geom] - model.body_ipos[body]) + axes @ centre
-    reach = np.abs(axes) @ half
+def _extents(kinds: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Radii of bounding spheres, (n,) m, and half lengths of bounding boxes, (n, 3) m.
+
+    Args:
+        kinds: of the geoms, (n,) mjtGeom.
+        sizes: (n, 3) m; what a kind does not use of them is not read.
+    """
+    x, y, _ = sizes.T
+    radius, half = np.sqrt((sizes * sizes).sum(axis=-1)), sizes.copy()
+    ball = kinds == _SPHERE
+    radius[ball], half[ball] = x[ball], x[ball, None]
+    long = kinds == _CAPSULE
+    radius[long] = half[long, 2] = (x + y)[long]
+    can = kinds == _CYLINDER
+    radius[can], half[can, 2] = np.sqrt(x * x + y * y)[can], y[can]
+    half[long | can, 1] = x[long | can]
+    egg = kinds == _ELLIPSOID
+    radius[egg] = sizes[egg].max(axis=-1)
+    return radius, half
+
+
+def _corners(model: mujoco.MjModel, body: int, geoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper corners of geoms' boxes in a body's inertial frame, (n, 3) m each."""
+    turn = _matrices(model.body_iquat[body])  # from that frame to the body's
+    axes = turn.T @ _matrices(model.geom_quat[geoms])
+    boxes = model.geom_aabb[geoms, :, None]
+    middle = (model.geom_pos[geoms] - model.body_ipos[body]) @ turn + (axes @ boxes[:, :3])[..., 0]
+    reach = (np.abs(axes) @ boxes[:, 3:])[..., 0]
     return middle - reach, middle + reach
+
+
+def _matrices(quaternions: np.ndarray) -> np.ndarray:
+    """Unit quaternions as rotation matrices, (..., 4) to (..., 3, 3)."""
+    w, x, y, z = np.moveaxis(quaternions, -1, 0)
+    rows = [
+        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
