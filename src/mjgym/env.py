@@ -97,7 +97,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self._seed_streams(anew=seed is not None)
         simulation, view = self._simulation, self._view
         values = None if self._draws is None else self._draws.next(0, by_reset=True)
-        simulation.reset(values)
+        simulation.reset(values, computed=self.task.reads_defaults)
         self.task.initialize(view, self.np_random)
         simulation.forward(actuation=False)
         view.memory = owned(self.task.memory(view))

@@ -270,7 +270,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         simulations.clear(ids)
         for i in ids.tolist():
             self._seed_streams(i)
-            scratch.reset(None if self._draws is None else self._draws.next(i, by_reset=by_reset))
+            values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
+            scratch.reset(values, computed=self.task.reads_defaults)
             self.task.initialize(scratch.view, self._rng(i))
             simulations.start(i, scratch)
         simulations.begin(ids)

@@ -160,18 +160,22 @@ class Single:
         self._splits = _splits(model)
         self.view = SingleView(model, self.data)
 
-    def reset(self, values: Mapping[str, np.ndarray] | None = None) -> None:
-        """Back to the model's defaults, with everything computed.
+    def reset(
+        self, values: Mapping[str, np.ndarray] | None = None, *, computed: bool = True
+    ) -> None:
+        """Back to the model's defaults.
 
         Args:
             values: of the numbers that a user varies, see `Varying.draw`.
+            computed: whether to compute what follows from them, too.
         """
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
         if values and self.varying is not None:
             self.varying.write(self.model, values)
         mujoco.mj_resetData(self.model, self.data)  # which reads places of mocap bodies
-        self.forward(actuation=False)
+        if computed:
+            self.forward(actuation=False)
 
     def forward(self, *, actuation: bool = True) -> None:
         """Compute everything that follows from the state."""

@@ -1,5 +1,6 @@
 """Climb out of a bowl."""
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,8 @@ from mjgym.tasks.locomotion.walkers.walker import PREFIX
 RADIUS = 6.0  # m, from the middle to the bowl's rim
 UPRIGHT = math.cos(math.radians(30))  # cosine of the tilt that counts as upright
 LIFT = 0.01  # m, by which the start is raised until nothing touches
-HIGHEST = 10.0  # m, at which that is given up
+MOST = 1000  # lifts, after which that is given up
+HEIGHTS = (0.0, *itertools.accumulate(itertools.repeat(LIFT, MOST)))  # m, as lifts add up
 
 
 @register("locomotion/rodent-escape_bowl-v0", tags=("vision",), walker="rodent")
@@ -49,16 +51,21 @@ class Escape(Scene):
     physics_timestep: float = 0.001  # s
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        walker = self.creature
         orientation = unit_vector(rng, 4)
-        height = 0.0
-        walker.put(v, (0.0, 0.0, height), orientation)
-        v.place()
-        while v.ncon and height < HIGHEST:
-            height += LIFT
-            walker.put(v, (0.0, 0.0, height), orientation)
-            v.place()
+        lifts, touching = 0, -1
+        while lifts < MOST and (depth := self._depth(v, lifts, orientation)) is not None:
+            touching = lifts
+            lifts = min(lifts + max(1, int(depth / LIFT)), MOST)  # no more than it needs
+        while lifts - 1 > touching and self._depth(v, lifts - 1, orientation) is None:
+            lifts -= 1  # or the depth was more than that
+        self.creature.put(v, (0.0, 0.0, HEIGHTS[lifts]), orientation)
         self.place.draw(v, rng)
+
+    def _depth(self, v: SingleView, lifts: int, orientation: Any) -> float | None:
+        """How deep the walker is in the ground after so many lifts, m; None if nothing touches."""
+        self.creature.put(v, (0.0, 0.0, HEIGHTS[lifts]), orientation)
+        v.place()
+        return -float(v.contact.dist.min()) if v.ncon else None
 
     def observation(self, v: View) -> Arrays:
         origin = self.creature.in_frame(v, v.xp.zeros(3))

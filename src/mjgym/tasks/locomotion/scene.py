@@ -42,6 +42,7 @@ class Scene(Task):
     sees: bool = True  # with pixels, the egocentric camera's picture is observed
     rangefinders: bool = False  # they are observed
     ends_on_fall: bool = False  # when something but a foot touches the ground
+    reads_defaults = False
 
     def __post_init__(self) -> None:
         for field, needed, what in (

@@ -30,14 +30,18 @@ class Bowl(Arena):
 
     def heights(self, rng: Any) -> np.ndarray:
         """The heights of one episode, (POINTS, POINTS), in units of the field's height."""
-        axis = np.linspace(-1, 1, POINTS)
-        away = np.sqrt(axis[:, None] ** 2 + axis[None, :] ** 2)
-        bowl = (1 - np.cos(2 * np.pi * np.clip(away, MIDDLE, RIM))) / 2
         bumps = rng.uniform(SMOOTHEST, 1, (BUMPS, BUMPS))
-        return np.asarray(bowl * (_SMOOTH @ bumps @ _SMOOTH.T))
+        return np.asarray(_BOWL * (_SMOOTH @ bumps @ _SMOOTH.T))
 
     def draw(self, v: SingleView, rng: Any) -> None:
         v.hfield_data = self.heights(rng).ravel()
+
+
+def _bowl() -> np.ndarray:
+    """The bowl without bumps, (POINTS, POINTS), in units of the field's height."""
+    axis = np.linspace(-1, 1, POINTS)
+    away = np.sqrt(axis[:, None] ** 2 + axis[None, :] ** 2)
+    return np.asarray((1 - np.cos(2 * np.pi * np.clip(away, MIDDLE, RIM))) / 2)
 
 
 def _cubic(x: np.ndarray) -> np.ndarray:
@@ -69,4 +73,5 @@ def _interpolation(coarse: int, fine: int) -> np.ndarray:
     return np.asarray(bells(np.linspace(0, coarse - 1, fine)) @ through)
 
 
+_BOWL = _bowl()
 _SMOOTH = _interpolation(BUMPS, POINTS)
