@@ -451,6 +451,16 @@ class TestNothingIsAddedByMistake:
             add(spec.worldbody, "geom", name=f"g{number}", size=1)
         assert len(spec.geoms) == 300
 
+    @pytest.mark.parametrize(
+        "wrong", [[0, 1.5, 2], [0, 1, 2**40], ["0", 1, 2], [0, None, 2], 1.5, "0 1 2"]
+    )
+    def test_values_are_refused_after_others_have_been_taken(self, wrong):
+        spec = mujoco.MjSpec()
+        add(spec, "mesh", userface=[0, 1, 2])
+        with pytest.raises(TypeError, match="userface"):
+            add(spec, "mesh", userface=wrong)
+        assert len(spec.meshes) == 1
+
     def test_names_far_apart_in_the_tree_clash(self):
         spec = mujoco.MjSpec()
         left, right = (add(spec.worldbody, "body", name=side) for side in ("left", "right"))

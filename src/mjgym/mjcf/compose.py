@@ -18,7 +18,6 @@ from mjgym.mjcf.elements import (
     REFERENCES,
     Element,
     Spec,
-    check,
     described,
     elements,
     enumeration,
@@ -34,6 +33,7 @@ from mjgym.mjcf.elements import (
     target_kinds,
     to_word,
     tried,
+    try_form,
 )
 from mjgym.mjcf.finding import free_names
 
@@ -140,7 +140,7 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     given = _resolved(kind, f"add_{kind}", own, parent if is_spec else None, shortcut, base)
     _check_name(parent, "joint" if kind == "freejoint" else kind, given.get("name"))
     if shortcut is None:
-        check(kind, f"add_{kind}", given)
+        try_form(kind, f"add_{kind}", given)
     else:
         _try(kind, f"add_{kind}", given, shortcut)
     element = method(**given)

@@ -286,7 +286,7 @@ def parameters(owner: type, method: str) -> tuple[str, ...]:
     return _signature(owner, method)
 
 
-def check(kind: str, method: str, given: dict[str, Any]) -> None:
+def try_form(kind: str, method: str, given: dict[str, Any]) -> None:
     """See whether the engine takes attributes, as `tried` does: once for each form of them.
 
     Raises:
@@ -295,7 +295,7 @@ def check(kind: str, method: str, given: dict[str, Any]) -> None:
     form = kind, tuple((name, _form(value)) for name, value in given.items())
     if form not in _taken:
         tried(kind, method, given)
-        if all(known for _, known in form[1]):
+        if all(known is not None for _, known in form[1]):
             _taken.add(form)
 
 
@@ -306,7 +306,8 @@ def _form(value: Any) -> Hashable:
     """What the engine's checks see of a value, which are of types and lengths; None if unsure."""
     of: Any = type(value)
     if of is list or of is tuple:
-        return len(value) if all(map(_is_number, value)) else None
+        whole = all(isinstance(number, int) for number in value)
+        return (len(value), whole) if all(map(_is_number, value)) else None
     if of is int:
         return int if _is_number(value) else None
     return of if of in (float, str, bool) or hasattr(of, "__members__") else None

@@ -116,12 +116,12 @@ def name_all(parts: dict[str, list[Element]]) -> dict[str, list[str]]:
     """What `name_unnamed` does for elements by kind; returns the names they have then."""
     named = {}
     for kind, listed in parts.items():
-        names = named[kind] = [element.name for element in listed]
-        if "" in names and kind not in ("frame", "plugin"):
-            free = free_names(kind, set(names))
+        known = named[kind] = [element.name for element in listed]
+        if "" in known and kind not in ("frame", "plugin"):
+            free = free_names(kind, set(known))
             for i, element in enumerate(listed):
-                if not names[i]:
-                    element.name = names[i] = next(free)
+                if not known[i]:
+                    element.name = known[i] = next(free)
     return named
 
 
