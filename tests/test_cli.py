@@ -18,6 +18,7 @@ from mjgym import benchmark
 from mjgym.cli import bench, doctor
 from mjgym.cli.app import app
 from mjgym.cli.gl import gl_report
+from mjgym.cli.ids import find_id, nearest_ids
 from mjgym.fingerprint import model_sha256
 from mjgym.rendering import Probe
 
@@ -254,6 +255,28 @@ class TestInfo:
         result = CliRunner().invoke(app, ["info", *arguments])
         assert result.exit_code == 2
         assert words in re.sub(r"[│\s]+", " ", result.output)
+
+    @pytest.mark.parametrize(
+        ("given", "meant"),
+        [
+            ("pendulum-swingup", "dmc/pendulum-swingup-v0"),
+            ("pendulum-swingup-v0", "dmc/pendulum-swingup-v0"),
+            ("rolling_ball-run_walls", "locomotion/rolling_ball-run_walls-v0"),
+            ("locomotion/rolling_ball-run_walls", "locomotion/rolling_ball-run_walls-v0"),
+        ],
+    )
+    def test_ids_without_namespace_or_version(self, given, meant):
+        result = CliRunner().invoke(app, ["info", given])
+        assert result.exit_code == 0
+        assert result.output.startswith(f"{meant}\n")
+
+    def test_the_suite_goes_before_and_others_must_be_told_apart(self, monkeypatch):
+        known = ["dmc/walker-walk-v0", "a/walker-walk-v0", "a/crawl-v0", "b/crawl-v0", "b/roll-v0"]
+        monkeypatch.setattr(mjgym.registry, "ids", lambda: known)
+        assert find_id("walker-walk") == "dmc/walker-walk-v0"
+        assert find_id("roll") == "b/roll-v0"
+        assert find_id("crawl") is None
+        assert "a/crawl-v0, b/crawl-v0" in nearest_ids("crawl-v0")
 
     def test_a_wrong_id_through_the_script(self):
         assert "Did you mean dmc/walker-walk-v0" in refused("info", "walker-wlak")

@@ -17,7 +17,10 @@ class ModuleError(Exception):
 
 
 def known_id(value: str) -> str:
-    """The id itself, if it is registered; a bare "walker-walk" means "dmc/walker-walk-v0".
+    """The id itself, if it is registered; without its namespace and version, it is found as well.
+
+    A bare "walker-walk" means "dmc/walker-walk-v0": the suite's comes first, another namespace's
+    must be the only one.
 
     "module:id" imports a module first, as in `gymnasium.make`; the module may be a file.
 
@@ -47,7 +50,11 @@ def find_id(value: str) -> str | None:
 
     known = registry.ids()
     candidates = (value, f"{value}-v0", f"dmc/{value}", f"dmc/{value}-v0")
-    return next((candidate for candidate in candidates if candidate in known), None)
+    for candidate in candidates:
+        if candidate in known:
+            return candidate
+    bare = [id for id in known if id.partition("/")[2] in (value, f"{value}-v0")]
+    return bare[0] if len(bare) == 1 else None
 
 
 def nearest_ids(value: str) -> str:
@@ -55,8 +62,14 @@ def nearest_ids(value: str) -> str:
     from mjgym import registry
 
     known = registry.ids()
-    wanted = value if "/" in value else f"dmc/{value}"
-    near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+    if "/" in value:
+        near = difflib.get_close_matches(value, known, n=3, cutoff=0.5)
+    else:
+        bare: dict[str, list[str]] = {}
+        for id in known:
+            bare.setdefault(id.partition("/")[2], []).append(id)
+        matches = difflib.get_close_matches(value, bare, n=3, cutoff=0.5)
+        near = [id for match in matches for id in bare[match]]
     return f" Did you mean {', '.join(near)}?" if near else ""
 
 
