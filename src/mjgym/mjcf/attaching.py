@@ -196,10 +196,11 @@ def _named_files(spec: Spec) -> dict[str, bytes]:
 
 def _pose(at: Any) -> dict[str, Any]:
     """Position and quaternion of a site, whatever its orientation is written as."""
-    quaternion = at.quat
-    if at.alt.type != mujoco.mjtOrientation.mjORIENTATION_QUAT:
+    quaternion, orientation = at.quat, at.alt
+    if orientation.type != mujoco.mjtOrientation.mjORIENTATION_QUAT:
+        settings = at.compiler
         quaternion = mujoco.MjSpec.resolve_orientation(
-            degree=at.compiler.degree, sequence=at.compiler.eulerseq, orientation=at.alt
+            degree=settings.degree, sequence=settings.eulerseq, orientation=orientation
         )
     return {"pos": list(at.pos), "quat": list(quaternion)}
 

@@ -39,7 +39,8 @@ def name_by_content(spec: Spec) -> None:
 def take(spec: Spec) -> dict[str, bytes]:
     """Empty `spec.assets`, and give what was in it."""
     files = dict(spec.assets)
-    replace(spec, {})
+    if files:
+        replace(spec, {})
     return files
 
 

@@ -1,7 +1,5 @@
 """What single and batched simulations share: the state's fields, warnings, quiet stepping."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import mujoco
@@ -59,14 +57,21 @@ def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
         setattr(get_field(model, head) if head else model, leaf, float(value))
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No log file and no console lines from the engine: a divergence is reported in `info`."""
-    before = mujoco.MjLogConfig.get()
-    silent = mujoco.MjLogConfig.get()
-    silent.logto_console = silent.logto_file = False
-    silent.set()
-    try:
-        yield
-    finally:
-        before.set()
+_SILENT = mujoco.MjLogConfig.get()
+_SILENT.logto_console = _SILENT.logto_file = False
+
+
+class quiet:
+    """No log file and no console lines from the engine: a divergence is reported in `info`.
+
+    A context; a class, because a step of a small model is not much dearer than a generator.
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = mujoco.MjLogConfig.get()
+        _SILENT.set()
+
+    def __exit__(self, *error: object) -> None:
+        self._before.set()

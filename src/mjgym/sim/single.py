@@ -92,8 +92,6 @@ class SingleView(View):
 
 
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
-_SILENT = mujoco.MjLogConfig.get()
-_SILENT.logto_console = _SILENT.logto_file = False
 
 
 def _forward(model: mujoco.MjModel, data: mujoco.MjData, actuation: bool) -> None:
@@ -112,9 +110,7 @@ def _splits(model: mujoco.MjModel) -> bool:
 
 
 def _step(model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool) -> None:
-    before = mujoco.MjLogConfig.get()
-    _SILENT.set()  # quiet(), without the cost of a context at every step
-    try:
+    with quiet():
         if splits:
             mujoco.mj_step2(model, data)
             if n > 1:
@@ -122,8 +118,6 @@ def _step(model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool) -> N
         else:
             mujoco.mj_step(model, data, n)
         mujoco.mj_step1(model, data)
-    finally:
-        before.set()
 
 
 def episode_fields(varies: tuple[str, ...], varying: Varying | None) -> tuple[str, ...]:
