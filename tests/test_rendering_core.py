@@ -710,7 +710,8 @@ def test_opening_and_closing_leaves_memory_flat(draws):
         cycle()
     gc.collect()
     assert _resident() - memory < 40 * 2**20
-    assert (_open_files(), threading.active_count()) == (files, threads)
+    assert _open_files() <= files  # fewer, if what an earlier test has left ends now
+    assert threading.active_count() <= threads
 
 
 # --- on the screen
