@@ -102,8 +102,8 @@ def record(
         stack.callback(player.env.close)
         act = load_policy(policy, player.env, seed=seed)
         try:
-            rendering.choose()
             with _whole(out) as part:
+                rendering.choose()
                 film = sink(part, player.control_timestep)
                 try:
                     _record(player, act, film, episodes, steps, seed)
