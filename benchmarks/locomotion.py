@@ -38,7 +38,7 @@ from typing import Any
 from comparison import installation, report, subjects
 from comparison.subjects import Settings, Subject
 from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject
-from peers import RESULTS, episode_steps, rerun_inside
+from peers import RESULTS, episode_steps
 
 # dm_control's examples by module; a task is a function of the id's name there.
 EXAMPLES = {
@@ -65,7 +65,6 @@ ORDER = ("single", "batch", "dm_control")
 
 def dm_control(settings: Settings) -> Subject:
     """dm_control's example of the same task, without its camera."""
-    from mjgym.benchmark import random_actions
     from mjgym.cli.peers import drop_stale_fields
 
     os.environ.setdefault("MUJOCO_GL", "egl")
@@ -80,18 +79,7 @@ def dm_control(settings: Settings) -> Subject:
     # A terrain is sent to the renderer at each reset, unless there is none.
     physics: Any = importlib.import_module("dm_control.mujoco").Physics
     physics.contexts = None
-    env.reset()
-    spec = env.action_spec()
-    return Subject(
-        advance=env.step,
-        actions=random_actions(
-            spec.minimum, spec.maximum, (), spec.dtype, count=1000, seed=settings.seed
-        ),
-        ended=lambda result: result.last(),
-        restart=env.reset,
-        reset=env.reset,
-        release=env.close,
-    )
+    return subjects.with_time_steps(env, env.action_spec().dtype, settings)
 
 
 BUILDERS: dict[str, Callable[[Settings], Subject]] = {
@@ -293,13 +281,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main() -> int:
     """Run the command; returns its status."""
     options = parse(sys.argv[1:])
-    if not installation.is_inside(options.venv):
-        try:
-            installation.make(options.venv)
-        except RuntimeError as error:
-            print(f"{options.venv}: {error}", file=sys.stderr)
-            return 1
-        return rerun_inside(options.venv)
+    status = installation.enter(options.venv)
+    if status is not None:
+        return status
     # Stopped processes must not stay behind: let `finally` end them.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     import mjgym  # noqa: F401  (registers the ids)

@@ -24,9 +24,7 @@ as often as an episode ends. Control steps per second are those of all sub-envir
 
 import argparse
 import dataclasses
-import os
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -245,25 +243,12 @@ def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, 
     return 0
 
 
-def rerun_inside(venv: Path) -> int:
-    """Run this command again in the benchmark's environment."""
-    command = [str(installation.python_of(venv)), *sys.argv]
-    if os.name == "posix":  # the same process, so that whoever ends it ends everything
-        sys.stdout.flush()
-        os.execv(command[0], command)
-    return subprocess.run(command, check=False).returncode
-
-
 def main() -> int:
     """Run the command; returns its status."""
     options = parse(sys.argv[1:], registered())
-    if not installation.is_inside(options.venv):
-        try:
-            installation.make(options.venv)
-        except RuntimeError as error:
-            print(f"{options.venv}: {error}", file=sys.stderr)
-            return 1
-        return rerun_inside(options.venv)
+    status = installation.enter(options.venv)
+    if status is not None:
+        return status
     # Stopped processes must not stay behind: let `finally` end them.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     from mjgym.vector import allowed_cores

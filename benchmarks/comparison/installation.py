@@ -23,6 +23,26 @@ def is_inside(folder: Path) -> bool:
     return Path(sys.prefix).resolve() == folder.resolve()
 
 
+def enter(folder: Path) -> int | None:
+    """Have the running command run in the environment, which is made first.
+
+    Returns:
+        None if it runs there; otherwise the status to end with.
+    """
+    if is_inside(folder):
+        return None
+    try:
+        make(folder)
+    except RuntimeError as error:
+        print(f"{folder}: {error}", file=sys.stderr)
+        return 1
+    command = [str(python_of(folder)), *sys.argv]
+    if os.name == "posix":  # the same process, so that whoever ends it ends everything
+        sys.stdout.flush()
+        os.execv(command[0], command)
+    return subprocess.run(command, check=False).returncode
+
+
 def make(folder: Path) -> None:
     """Make the environment, or complete one that is there.
 

@@ -198,12 +198,9 @@ def dm_control(settings: Settings) -> Subject:
     """
     import gymnasium
 
-    from mjgym.benchmark import random_actions
     from mjgym.cli.peers import make_dm_control
 
     env = make_dm_control(settings.id, seed=settings.seed)
-    env.reset()
-    spec = env.action_spec()
     ours: Any = gymnasium.make(settings.id).unwrapped
 
     def begin() -> None:
@@ -215,10 +212,28 @@ def dm_control(settings: Settings) -> Subject:
             getattr(env.physics.data, name)[...] = getattr(ours.data, name)
         env.physics.forward()
 
+    return with_time_steps(env, np.float32, settings, begin)
+
+
+def with_time_steps(
+    env: Any, dtype: Any, settings: Settings, begin: Callable[[], Any] | None = None
+) -> Subject:
+    """An environment of dm_env's interface.
+
+    Args:
+        env: it has had no episode yet.
+        dtype: of the actions.
+        settings: the seed of the actions is read.
+        begin: see `Subject`.
+    """
+    from mjgym.benchmark import random_actions
+
+    env.reset()
+    spec = env.action_spec()
     return Subject(
         advance=env.step,
         actions=random_actions(
-            spec.minimum, spec.maximum, (), np.float32, count=1000, seed=settings.seed
+            spec.minimum, spec.maximum, (), dtype, count=1000, seed=settings.seed
         ),
         ended=lambda result: result.last(),
         restart=env.reset,

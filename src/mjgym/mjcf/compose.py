@@ -147,7 +147,7 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     if "info" not in given and not debugging():
         element.info = ""  # it has its default class's line in a file
     if shortcut is not None:
-        getattr(element, shortcut[0])(**shortcut[1])
+        _apply(element, shortcut)
     return element
 
 
