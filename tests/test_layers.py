@@ -27,6 +27,8 @@ LAYERS = {
     "mjcf": 1,
     "observables": 1,
     "resets": 1,
+    "controllers": 1,
+    "robots": 1,
     "task": 2,
     "tasks": 3,
     "build": 4,
