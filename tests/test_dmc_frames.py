@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from suite import FOLDER, TASKS, task, transitions
 
-from mjgym.build import compile_model
+from mjgym.models import compile_model
 from mjgym.rendering import Renderer
 from mjgym.sim import Single
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from suite import COUNTED, IDS, SEED, UNCOUNTED, LegacyGenerator, relative_error, task, transitions
 
-from mjgym.build import compile_model
+from mjgym.models import compile_model
 from mjgym.sim import Single
 
 LQR_DRAWS = {"lqr-lqr_2_1": 4, "lqr-lqr_6_2": 12}  # of stiffness and damping, before any episode

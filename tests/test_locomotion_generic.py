@@ -17,7 +17,7 @@ from suite import gymnasium_checker
 from test_vector import N, actions_for, equal
 
 from mjgym import registry
-from mjgym.build import compile_model
+from mjgym.models import compile_model
 from mjgym.tasks.locomotion.scene import EYE, Scene
 from mjgym.tasks.locomotion.walkers import find_walker
 from mjgym.tasks.locomotion.walkers.walker import PREFIX

@@ -17,11 +17,11 @@ from test_vector import actions_for, equal
 from typer.testing import CliRunner
 
 from mjgym import checks
-from mjgym.build import compile_model
 from mjgym.cli.app import app
 from mjgym.cli.mocap import mocap
 from mjgym.mjcf import asset_path
 from mjgym.mocap import SCALE_V2020, Trajectory, read_amc, resample, to_trajectory
+from mjgym.models import compile_model
 from mjgym.tasks.locomotion.references import OWN_CLIP, find_clips, references
 from mjgym.tasks.locomotion.tracking import Tracking
 

@@ -14,7 +14,7 @@ import pytest
 from suite import task
 
 from mjgym import rendering
-from mjgym.build import compile_model
+from mjgym.models import compile_model
 from mjgym.rendering import Renderer, RenderingError, backends, colour_by_reward, renderer, studio
 from mjgym.rendering.window import Window
 from mjgym.sim import Batched, Single
@@ -75,7 +75,7 @@ import os, sys, threading
 import numpy as np
 import mjgym
 from suite import task
-from mjgym.build import compile_model
+from mjgym.models import compile_model
 from mjgym.rendering import Renderer, choose
 from mjgym.sim import Single
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import suite
 
-from mjgym.build import compile_model
+from mjgym.models import compile_model
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
 
@@ -393,7 +393,7 @@ class TestForward:
             single.view.qpos[:3] = rng.uniform(-0.5, 0.5, size=3)
             single.view.qpos[-2:] = rng.uniform(-3, 3, size=2)
             before = single.data.sensordata.copy(), single.data.qacc.copy()
-            single.view.place()
+            single.view.detect_contacts()
             assert single.data.sensordata.tolist() == before[0].tolist()
             assert single.data.qacc.tolist() == before[1].tolist()
             names = ("xpos", "xmat", "xipos", "geom_xpos", "site_xpos", "site_xmat", "qpos")
@@ -760,7 +760,7 @@ class TestQuiet:
         single.reset()
         assert single.data.warning.number.any()
         single.view.forward()
-        single.view.place()
+        single.view.detect_contacts()
         single.forward()
         single.step(3)
         single.restore(single.snapshot())

@@ -1,8 +1,8 @@
 """A Gymnasium-native registry of MuJoCo control tasks; importing it registers the ids."""
 
 from mjgym import registry, variation
-from mjgym.build import DivergenceError
 from mjgym.env import Env
+from mjgym.episode import DivergenceError
 from mjgym.fingerprint import fingerprint
 from mjgym.observables import Observable, observe
 from mjgym.task import Task, register

@@ -19,12 +19,12 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from mjgym import registry
+from mjgym.actions import UNLIMITED, bounds, controls
 from mjgym.benchmark import random_actions
-from mjgym.build import compile_model, owned
-from mjgym.describe import action_entries
+from mjgym.episode import Episodes
 from mjgym.fingerprint import model_sha256
+from mjgym.models import compile_model
 from mjgym.sim import Batched, Single, View
-from mjgym.spaces import UNLIMITED, control_bounds
 from mjgym.task import Arrays, Task
 
 Status = Literal["pass", "warn", "fail"]
@@ -121,25 +121,25 @@ class _Subject:
         self.task: Task = env.unwrapped.task
         self.model = compile_model(self.task)  # never simulated: the numbers before any episode
         self.simulation = Single(compile_model(self.task), self.task.varies)
-        self.low, self.high = control_bounds(self.model)
+        self._rng = np.random.default_rng(0)
+        self.episodes = Episodes(self.task, self.simulation, lambda i: self._rng)
+        self.actions = self.task.actions(self.model)
+        self.low, self.high = bounds(self.actions)
 
     def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
         return gymnasium.make(self.id, **{**self.kwargs, **more})
 
     def begin(self, seed: int) -> View:
         """Start an episode on the subject's own simulation, as a single environment does."""
-        simulation, view = self.simulation, self.simulation.view
-        simulation.reset()
-        self.task.initialize(view, np.random.default_rng(seed))
-        simulation.forward(actuation=False)
-        view.memory = owned(self.task.memory(view))
-        return view
+        self._rng = np.random.default_rng(seed)
+        self.episodes.reset()
+        return self.simulation.view
 
     @functools.cached_property
     def outputs(self) -> dict[str, Any]:
         """What each hook returns for one simulation."""
         with np.errstate(all="ignore"):
-            return _run_hooks(self.task, self.begin(0), np.zeros(self.model.nu))
+            return _run_hooks(self.task, self.begin(0), np.zeros(len(self.actions)))
 
     @functools.cached_property
     def entries(self) -> dict[str, np.ndarray]:
@@ -158,7 +158,7 @@ class _Subject:
             names += [f"{entry}, {label}" for label in labels]
         return names
 
-    def actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
+    def random_actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
         return random_actions(self.low, self.high, lead, np.float32, STEPS, seed)
 
     @functools.cached_property
@@ -224,10 +224,10 @@ def _hooks(subject: _Subject) -> Results:
     if bad:
         yield "fail", f"for one simulation: {'; '.join(bad)}"
     view = subject.begin(0)
-    before, numbers = subject.simulation.snapshot(), model_sha256(subject.simulation.model)
+    before, numbers = subject.simulation.get_state(), model_sha256(subject.simulation.model)
     with np.errstate(all="ignore"):
-        _run_hooks(subject.task, view, np.zeros(nu))
-    after = subject.simulation.snapshot()
+        _run_hooks(subject.task, view, np.zeros(len(subject.actions)))
+    after = subject.simulation.get_state()
     written = [k for k, v in before.items() if v.tobytes() != after[k].tobytes()]
     if not written and numbers != model_sha256(subject.simulation.model):
         written = ["the model"]
@@ -250,7 +250,8 @@ def _run_hooks(task: Task, view: View, action: np.ndarray) -> dict[str, Any]:
         "terminated": task.terminated(view),
         "success": task.success(view),
         "memory": task.memory(view),
-        "update": task.update(view) if view.memory else {},
+        "update": task.update(view),
+        "substep": task.substep(view),
         "observation": task.observation(view),
     }
 
@@ -271,7 +272,7 @@ def _batch_shapes(subject: _Subject) -> Results:
         if np.shape(value) != wanted:
             wrong.append(f"{what} has shape {np.shape(value)}, expected {wanted}")
 
-    for hook in ("observation", "terms", "memory", "update"):
+    for hook in ("observation", "terms", "memory", "update", "substep"):
         batch, single = outputs[hook], subject.outputs[hook]
         if batch.keys() != single.keys():
             wrong.append(f"{hook}() has other entries than for one simulation")
@@ -282,8 +283,9 @@ def _batch_shapes(subject: _Subject) -> Results:
         if outputs[hook] is not None and not _constant(outputs[hook]):
             expect(f"{hook}()", outputs[hook], subject.outputs[hook])
     expect("control()", outputs["control"], subject.outputs["control"])
-    if missing := outputs["memory"].keys() - outputs["update"].keys():
-        wrong.append(f"update() leaves out {_list(sorted(missing))}, which memory() has")
+    for hook in ("update", "substep"):
+        if unknown := outputs[hook].keys() - outputs["memory"].keys():
+            wrong.append(f"{hook}() gives {_list(sorted(unknown))}, which memory() has not")
     if wrong:
         yield (
             "fail",
@@ -301,18 +303,10 @@ def _constant(value: Any) -> bool:
 def _run_hooks_on_batch(subject: _Subject, n: int) -> dict[str, Any]:
     task = subject.task
     simulations = Batched(compile_model(task), n, 1, task.varies)
-    everyone, view = np.arange(n), simulations.view
-    outputs: dict[str, Any] = {}
-    for _ in range(2):  # what a hook reads is filled from the second time on
-        simulations.clear(everyone)
-        for i in range(n):
-            subject.begin(i)
-            simulations.start(i, subject.simulation)
-        simulations.begin(everyone)
-        with np.errstate(all="ignore"):
-            view.memory = owned(task.memory(view))
-            outputs = _run_hooks(task, view, np.zeros((n, subject.model.nu)))
-    return outputs
+    rngs = [np.random.default_rng(i) for i in range(n)]
+    Episodes(task, simulations, rngs.__getitem__).reset()
+    with np.errstate(all="ignore"):
+        return _run_hooks(task, simulations.view, np.zeros((n, len(subject.actions))))
 
 
 def _varies(subject: _Subject) -> Results:
@@ -347,7 +341,7 @@ def _varies(subject: _Subject) -> Results:
 
 def _action_space(subject: _Subject) -> Results:
     low, high = subject.low, subject.high
-    names = [row["name"] or str(row["index"]) for row in action_entries(subject.model)]
+    names = [action.name or str(i) for i, action in enumerate(subject.actions)]
     if not names:
         yield "fail", "the model has no actuators, so there is no action"
     elif empty := [n for n, a, b in zip(names, low, high, strict=True) if not a < b]:
@@ -389,7 +383,7 @@ def _observation_names(subject: _Subject) -> Results:
 
 def _model_names(subject: _Subject) -> Results:
     model = subject.model
-    actuators = [row["name"] for row in action_entries(model)]
+    actuators = [control.name for control in controls(model)]
 
     def name(kind: str, i: int) -> str:
         return str(actuators[i] if kind == "actuator" else getattr(model, kind)(i).name)
@@ -525,9 +519,9 @@ def _same(a: Any, b: Any) -> bool:
 
 def _determinism(subject: _Subject) -> Results:
     env, other = (subject.make(max_episode_steps=SHORT_EPISODE) for _ in range(2))
-    run = _run(env, subject.actions(), STEPS, seed=0)
+    run = _run(env, subject.random_actions(), STEPS, seed=0)
     for what, again in (("another environment", other), ("the same environment", env)):
-        found = _difference(subject, run, _run(again, subject.actions(), STEPS, seed=0))
+        found = _difference(subject, run, _run(again, subject.random_actions(), STEPS, seed=0))
         if found:
             yield (
                 "fail",
@@ -545,7 +539,7 @@ def _single_is_batch(subject: _Subject) -> Results:
     n = NUM_ENVS
     arguments = {**subject.kwargs, "max_episode_steps": SHORT_EPISODE, "threads": 2}
     envs = gymnasium.make_vec(subject.id, num_envs=n, **arguments)
-    supply = subject.actions((n,))
+    supply = subject.random_actions((n,))
     actions = [next(supply) for _ in range(STEPS)]
     observations, _ = envs.reset(seed=0)
     runs = [[_Step(_row(observations, i))] for i in range(n)]
@@ -581,8 +575,8 @@ def _row(observations: Any, i: int) -> np.ndarray:
 
 def _snapshot(subject: _Subject) -> Results:
     env: Any = subject.make().unwrapped
-    _run(env, subject.actions(), SHORT_EPISODE, seed=0)
-    supply = subject.actions(seed=1)
+    _run(env, subject.random_actions(), SHORT_EPISODE, seed=0)
+    supply = subject.random_actions(seed=1)
     actions = [next(supply) for _ in range(SHORT_EPISODE)]
 
     def go_on(env: Any) -> list[_Step]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mjgym.observables import Sensing
 from mjgym.sim.view import View
-from mjgym.spaces import Layout, control_bounds
+from mjgym.spaces import Layout
 from mjgym.task import Signal, Task
 
 _TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
@@ -108,68 +108,9 @@ def _nth(value: str | tuple[str, ...], i: int) -> str:
     return value if isinstance(value, str) else value[i]
 
 
-def action_entries(model: mujoco.MjModel) -> list[dict[str, Any]]:
-    """One row for each number of the action.
-
-    Returns:
-        Rows of `index`, `name`, `low`, `high`, `unit`, `gear`, `source` (what the actuator acts on)
-        and `meaning`. For motors the unit is that of what they exert for a control of 1 and a gear
-        of 1, for servos that of the target.
-    """
-    low, high = control_bounds(model)
-    rows = []
-    for i in range(model.nu):
-        kind, target, linear = _target(model, i)
-        gain, bias = model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
-        acts = f"{kind} {target}".strip()
-        if bias[1] == -gain != 0:
-            unit, meaning = ("m", "rad")[not linear], f"target position of {acts}"
-        elif bias[1] < 0 and gain:
-            # A servo behind a scale: it holds still where gain u + b0 + b1 q = 0.
-            ends = sorted((gain * u + bias[0]) / -bias[1] for u in (low[i], high[i]))
-            scale = ("rad", "m")[linear]
-            unit = "1"
-            meaning = f"target position of {acts}, from {ends[0]:.3g} to {ends[1]:.3g} {scale}"
-        elif bias[2] == -gain != 0:
-            unit, meaning = ("m/s", "rad/s")[not linear], f"target velocity of {acts}"
-        else:
-            unit, meaning = ("N", "N m")[not linear], f"{('force', 'torque')[not linear]} on {acts}"
-        rows.append(
-            {
-                "index": i,
-                "name": model.actuator(i).name or target,
-                "low": float(low[i]),
-                "high": float(high[i]),
-                "unit": unit,
-                "gear": float(model.actuator_gear[i, 0]),
-                "source": acts,
-                "meaning": meaning,
-            }
-        )
-    return rows
-
-
-def _target(model: mujoco.MjModel, actuator: int) -> tuple[str, str, bool]:
-    """Kind and name of what an actuator acts on, and whether it moves along a line."""
-    transmission = mujoco.mjtTrn
-    kind = int(model.actuator_trntype[actuator])
-    target = int(model.actuator_trnid[actuator, 0])
-    if kind in (transmission.mjTRN_JOINT, transmission.mjTRN_JOINTINPARENT):
-        return "joint", model.joint(target).name, _slides(model, target)
-    if kind == transmission.mjTRN_TENDON:
-        first = int(model.tendon_adr[target])
-        wrapped = int(model.wrap_objid[first])
-        over_joints = int(model.wrap_type[first]) == mujoco.mjtWrap.mjWRAP_JOINT
-        linear = _slides(model, wrapped) if over_joints else True
-        return "tendon", model.tendon(target).name, linear
-    if kind == transmission.mjTRN_BODY:
-        return "body", model.body(target).name, True
-    linear = bool(model.actuator_gear[actuator, :3].any())
-    return "site", model.site(target).name, linear
-
-
-def _slides(model: mujoco.MjModel, joint: int) -> bool:
-    return int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
+def action_entries(task: Task, model: mujoco.MjModel) -> list[dict[str, Any]]:
+    """One row for each number of the action: `index` and the fields of `mjgym.actions.Action`."""
+    return [{"index": i, **dataclasses.asdict(a)} for i, a in enumerate(task.actions(model))]
 
 
 def describe(
@@ -199,7 +140,7 @@ def describe(
         "summary": _docstring(cls).partition("\n\n")[0].replace("\n", " "),
         "description": _docstring(cls),
         "observation": observation_entries(task, view, layout, sensing),
-        "action": action_entries(model),
+        "action": action_entries(task, model),
         "terms": terms,
         "reward": _paragraph(cls, "Reward"),
         "start": _paragraph(cls, "Start"),

@@ -14,7 +14,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from mjgym.build import compile_model
+from mjgym.models import compile_model
 from mjgym.task import Task
 from mjgym.vector import allowed_cores
 

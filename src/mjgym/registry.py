@@ -11,8 +11,8 @@ from typing import Any
 import gymnasium
 
 from mjgym import task as _task
-from mjgym.build import Options
 from mjgym.env import Env
+from mjgym.options import Options
 from mjgym.task import Registration, Task
 from mjgym.vector import VectorEnv
 

@@ -67,7 +67,7 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
     """
     for _ in itertools.count() if attempts is None else range(attempts):
         draw()
-        v.place()
+        v.detect_contacts()
         if v.ncon == 0:
             return
     raise RuntimeError(f"no start without contacts in {attempts} attempts")

@@ -2,37 +2,27 @@
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 
-from mjgym.pixels import Picture
+from mjgym import pixels
+from mjgym.actions import Action, bounds
+from mjgym.observables import Image
 from mjgym.task import Arrays
 
 MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
 DTYPES = ("float32", "float64")
 
-Draw = Callable[[Picture], np.ndarray]
+Draw = Callable[[Image], np.ndarray]
 """Draws a picture of the simulation, or one of each."""
 
-# Bounds of the actions of actuators that have no control range, as in the published suite.
-UNLIMITED = 1e10
 
-
-def control_bounds(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper ends of the controls' ranges, float64 (nu,) each, in the model's order."""
-    limited = model.actuator_ctrllimited.astype(bool)
-    low = np.where(limited, model.actuator_ctrlrange[:, 0], -UNLIMITED)
-    high = np.where(limited, model.actuator_ctrlrange[:, 1], UNLIMITED)
-    return low, high
-
-
-def action_space(model: mujoco.MjModel) -> gymnasium.spaces.Box:
-    """The controls' ranges as a space, float32, one dimension for each control."""
-    low, high = control_bounds(model)
+def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:
+    """The ranges of the actions as a space, float32, one dimension for each number."""
+    low, high = bounds(actions)
     return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
@@ -82,15 +72,23 @@ class Layout:
             vector is then the entry "flat").
         dtype: of the entries.
         pictures: by name; only used with pixels.
+        readings: how many of a picture an observation shows, by name, see `mjgym.pixels.space`.
     """
 
     def __init__(
-        self, sample: Arrays, mode: str, dtype: str, pictures: dict[str, Picture] | None = None
+        self,
+        sample: Arrays,
+        mode: str,
+        dtype: str,
+        pictures: dict[str, Image] | None = None,
+        readings: Mapping[str, int] | None = None,
     ) -> None:
         state, _, added = mode.partition("+")
         self.dtype = np.dtype(dtype)
         self.pictures = (pictures or {}) if "pixels" in (state, added) else {}
+        self._readings = readings or {}
         self.has_entries = state != "pixels"
+        self.needs_entries = self.has_entries or bool(self._readings)
         self._flat = state == "flat"
         # Without a dict around it: one vector, or one picture.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
@@ -119,7 +117,10 @@ class Layout:
             spaces["flat"] = box((self.size,))
         elif self.has_entries:
             spaces.update((name, box(shape)) for name, shape in self.shapes.items())
-        spaces.update((name, picture.space(lead)) for name, picture in self.pictures.items())
+        spaces.update(
+            (name, pixels.space(picture, lead, self._readings.get(name, 0)))
+            for name, picture in self.pictures.items()
+        )
         if self._bare:
             (only,) = spaces.values()
             return only
@@ -186,3 +187,10 @@ def row(observation: Any, i: int) -> Any:
     if isinstance(observation, dict):
         return {name: value[i].copy() for name, value in observation.items()}
     return observation[i].copy()
+
+
+def take(observation: Any, rows: np.ndarray) -> Any:
+    """A copy of some sub-environments' observations."""
+    if isinstance(observation, dict):
+        return {name: value[rows] for name, value in observation.items()}
+    return observation[rows]

@@ -7,7 +7,7 @@ For those who know dm_control's composer, where its callbacks have gone:
 | `initialize_episode_mjcf` | `initialize` writes the fields in `varies`; nothing is compiled |
 | `after_compile` | `model()`; names are looked up by the view, once |
 | `initialize_episode` | `initialize(v, rng)` |
-| `before_step` | `before_step(v)` and `control(v, action)` |
+| `before_step` | `before_step(v, action)` and `control(v, action)` |
 | `before_substep` | `control(v, action)` with `control_every_substep = True` |
 | `after_substep` | `substep(v)`, with what it must remember in `v.memory` |
 | `after_step` | `update(v)` |
@@ -18,11 +18,15 @@ For those who know dm_control's composer, where its callbacks have gone:
 """
 
 import dataclasses
+import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+import mujoco
+
+from mjgym.actions import Action, controls
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable
@@ -44,6 +48,7 @@ __all__ = [
 
 Arrays = dict[str, Array]
 
+FIELDS = "__dataclass_fields__"
 WHOLE = 1e-8  # how far a ratio of two times may be from a whole number
 
 
@@ -87,89 +92,129 @@ def vector_names(*names: str) -> tuple[str, ...]:
     return tuple(f"{name} {axis}" for name in names for axis in "xyz")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Task:
     """A control task: a model, how an episode starts, what is observed and what is rewarded.
 
     A task is a frozen dataclass. Its fields are its keyword arguments, and it has no other state:
-    what an episode must remember goes through `memory` and `update`.
+    what an episode must remember goes through `memory`.
 
-    `model` and `initialize` are plain code for one simulation. All other hooks are pure functions
-    of a `View` and run for one simulation (`v.lead == ()`) or for all sub-environments at once
-    (`v.lead == (n,)`), so they index from the right (`x[..., 2]`, `axis=-1`) and have neither a
-    loop over environments nor an `if` on an array. The engine copies what they return.
+    `model`, `actions` and `initialize` are plain code for one simulation. All other hooks are pure
+    functions of a `View` and run for one simulation (`v.lead == ()`) or for all sub-environments at
+    once (`v.lead == (n,)`), on the arrays of any library: they index from the right (`x[..., 2]`,
+    `axis=-1`), take functions from `v.xp`, and have neither a loop over environments nor an `if` on
+    an array. They may return live arrays: the engine copies.
 
-    A control step computes, in this order: `before_step`, `control`, the physics, `terms`,
-    `reward`, `terminated`, `truncated`, `success`, `update`, `observation`. A task that defines
-    `substep`, or sets `control_every_substep`, has its physics stepped one by one, and `substep` or
-    `control` in between; other tasks pay nothing for that.
+    Every task needs `model`, `initialize`, `observation`, `terms` and, unless it is their product,
+    `reward`. The other hooks are there for what these cannot say, and cost nothing where they are
+    not defined. Their order in a control step stands in `mjgym.episode`.
     """
 
-    time_limit: ClassVar[float]
-    """Length of an episode in seconds; `float("inf")` for none."""
-    control_timestep: ClassVar[float]
-    """Seconds between two actions: a whole number of the model's own timestep."""
+    time_limit: float  # s, of an episode; inf for none
+    control_timestep: float  # s, between two actions: a whole number of the model's own timestep
+
     varies: ClassVar[tuple[str, ...]] = ()
     """Fields of MjModel that `initialize` writes to. They start each episode at their defaults.
 
     A geom or site whose place varies must not lie in its body's origin in `model()`: the engine
     notes that when it compiles, and does not look at its place again."""
 
-    reads_defaults: ClassVar[bool] = True
-    """Whether `initialize` reads what follows from the defaults it is given (places of bodies,
-    contacts, sensors). Without, an episode begins in a fraction of the time."""
-
     observables: ClassVar[Mapping[str, Observable]] = {}
     """How entries of the observation are read, by name, where that is not plainly, and entries that
     have a source of their own; the keyword argument `observables` replaces them one by one."""
+
     control_every_substep: ClassVar[bool] = False
     """Compute `control` before each physics step instead of each control step."""
 
-    forces_at_end: ClassVar[bool] = False
-    """Whether sensors of forces and accelerations are of the end of the control step, which takes
-    one more computation of them, or of the start of its last physics step, as in the suite."""
-
     versions: ClassVar[dict[int, str]] = {0: "the first version"}
     """What each version of the id changed."""
+
+    def __init_subclass__(cls) -> None:
+        """Let `time_limit = 10.0` in a class body give the field of that name its default."""
+        super().__init_subclass__()
+        annotated = inspect.get_annotations(cls)
+        inherited = [f for base in cls.__mro__[1:] for f in getattr(base, FIELDS, {}).values()]
+        plain = {f.name: f.type for f in inherited if f.name in vars(cls)}
+        cls.__annotations__ = {**plain, **annotated}
 
     def episode_steps(self) -> int | None:
         """Control steps in an episode, None for no limit."""
         return steps_in(self.time_limit, self.control_timestep)
 
+    # What there is.
+
     def model(self) -> Spec:
-        """The model, built once for an environment; it depends on the fields alone."""
+        """The model, built once for a task; it depends on the fields alone."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
+
+    def actions(self, model: mujoco.MjModel) -> Sequence[Action]:
+        """What the numbers of an action are; by default the actuators' controls in their ranges."""
+        return controls(model)
+
+    def observation(self, v: View) -> Arrays:
+        """The observation's entries by name; their order is that of the flat observation."""
+        raise NotImplementedError(f"{type(self).__name__} must define observation()")
+
+    def signals(self, v: View) -> dict[str, Signal]:
+        """What each entry of `observation` holds; `v.names` gives the names in the model."""
+        return {}
+
+    def colours(self, v: View) -> Arrays:
+        """Colours that show the episode's state, (..., 4) each, by "geom <name>", "site <name>"
+        or "material <name>"; only asked for when something is drawn."""
+        return {}
+
+    # What begins an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         """Write the start of one episode.
 
         Args:
             v: a scratch simulation at the model's defaults, writable (`v.qpos`, `v.qvel`, `v.act`,
-                the fields in `varies`, ...), with `v.forward()` and `v.step(n)`. The engine takes
-                over what is written.
+                the fields in `varies`, ...), with `v.forward()` and `v.step(n)`; nothing has been
+                computed of the defaults. The engine takes over what is written.
             rng: the sub-environment's `numpy.random.Generator`.
         """
 
-    def before_step(self, v: View) -> Arrays:
-        """What the task itself moves at the start of a control step: entries of MjData to write,
-        by name (`mocap_pos`, `qpos`, ...), whole. Positions, velocities and contacts follow before
-        the physics steps."""
+    def memory(self, v: View) -> Arrays:
+        """What the episode must remember, at its start: arrays that lead with `v.lead`."""
+        return {}
+
+    # What a control step does.
+
+    def before_step(self, v: View, action: Array) -> Arrays:
+        """What the task itself moves, and what it remembers of the action, once per control step.
+
+        Returns:
+            By name, whole: entries of the memory, and fields of MjData to write (`mocap_pos`,
+            `qpos`, ...). What follows from those is computed with the first physics step.
+        """
         return {}
 
     def control(self, v: View, action: Array) -> Array:
         """The actuators' controls, (..., nu), for an action; by default the action itself."""
         return action
 
-    def observation(self, v: View) -> Arrays:
-        """The observation's entries by name; their order is that of the flat observation."""
-        raise NotImplementedError(f"{type(self).__name__} must define observation()")
+    def substep(self, v: View) -> Arrays:
+        """Entries of the memory after a physics step: what comes and goes in a control step."""
+        return {}
+
+    def current_forces(self, v: View) -> Array:
+        """Whether sensors of forces and accelerations are of the end of this control step, bool.
+
+        That takes one more computation of them. They are otherwise of the start of its last physics
+        step, as in the published suite. A plain True is so for every step.
+        """
+        return False
+
+    # What a control step is worth, seen with the memory of the step before.
 
     def terms(self, v: View) -> Arrays:
-        """The factors of the reward by name, each of shape `v.lead`."""
+        """The factors of the reward by name, each of shape `v.lead`, or with players behind it."""
         raise NotImplementedError(f"{type(self).__name__} must define terms()")
 
     def reward(self, terms: Arrays) -> Array:
-        """The reward, shape `v.lead`, from its terms; by default their product."""
+        """The reward, of the shape of its terms; by default their product."""
         product: Array = 1.0
         for term in terms.values():
             product = product * term
@@ -190,37 +235,13 @@ class Task:
         """Whether the goal is reached, bool of shape `v.lead`; None if the task has no goal."""
         return None
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        """What each entry of `observation` holds; `v.names` gives the names in the model."""
-        return {}
-
-    def memory(self, v: View) -> Arrays:
-        """What the episode must remember, at its start: arrays that lead with `v.lead`."""
-        return {}
-
-    def substep(self, v: View) -> Arrays:
-        """The memory after a physics step: for what comes and goes within a control step.
-
-        It runs after each physics step, before anything else of the control step does.
-        """
-        return v.memory
-
-    def refreshed(self, v: View) -> Array | None:
-        """Where `forces_at_end` holds for this control step alone, bool; None for nowhere."""
-        return None
-
-    def colours(self, v: View) -> Arrays:
-        """Colours that show the episode's state, (..., 4) each, by "geom <name>", "site <name>"
-        or "material <name>"; only asked for when something is drawn."""
-        return {}
-
     def update(self, v: View) -> Arrays:
-        """The memory after a control step, from the simulation and `v.memory`.
+        """Entries of the memory after a control step, for the observation and the next step.
 
-        It runs after reward and termination, which see the memory of the step before, and before
-        the observation.
+        For example, `{"best": v.xp.maximum(v.memory["best"], height)}` lets the next reward pay
+        for what is higher than ever, while this one still sees how high it has been before.
         """
-        return v.memory
+        return {}
 
 
 TaskType = TypeVar("TaskType", bound=type[Task])

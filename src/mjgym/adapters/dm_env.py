@@ -10,7 +10,7 @@ import numpy as np
 from dm_env import specs
 
 from mjgym import registry
-from mjgym.spaces import control_bounds
+from mjgym.actions import bounds
 from mjgym.task import steps_in
 
 FLAT = "observations"  # name of the one entry of a flat observation
@@ -31,7 +31,8 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self._env = env
         self._seed = seed
         self._ended = True
-        self._low, self._high = control_bounds(env.get_wrapper_attr("model"))
+        task, model = env.get_wrapper_attr("task"), env.get_wrapper_attr("model")
+        self._low, self._high = bounds(task.actions(model))
 
     @property
     def env(self) -> gymnasium.Env[Any, np.ndarray]:
@@ -118,8 +119,8 @@ def load(
     if options:
         raise TypeError(f"environment_kwargs: unknown {next(iter(options))!r}; flat_observation?")
     if time_limit is not None:
-        cls = registry.registration(f"dmc/{name}").task_class
-        steps = steps_in(time_limit, cls.control_timestep)
+        made = registry.registration(f"dmc/{name}")
+        steps = steps_in(time_limit, made.task_class(**made.fields).control_timestep)
         fields["max_episode_steps"] = -1 if steps is None else steps  # -1: Gymnasium's "no limit"
     mode = "flat" if flat else "dict"
     return DmEnv(gymnasium.make(f"dmc/{name}", observation=mode, dtype="float64", **fields), seed)

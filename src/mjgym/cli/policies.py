@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import typer
 
+from mjgym.actions import UNLIMITED
 from mjgym.cli.ids import ModuleError, load
-from mjgym.spaces import UNLIMITED
 
 RANDOM, ZERO = "random", "zero"
 FORM = f'"{RANDOM}", "{ZERO}" or "module:function"'

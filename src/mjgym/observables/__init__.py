@@ -2,6 +2,7 @@
 
 from mjgym.observables import observe
 from mjgym.observables.observable import Observable
+from mjgym.observables.observe import Image
 from mjgym.observables.sensing import Sensing, merge
 
-__all__ = ["Observable", "Sensing", "merge", "observe"]
+__all__ = ["Image", "Observable", "Sensing", "merge", "observe"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.observables.observe import Element, Image, Quantity
-from mjgym.sim.view import nearest
+from mjgym.suggestions import did_you_mean
 from mjgym.variation.distributions import Distribution
 from mjgym.variation.noises import Noise
 
@@ -73,7 +73,10 @@ class Observable:
                 f" got {self.noise!r}"
             )
         if isinstance(self.aggregator, str) and self.aggregator not in AGGREGATORS:
-            hint = nearest(self.aggregator, AGGREGATORS) or f"; there are {', '.join(AGGREGATORS)}"
+            hint = (
+                did_you_mean(self.aggregator, AGGREGATORS)
+                or f"; there are {', '.join(AGGREGATORS)}"
+            )
             raise ValueError(f"aggregator: no {self.aggregator!r}{hint}")
         if not (self.aggregator is None or isinstance(self.aggregator, str)) and not callable(
             self.aggregator

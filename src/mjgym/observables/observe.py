@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.view import View, nearest
+from mjgym.sim.view import View
+from mjgym.suggestions import did_you_mean
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -83,7 +84,7 @@ class _Attribute(Quantity):
             element = getattr(v, self.kind)(self.name)
         except KeyError:
             known = [name for name in v.names(self.kind) if name]
-            hint = nearest(self.name, known) or f"; there are {', '.join(known) or 'none'}"
+            hint = did_you_mean(self.name, known) or f"; there are {', '.join(known) or 'none'}"
             raise ValueError(f"the model has no {self.kind} {self.name!r}{hint}") from None
         return getattr(element, self.attribute)
 
@@ -180,12 +181,21 @@ class Element:
 
 @dataclass(frozen=True)
 class Image:
-    """What a camera of the model sees."""
+    """What a camera of the model sees.
 
-    camera: str | int
-    width: int
-    height: int
-    kind: str
+    Args:
+        camera: name, index, or -1 for the free camera.
+        width: in pixels.
+        height: in pixels.
+        kind: "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres.
+        hidden_groups: groups of geoms (0 to 5) that it does not see, besides 3 to 5, which no
+            camera does.
+    """
+
+    camera: str | int = 0
+    width: int = 84
+    height: int = 84
+    kind: str = "rgb"
     hidden_groups: tuple[int, ...] = ()
 
 
@@ -239,22 +249,4 @@ def field(name: str) -> Quantity:
     return _Field(name)
 
 
-def image(
-    camera: str | int,
-    *,
-    width: int = 84,
-    height: int = 84,
-    kind: str = "rgb",
-    hidden_groups: tuple[int, ...] = (),
-) -> Image:
-    """What a camera sees; the environment needs an `observation` with pixels.
-
-    Args:
-        camera: name, index, or -1 for the free camera.
-        width: in pixels.
-        height: in pixels.
-        kind: "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres.
-        hidden_groups: groups of geoms (0 to 5) that it does not see, besides 3 to 5, which no
-            camera does.
-    """
-    return Image(camera, width, height, kind, hidden_groups)
+image = Image  # spelled as the other quantities are

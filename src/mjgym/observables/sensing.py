@@ -12,7 +12,8 @@ from mjgym.observables.observable import AGGREGATORS, Observable
 from mjgym.observables.observe import Image, Quantity
 from mjgym.observables.schedule import schedule
 from mjgym.observables.streams import Stream
-from mjgym.sim.view import View, nearest
+from mjgym.sim.view import View
+from mjgym.suggestions import did_you_mean
 
 Given: TypeAlias = Observable | Quantity | Image
 """What a user may give for an entry: how it is read, or only what it reads."""
@@ -50,7 +51,7 @@ def merge(
     for name, observable in merged.items():
         if observable.source is None and name not in entries:
             known = [*entries, *own]
-            hint = nearest(str(name), known) or f"; there are {', '.join(known)}"
+            hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
             raise ValueError(
                 f"observables: the observation has no entry {name!r}{hint}; an entry of your own"
                 " needs a source, e.g. observe.body('torso').xpos"

@@ -1,7 +1,8 @@
 """Simulations, one or many, behind the same view and the same verbs."""
 
 from mjgym.sim.batched import Batched
-from mjgym.sim.single import Single
+from mjgym.sim.simulation import Simulation
+from mjgym.sim.single import Single, SingleView
 from mjgym.sim.view import View
 
-__all__ = ["Batched", "Single", "View"]
+__all__ = ["Batched", "Simulation", "Single", "SingleView", "View"]

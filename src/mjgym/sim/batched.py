@@ -1,7 +1,9 @@
 """Many simulations of one model on `mujoco.batch`."""
 
+import copy
 import os
 import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mujoco
@@ -19,8 +21,9 @@ from mjgym.sim.engine import (
     state_fields,
 )
 from mjgym.sim.single import Single, episode_fields
-from mjgym.sim.varying import Varying
-from mjgym.sim.view import Named, View, nearest
+from mjgym.sim.view import Named, View
+from mjgym.suggestions import did_you_mean
+from mjgym.variation.varying import Varying
 
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
@@ -65,32 +68,41 @@ class BatchedView(View):
         value = getattr(self._model, name, None)
         if isinstance(value, np.ndarray | int | float):
             return np.broadcast_to(value, (*self.lead, *np.shape(value)))
-        hint = nearest(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
+        hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
         raise AttributeError(
             f"neither MjData nor MjModel has a field {name!r} that a batch offers{hint}"
         )
 
     def _element(self, kind: str, name: str) -> Named:
         named = getattr(self._batch, kind)(name)
-        model, episode_fields = self._model, self._episode_fields
+        own = getattr(self._model, kind)(name)
 
         def fetch(attribute: str) -> Array:
-            # The engine gives copies of what it holds in a model for each simulation.
-            part = getattr(getattr(model, kind)(name), attribute, None)
-            if isinstance(part, np.ndarray):
-                for field, rows in episode_fields.items():
-                    whole = get_field(model, field)
-                    if isinstance(whole, np.ndarray) and np.may_share_memory(part, whole):
-                        start = (part.ctypes.data - whole.ctypes.data) // whole.itemsize
-                        flat = rows.reshape(len(rows), -1)[:, start : start + part.size]
-                        return flat.reshape(len(rows), *part.shape)
+            # Of what episodes vary, the engine would give the model's value at this moment.
+            for prefix in _PREFIXES.get(kind, (f"{kind}_",)):
+                values = self._episode_fields.get(prefix + attribute)
+                if values is not None:
+                    return _part(values, prefix, own, np.shape(getattr(own, attribute)))
             return getattr(named, attribute)
 
         return Named(fetch)
 
 
+# How the names of the fields of MjModel begin that hold an element's attributes, where that is not
+# with its kind: a joint has rows of its own, rows of its degrees of freedom, and parts of qpos.
+_PREFIXES = {"joint": ("jnt_", "dof_", ""), "camera": ("cam_",)}
+
+
+def _part(values: Array, prefix: str, own: Any, shape: tuple[int, ...]) -> Array:
+    """An element's rows of a field that each simulation has for itself, (n, *shape)."""
+    first = {"dof_": "dofadr", "": "qposadr"}.get(prefix)
+    start = int(own.id if first is None else getattr(own, first)[0])
+    count = 1 if first is None else shape[0]
+    return values[:, start : start + count].reshape(len(values), *shape)
+
+
 class Batched:
-    """n simulations: reset, step, snapshot, by index.
+    """n simulations; see `mjgym.sim.simulation.Simulation`.
 
     Args:
         model: the compiled model.
@@ -115,6 +127,11 @@ class Batched:
         self.varies = episode_fields(varies, varying)
         derived = () if varying is None else varying.derived
         self.state_fields = state_fields(model)
+        # Starts are written into a simulation of its own, with a model that they may write to.
+        self._scratch = Single(copy.copy(model) if self.varies else model, varies, varying)
+        self._scratch.restore_defaults()
+        self._scratch.forward()
+        self.sample = self._scratch.view
         self.batch = mujoco.batch.Batch(model, n, nthread=threads, persistent=_persists(model))
         _inherited.watch(self.batch)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
@@ -122,7 +139,7 @@ class Batched:
         self._models: list[mujoco.MjModel] | None = None
         self.episode_fields: dict[str, np.ndarray] = {}
         if ASSET_FIELDS.intersection(self.varies):
-            self._models = [_copy(model) for _ in range(n)]
+            self._models = [copy.copy(model) for _ in range(n)]
             self.batch.set_models(self._models)
             for name in (*self.varies, *derived):
                 self.episode_fields[name] = np.stack([get_field(m, name) for m in self._models])
@@ -130,15 +147,97 @@ class Batched:
             for name in (*self.varies, *derived):
                 self.episode_fields[name] = self.batch.expand(name)
             self._flags = self.batch.expand("opt.disableflags")
-        self._probe = None if varying is None else _copy(model)
+        self._probe = None if varying is None else copy.copy(model)
         self._state = {name: self.batch.bind(name) for name in self.state_fields}
         self._sensordata = self.batch.bind("sensordata")
-        self._sensordata.flags.writeable = True  # for restore(); the next call overwrites it
+        self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
 
-    def start(self, i: int, scratch: Single) -> None:
-        """Copy a scratch simulation into simulation i; call `begin` when all are copied."""
+    def forward(self) -> None:
+        """Compute everything that follows from the states, with the actuators switched off."""
+        self._forward(np.arange(self.n))
+
+    def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
+        """Begin an episode in some simulations and compute what follows from its start."""
+        ids = self._ids(where)
+        self._clear(ids)
+        for i in ids.tolist():
+            start(i, self._scratch)
+            self._copy_scratch(i)
+        self._forward(ids)
+
+    def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
+        """Overwrite fields of MjData, by name; what follows comes with the next step."""
+        rows: Any = slice(None) if where is None else where
+        for name, value in fields.items():
+            getattr(self.view, name)[rows] = value[rows]
+
+    def step(
+        self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
+    ) -> None:
+        """Set the controls and advance by n physics steps."""
+        ids = None if where is None else np.flatnonzero(where)
+        rows = self._state.get("ctrl")
+        if rows is not None:
+            if ids is None:
+                rows[...] = control
+            else:
+                rows[ids] = control[ids]
+        with quiet():
+            self.batch.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
+
+    def update_forces(self, where: Array | None = None) -> None:
+        """Compute the forces and accelerations of the present states."""
+        ids = self._ids(where)
+        if ids.size:
+            with quiet():
+                self.batch.forward(ids)
+
+    def diverged(self) -> Array | None:
+        """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
+        return self._bad.any(axis=1) if np.count_nonzero(self._bad) else None
+
+    def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Copies of all that the futures and current sensors of some simulations depend on."""
+        state = {name: values[rows] for name, values in self._state.items()}
+        state["sensordata"] = self._sensordata[rows]
+        state.update({name: self.episode_fields[name][rows] for name in self.varies})
+        return state
+
+    def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+        """Write entries of `get_state`, and compute what follows from them."""
+        kept = {name: values[rows] for name, values in self._state.items() if name not in state}
+        self._clear(rows)  # and with it the warnings
+        for name, value in {**kept, **state}.items():
+            if name in self._state:
+                self._state[name][rows] = value
+            elif name in self.episode_fields:
+                self.episode_fields[name][rows] = value
+        if self.episode_fields:
+            self._follow(rows)
+        self._forward(rows, actuation=True)
+        if "sensordata" in state:  # some sensors belong to the step before the state
+            self._sensordata[rows] = state["sensordata"]
+
+    def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """What pictures of some simulations depend on: states, and what follows from varying."""
+        derived = () if self.varying is None else self.varying.derived
+        # Bounding volumes are not seen, and the model holds more of them than a batch does.
+        fields = [name for name in derived if name != "bvh_aabb"]
+        state = self.get_state(rows)
+        return {**state, **{name: self.episode_fields[name][rows] for name in fields}}
+
+    def _ids(self, where: Array | None) -> np.ndarray:
+        return np.arange(self.n) if where is None else np.flatnonzero(where)
+
+    def _clear(self, ids: np.ndarray) -> None:
+        """Forget the past of some simulations: warnings, warm starts."""
+        self.batch.reset(ids, stage=int(mujoco.mjtStage.mjSTAGE_NONE))
+
+    def _copy_scratch(self, i: int) -> None:
+        """Copy the scratch simulation into simulation i."""
+        scratch = self._scratch
         for name, rows in self._state.items():
             rows[i] = getattr(scratch.data, name)
         for name, values in self.episode_fields.items():
@@ -146,11 +245,7 @@ class Batched:
             if self._models is not None:
                 set_field(self._models[i], name, values[i])
 
-    def clear(self, ids: np.ndarray) -> None:
-        """Forget the past of some simulations (warnings, warm starts) before `start`."""
-        self.batch.reset(ids, stage=int(mujoco.mjtStage.mjSTAGE_NONE))
-
-    def begin(self, ids: np.ndarray, *, actuation: bool = False) -> None:
+    def _forward(self, ids: np.ndarray, *, actuation: bool = False) -> None:
         """Compute everything that follows from the states of some simulations."""
         if self._models is not None:
             self._forward_on_models(ids, actuation)
@@ -174,70 +269,6 @@ class Batched:
             for i in ids:
                 models[i].opt.disableflags = flags
             self.batch.set_models(models)
-
-    def step(
-        self,
-        control: np.ndarray,
-        n: int,
-        ids: np.ndarray | None = None,
-        *,
-        forces: bool = False,
-    ) -> None:
-        """Set the controls and advance all simulations, or some, by n physics steps.
-
-        Args:
-            control: (n_simulations, nu).
-            n: number of steps.
-            ids: of those that step; None for all.
-            forces: whether forces and accelerations are to be current as well, see `Single.step`.
-        """
-        rows = self._state.get("ctrl")
-        if rows is not None:
-            if ids is None:
-                rows[...] = control
-            else:
-                rows[ids] = control[ids]
-        with quiet():
-            self.batch.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
-
-    def refresh(self, ids: np.ndarray) -> None:
-        """Compute the forces and accelerations of the present states of some simulations."""
-        with quiet():
-            self.batch.forward(ids)
-
-    def diverged(self) -> np.ndarray | None:
-        """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
-        return self._bad.any(axis=1) if np.count_nonzero(self._bad) else None
-
-    def snapshot(self, ids: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the futures and current sensors of some simulations depend on."""
-        state = {name: rows[ids] for name, rows in self._state.items()}
-        state["sensordata"] = self._sensordata[ids]
-        state.update({name: self.episode_fields[name][ids] for name in self.varies})
-        return state
-
-    def shown(self, ids: np.ndarray) -> dict[str, np.ndarray]:
-        """What pictures of some simulations depend on: snapshots, and what follows from them."""
-        state = self.snapshot(ids)
-        derived = () if self.varying is None else self.varying.derived
-        # Bounding volumes are not seen, and the model holds more of them than a batch does.
-        fields = [name for name in derived if name != "bvh_aabb"]
-        return {**state, **{name: self.episode_fields[name][ids] for name in fields}}
-
-    def restore(self, state: dict[str, np.ndarray], ids: np.ndarray) -> None:
-        """Write the entries of a snapshot, or some of them, and compute what follows from them."""
-        kept = {name: rows[ids] for name, rows in self._state.items() if name not in state}
-        self.clear(ids)  # and with it the warnings
-        for name, value in {**kept, **state}.items():
-            if name in self._state:
-                self._state[name][ids] = value
-            elif name in self.episode_fields:
-                self.episode_fields[name][ids] = value
-        if self.episode_fields:
-            self._follow(ids)
-        self.begin(ids, actuation=True)
-        if "sensordata" in state:  # some sensors belong to the step before the state
-            self._sensordata[ids] = state["sensordata"]
 
     def _follow(self, ids: np.ndarray) -> None:
         """Compute what follows from the model fields of some simulations, and hand them on."""
@@ -272,9 +303,3 @@ def _held(model: mujoco.MjModel, name: str, shape: tuple[int, ...]) -> Any:
     """A field as a batch holds it: bounding volumes are the bodies', which precede the meshes'."""
     value = get_field(model, name)
     return value[: shape[0]] if shape else value
-
-
-def _copy(model: mujoco.MjModel) -> mujoco.MjModel:
-    import copy
-
-    return copy.copy(model)

@@ -1,6 +1,6 @@
 """One simulation on MjData."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import mujoco
 import mujoco.batch
@@ -16,8 +16,11 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
-from mjgym.sim.varying import Varying
-from mjgym.sim.view import Named, View, nearest
+from mjgym.sim.view import Named, View
+from mjgym.suggestions import did_you_mean
+from mjgym.variation.varying import Varying
+
+ONLY = np.zeros(1, dtype=np.int64)  # the number of the one simulation
 
 
 class SingleView(View):
@@ -31,7 +34,7 @@ class SingleView(View):
         for source in (self._data, self._model):
             if hasattr(source, name):
                 return getattr(source, name)
-        hint = nearest(name, [*dir(self._data), *dir(self._model)])
+        hint = did_you_mean(name, [*dir(self._data), *dir(self._model)])
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
 
     def stays(self, name: str) -> bool:
@@ -45,7 +48,7 @@ class SingleView(View):
             for view in views:
                 if hasattr(view, attribute):
                     return getattr(view, attribute)
-            hint = nearest(attribute, [a for view in views for a in dir(view)])
+            hint = did_you_mean(attribute, [a for view in views for a in dir(view)])
             raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
 
         return Named(fetch)
@@ -64,7 +67,7 @@ class SingleView(View):
         """
         _forward(self._model, self._data, actuation=False)
 
-    def place(self) -> None:
+    def detect_contacts(self) -> None:
         """Compute where everything is and what touches what (`ncon`), and nothing else.
 
         A fraction of the cost of `forward`, for drawing again and again until a start is free.
@@ -126,13 +129,15 @@ def episode_fields(varies: tuple[str, ...], varying: Varying | None) -> tuple[st
 
 
 class Single:
-    """One simulation: reset, forward, step, snapshot.
+    """One simulation; see `mjgym.sim.simulation.Simulation`.
 
     Args:
         model: the compiled model; the fields in `varies` are written to by episodes.
         varies: names of the model fields that belong to the episode.
         varying: what else a user varies of the model, and what follows from it.
     """
+
+    n = 1
 
     def __init__(
         self,
@@ -152,68 +157,79 @@ class Single:
         self._warnings = self.data.warning.number
         self._no_warnings = self._warnings.tobytes()
         self._splits = _splits(model)
-        self.view = SingleView(model, self.data)
+        self._written = False  # since positions and velocities were computed
+        self.view = self.sample = SingleView(model, self.data)
+        self._ctrl = self.view.ctrl
 
-    def reset(
-        self, values: Mapping[str, np.ndarray] | None = None, *, computed: bool = True
-    ) -> None:
-        """Back to the model's defaults.
+    def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
+        """Go back to the model's defaults; nothing is computed from them.
 
         Args:
             values: of the numbers that a user varies, see `Varying.draw`.
-            computed: whether to compute what follows from them, too.
         """
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
         if values and self.varying is not None:
             self.varying.write(self.model, values)
         mujoco.mj_resetData(self.model, self.data)  # which reads places of mocap bodies
-        if computed:
-            self.forward(actuation=False)
 
-    def forward(self, *, actuation: bool = True) -> None:
-        """Compute everything that follows from the state."""
-        _forward(self.model, self.data, actuation)
+    def forward(self) -> None:
+        """Compute everything that follows from the state, with the actuators switched off."""
+        _forward(self.model, self.data, actuation=False)
 
-    def step(self, n: int, *, forces: bool = False) -> None:
-        """Advance by n physics steps; positions, velocities and their sensors are then current.
+    def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
+        """Begin an episode with what `start` writes, and compute what follows from it."""
+        start(0, self)
+        self.forward()
+        self._written = True  # a start is computed without actuators, and lacks their velocities
+
+    def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
+        """Overwrite fields of MjData; what follows comes with the next step, as in a batch."""
+        for name, value in fields.items():
+            getattr(self.view, name)[...] = value
+        self._written = True
+
+    def step(
+        self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
+    ) -> None:
+        """Set the controls and advance by n physics steps.
 
         The order is the published suite's: the second half of a step that has begun, n - 1 whole
         steps, the first half of the next one. RK4 has no halves.
-
-        Args:
-            n: number of steps.
-            forces: whether forces and accelerations are to be current as well.
         """
+        if self._written:
+            with quiet():
+                mujoco.mj_step1(self.model, self.data)
+            self._written = False
+        self._ctrl[:] = control
         _step(self.model, self.data, n, self._splits)
         if forces:
-            self.refresh()
+            self.update_forces()
 
-    def recompute(self) -> None:
-        """Compute positions and velocities, and contacts, of a state that has been written."""
-        with quiet():
-            mujoco.mj_step1(self.model, self.data)
-
-    def refresh(self) -> None:
+    def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present state."""
+        if where is not None and not where:
+            return
         with quiet():
             mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
-    def diverged(self) -> bool:
-        """Whether the engine has met a state that is not finite and has reset itself."""
+    def diverged(self) -> Array | None:
+        """True if the engine has met a state that is not finite and has reset itself."""
         warnings = self._warnings
-        return warnings.tobytes() != self._no_warnings and bool(warnings[DIVERGED].any())
+        if warnings.tobytes() == self._no_warnings or not warnings[DIVERGED].any():
+            return None
+        return np.True_
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """A copy of all that the simulation's future and its current sensors depend on."""
-        state = {name: np.array(getattr(self.data, name)) for name in self.state_fields}
-        state["sensordata"] = self.data.sensordata.copy()
-        state.update({name: np.array(get_field(self.model, name)) for name in self.varies})
+    def get_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
+        """Copies of all that the future and the current sensors depend on, (1, ...) each."""
+        state = {name: np.array(getattr(self.data, name))[None] for name in self.state_fields}
+        state["sensordata"] = self.data.sensordata[None].copy()
+        state.update({name: np.array(get_field(self.model, name))[None] for name in self.varies})
         return state
 
-    def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Write the entries of a snapshot, or some of them, and compute what follows from them."""
-        for name, value in state.items():
+    def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray = ONLY) -> None:
+        """Write entries of `get_state`, and compute what follows from them."""
+        for name, (value,) in state.items():
             if name == "time":
                 self.data.time = float(value)
             elif name in self.varies:
@@ -223,6 +239,10 @@ class Single:
         if self.varying is not None:
             self.varying.follow(self.model)
         self._warnings[...] = 0
-        self.forward()
+        _forward(self.model, self.data, actuation=True)
         if "sensordata" in state:  # some sensors belong to the step before the state
-            self.data.sensordata[...] = state["sensordata"]
+            self.data.sensordata[...] = state["sensordata"][0]
+
+    def rendered_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
+        """What a picture depends on: the model is the renderer's own to look at."""
+        return self.get_state()

@@ -1,13 +1,12 @@
 """The live arrays of a simulation, under the engine's own names, for one simulation or many."""
 
-import difflib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.suggestions import did_you_mean
 
 _COUNTS = {
     "body": "nbody",
@@ -34,12 +33,6 @@ _OWNERS = {
     **dict.fromkeys(("subtree_com", "subtree_linvel"), ("body", None)),
 }
 _PREFIXES = {"ten": "tendon", "cam": "camera", "jnt": "joint"}
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: those that look like it, or nothing."""
-    near = difflib.get_close_matches(word, [k for k in known if not k.startswith("_")], n=3)
-    return f"; did you mean {', '.join(near)}?" if near else ""
 
 
 class Named:
@@ -76,11 +69,14 @@ class View:
     lead: tuple[int, ...]
     xp: ModuleType
     memory: dict[str, Array]
-    kept: dict[Hashable, Any]
-    """What a task has found out about the model once, by a key of its own."""
 
-    def __init__(self, lead: tuple[int, ...]) -> None:
-        self.__dict__.update(lead=lead, xp=np, memory={}, kept={}, _named={}, _rows={})
+    def __init__(self, lead: tuple[int, ...], xp: ModuleType = np) -> None:
+        self.__dict__.update(lead=lead, xp=xp, memory={}, _named={}, _rows={})
+
+    def owned(self, entries: Mapping[str, Array]) -> dict[str, Array]:
+        """Copies of what a hook returned, which may be live arrays or plain numbers."""
+        asarray = self.xp.asarray
+        return {name: asarray(value, copy=True) for name, value in entries.items()}
 
     def _field(self, name: str) -> Array:
         raise AttributeError(name)
@@ -115,7 +111,7 @@ class View:
     def names(self, kind: str) -> tuple[str, ...]:
         """The names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
         if kind not in _COUNTS:
-            raise KeyError(f"no kind of elements {kind!r}{nearest(kind, _COUNTS)}")
+            raise KeyError(f"no kind of elements {kind!r}{did_you_mean(kind, _COUNTS)}")
         model = self._model
         count = getattr(model, _COUNTS[kind])
         return tuple(getattr(model, kind)(i).name for i in range(count))
@@ -150,7 +146,7 @@ class View:
         places: list[int] = []
         for name in names:
             if name not in known:
-                raise KeyError(f"the model has no {kind} {name!r}{nearest(name, known)}")
+                raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
             i = known.index(name)
             if address is None:
                 places.append(i)

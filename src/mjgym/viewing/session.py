@@ -10,7 +10,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.env import in_simulation
+from mjgym.episode import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 

@@ -35,8 +35,8 @@ class Cheetah(Task):
 
     speed: float = RUN_SPEED  # m/s to the right, at which the reward is 1
 
-    time_limit = 10.0  # s
-    control_timestep = 0.01  # s
+    time_limit: float = 10.0  # s
+    control_timestep: float = 0.01  # s
 
     def __post_init__(self) -> None:
         if self.speed <= 0:
@@ -46,6 +46,7 @@ class Cheetah(Task):
         return mjcf.load("dmc/cheetah.xml")
 
     def initialize(self, v: SingleView, rng: Any) -> None:
+        v.forward()
         low, high = v.jnt_range[LEGS].T
         v.qpos[LEGS] = rng.uniform(low, high)
         v.step(SETTLING_STEPS)  # as published, the first still sees the forces of the default pose

@@ -35,8 +35,8 @@ class Finger(Task):
     `touch`, ln(1 + force in N) on top and bottom of the fingertip.
     """
 
-    time_limit = 20.0  # s
-    control_timestep = 0.02  # s
+    time_limit: float = 20.0  # s
+    control_timestep: float = 0.02  # s
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         until_free(v, lambda: random_joints(v, rng), START_ATTEMPTS)
@@ -123,6 +123,7 @@ class Turn(Finger):
         return spec
 
     def initialize(self, v: SingleView, rng: Any) -> None:
+        v.forward()
         angle = rng.uniform(-np.pi, np.pi)
         x, _, z = v.joint("hinge").xanchor
         v.site("target").pos[X_AND_Z] = (

@@ -65,8 +65,8 @@ class Quadruped(Task):
     back right, back left.
     """
 
-    time_limit = 20.0  # s
-    control_timestep = 0.02  # s
+    time_limit: float = 20.0  # s
+    control_timestep: float = 0.02  # s
 
     def observation(self, v: View) -> Arrays:
         sensors = v.sensordata
@@ -358,7 +358,7 @@ def _place(v: SingleView, x: float, y: float, quaternion: np.ndarray) -> None:
     for _ in range(HEIGHT_ATTEMPTS):
         if height > LOWEST_HEIGHT:
             v.qpos[ROOT_PLACE] = (x, y, height)
-            v.place()
+            v.detect_contacts()
             if v.ncon == 0:
                 return
         # Added up, not multiplied: on its feet, the quadruped just touches the floor at 0.52 m, and

@@ -46,8 +46,8 @@ class Escape(Scene):
     """
 
     arena: str = "bowl"  # its name, or "module:Class"
-    time_limit = 20.0  # s
-    control_timestep: float = 0.02  # type: ignore[misc]  # s
+    time_limit: float = 20.0  # s
+    control_timestep: float = 0.02  # s
     physics_timestep: float = 0.001  # s
 
     def initialize(self, v: SingleView, rng: Any) -> None:
@@ -64,7 +64,7 @@ class Escape(Scene):
     def _depth(self, v: SingleView, lifts: int, orientation: Any) -> float | None:
         """How deep the walker is in the ground after so many lifts, m; None if nothing touches."""
         self.creature.put(v, (0.0, 0.0, HEIGHTS[lifts]), orientation)
-        v.place()
+        v.detect_contacts()
         return -float(v.contact.dist.min()) if v.ncon else None
 
     def observation(self, v: View) -> Arrays:

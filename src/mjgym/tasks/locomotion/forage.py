@@ -160,4 +160,4 @@ class HeterogeneousForage(Forage):
     alive: float = 0.01  # reward in every step
     turns: bool = False  # the walker faces anywhere at the start
     physics_timestep: float = 0.001  # s
-    time_limit = 25.0  # s
+    time_limit: float = 25.0  # s

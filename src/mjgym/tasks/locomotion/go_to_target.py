@@ -1,7 +1,7 @@
 """Go to a target on the floor and stay there."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
@@ -34,7 +34,6 @@ class GoToTarget(Scene):
 
     arena: str = "floor"  # its name, or "module:Class"
     sees: bool = False  # with pixels, the egocentric camera's picture is observed
-    forces_at_end: ClassVar[bool] = True
 
     @property
     def varies(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -59,6 +58,9 @@ class GoToTarget(Scene):
     def observation(self, v: View) -> Arrays:
         target = self.creature.in_frame(v, v.site("target").xpos)
         return {**super().observation(v), f"{PREFIX}target": target}
+
+    def current_forces(self, v: View) -> Array:
+        return True
 
     def terms(self, v: View) -> Arrays:
         away = (v.site("target").xpos - self.creature.position(v))[..., :2]

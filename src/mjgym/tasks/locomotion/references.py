@@ -252,12 +252,12 @@ class _Body:
         v, walker = self._v, self._walker
         root = PREFIX + walker.root
         own = v.rows("xpos", self.bodies)
-        observed = v.rows("qpos", [PREFIX + name for name in walker.observed_joints(v)])
+        observed = v.rows("qpos", [PREFIX + name for name in walker.observed_joints])
         frames: list[dict[str, Array]] = []
         lowest = 0.0
         for qpos in trajectory.qpos:
             v.qpos = qpos
-            v.place()
+            v.detect_contacts()
             lowest = min(lowest, self._lowest())
             frames.append(
                 {

@@ -1,7 +1,7 @@
 """Run along a corridor, around its walls or over its gaps, at a set speed."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
@@ -70,11 +70,13 @@ class RunThroughCorridor(Scene):
     target_speed: float = 3.0  # m/s
     start: float = 0.5  # m along the corridor
     lowest: float = -0.5  # m, of an end effector
-    forces_at_end: ClassVar[bool] = True
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
         self.creature.stand(v, (self.start, 0.0, 0.0))
+
+    def current_forces(self, v: View) -> Array:
+        return True
 
     def terms(self, v: View) -> Arrays:
         error = abs(self.velocity(v)[..., 0] - self.target_speed) / self.target_speed

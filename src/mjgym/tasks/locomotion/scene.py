@@ -36,13 +36,12 @@ class Scene(Task):
 
     walker: str = "cmu_humanoid"  # its name, or "module:Class"
     arena: str = "floor"  # its name, or "module:Class"
-    time_limit = 30.0  # s
-    control_timestep: float = 0.03  # type: ignore[misc]  # s
+    time_limit: float = 30.0  # s
+    control_timestep: float = 0.03  # s
     physics_timestep: float = 0.005  # s
     sees: bool = True  # with pixels, the egocentric camera's picture is observed
     rangefinders: bool = False  # they are observed
     ends_on_fall: bool = False  # when something but a foot touches the ground
-    reads_defaults = False
 
     def __post_init__(self) -> None:
         for field, needed, what in (

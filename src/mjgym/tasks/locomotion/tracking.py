@@ -1,5 +1,7 @@
 """Follow recorded motions of people."""
 
+import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,13 +98,14 @@ class Tracking(Scene):
     def _read(self) -> References:
         return references(self.clips, self.walker, self.control_timestep)
 
-    def _references(self, v: View) -> References:
-        """The clips; a view keeps those that it began with."""
-        key = ("references", self.clips, self.walker, self.control_timestep)
-        if key not in v.kept:
-            v.kept[key] = self._read()
-        kept: References = v.kept[key]
-        return kept
+    @functools.cached_property
+    def _references(self) -> References:
+        """The clips; a task keeps those that it began with."""
+        return self._read()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: the fields, without the clips."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def _unfollowed(self) -> int:
         """Frames at the end of a clip in which there is no step."""
@@ -129,7 +132,7 @@ class Tracking(Scene):
 
     def _row(self, v: View, ahead: int = 0) -> Array:
         """Of the references, (...): the present frame's or one ahead; a clip's last one stays."""
-        reference, clip = self._references(v), self._clip(v)
+        reference, clip = self._references, self._clip(v)
         last = reference.frames[clip] - 1
         return reference.first[clip] + v.xp.minimum(self._frame(v, ahead), last)
 
@@ -139,14 +142,14 @@ class Tracking(Scene):
 
     def _over(self, v: View) -> Array:
         """Whether the last frame to follow is reached."""
-        last = self._references(v).frames[self._clip(v)] - 1 - self._unfollowed()
+        last = self._references.frames[self._clip(v)] - 1 - self._unfollowed()
         return self._frame(v) >= last
 
     # The course of an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
-        reference = self._references(v)
+        reference = self._references
         if self.from_start or self.play:
             clip, start = int(rng.integers(len(reference.frames))), 0
         else:
@@ -162,10 +165,10 @@ class Tracking(Scene):
             for name, value in self._ghost(v, self._row(v)).items():
                 setattr(v, name, value)
 
-    def before_step(self, v: View) -> Arrays:
+    def before_step(self, v: View, action: Array) -> Arrays:
         written: Arrays = {}
         if self.play:
-            reference, row = self._references(v), self._row(v)
+            reference, row = self._references, self._row(v)
             written = {"qpos": v.qpos.copy(), "qvel": v.qvel.copy()}
             written["qpos"][..., v.rows("qpos", reference.joints)] = reference.qpos[row]
             written["qvel"][..., v.rows("qvel", reference.joints)] = reference.qvel[row]
@@ -175,7 +178,7 @@ class Tracking(Scene):
 
     def _ghost(self, v: View, row: Array) -> Arrays:
         """Poses of the mocap bodies with the ghost in a frame; it is the last of them."""
-        reference, count = self._references(v), self._ghost_size(v)
+        reference, count = self._references, self._ghost_size(v)
         position = v.xp.concatenate(
             [reference.position[row][..., None, :], reference.bodies_pos[row]], axis=-2
         )
@@ -188,29 +191,29 @@ class Tracking(Scene):
         }
 
     def _ghost_size(self, v: View) -> int:
-        return 1 + len(self._references(v).bodies)
+        return 1 + len(self._references.bodies)
 
     # How far the walker is from where it should be.
 
     def _bodies(self, v: View, field: str) -> Array:
         """All bodies of the walker but the root, (..., b, 3 or 4)."""
-        return getattr(v, field)[..., v.rows(field, self._references(v).bodies), :]
+        return getattr(v, field)[..., v.rows(field, self._references.bodies), :]
 
     def _hinges(self, v: View, field: str) -> Array:
         """Positions or velocities of the joints to the walker's body, (..., j)."""
-        hinges = tuple(name for name in self._references(v).joints if name != PREFIX)
+        hinges = tuple(name for name in self._references.joints if name != PREFIX)
         return getattr(v, field)[..., v.rows(field, hinges)]
 
     def _deviation(self, v: View) -> Array:
         """Half the bodies' mean deviation (m) and half the joints' (rad), (...)."""
-        reference, row = self._references(v), self._row(v)
+        reference, row = self._references, self._row(v)
         bodies = abs(self._bodies(v, "xpos") - reference.bodies_pos[row]).reshape(*v.lead, -1)
         joints = abs(self._hinges(v, "qpos") - reference.qpos[row][..., 7:])
         means = (x.sum(axis=-1) / x.shape[-1] for x in (bodies, joints))
         return sum(0.5 * mean for mean in means)
 
     def terms(self, v: View) -> Arrays:
-        reference, row, walker = self._references(v), self._row(v), self.creature
+        reference, row, walker = self._references, self._row(v), self.creature
         root = v.body(PREFIX + walker.root)
         turned = _between(self._bodies(v, "xquat"), reference.bodies_quats[row])
         half_angles = v.xp.arctan2(norm(turned[..., 1:]), turned[..., 0])
@@ -242,11 +245,11 @@ class Tracking(Scene):
     # What is observed.
 
     def observation(self, v: View) -> Arrays:
-        reference, rows, walker = self._references(v), self._next_rows(v), self.creature
+        reference, rows, walker = self._references, self._next_rows(v), self.creature
         root = v.body(PREFIX + walker.root)
         axes = walker.rotation(v)
         observed = v.qpos[
-            ..., v.rows("qpos", tuple(PREFIX + name for name in walker.observed_joints(v)))
+            ..., v.rows("qpos", tuple(PREFIX + name for name in walker.observed_joints))
         ]
         moved = reference.bodies_pos[rows] - self._bodies(v, "xpos")[..., None, :, :]
         seen = {
@@ -274,11 +277,11 @@ class Tracking(Scene):
 
     def signals(self, v: View) -> dict[str, Signal]:
         walker, frame = self.creature, PREFIX + self.creature.root
-        prefixed = self._references(v).bodies
+        prefixed = self._references.bodies
         bodies = tuple(name.removeprefix(PREFIX) for name in prefixed)
         each = tuple(name for name in prefixed for _ in range(4)) * self.future
         texts: dict[str, tuple[str, tuple[str, ...], str, str | tuple[str, ...]]] = {
-            "rel_joints": ("reference minus joint angle", walker.observed_joints(v), "rad", ""),
+            "rel_joints": ("reference minus joint angle", walker.observed_joints, "rad", ""),
             "rel_bodies_pos_global": ("way from each body to its reference",
                                       vector_names(*bodies), "m", "world"),
             "rel_bodies_quats": ("rotation from each body to its reference",

@@ -44,7 +44,7 @@ class TwoTouch(Scene):
     """
 
     arena: str = "large_floor"  # its name, or "module:Class"
-    control_timestep: float = 0.02  # type: ignore[misc]  # s
+    control_timestep: float = 0.02  # s
     physics_timestep: float = 0.001  # s
 
     def model(self) -> Spec:
@@ -90,7 +90,7 @@ class TwoTouch(Scene):
             "touch_time": nothing,  # s, of the first of them
         }
 
-    def before_step(self, v: View) -> Arrays:
+    def before_step(self, v: View, action: Array) -> Arrays:
         m, xp = v.memory, v.xp
         number = (m["orbs"] + 1) % PLACES
         places = v.userdata.reshape(*v.lead, PLACES, 2)
@@ -121,7 +121,7 @@ class TwoTouch(Scene):
     def _sensors(self) -> tuple[str, ...]:
         return tuple(f"orb at {hand}" for hand in self._hands())
 
-    def refreshed(self, v: View) -> Array:
+    def current_forces(self, v: View) -> Array:
         return v.memory["touches"] > v.memory["touches_before"]
 
     def _events(self, v: View) -> dict[str, Array]:

@@ -36,7 +36,7 @@ class Arena:
     def draw(self, v: SingleView, rng: Any) -> Any:
         """Write one episode's place into a scratch simulation.
 
-        Nothing has been computed of its defaults; `v.place()` computes where things are.
+        Nothing has been computed of its defaults; `v.detect_contacts()` computes where things are.
 
         Returns:
             What only the arena's own tasks ask for, e.g. where a maze has its targets.

@@ -1,5 +1,6 @@
 """What a creature tells the tasks of the locomotion family about itself."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -90,8 +91,8 @@ class Walker:
     def proprioception(self, v: View) -> Arrays:
         """What the walker knows of its own posture."""
         entries = {
-            "joints_pos": self._take(v, "qpos", self.observed_joints(v)),
-            "joints_vel": self._take(v, "qvel", self.observed_joints(v)),
+            "joints_pos": self._take(v, "qpos", self.observed_joints),
+            "joints_vel": self._take(v, "qvel", self.observed_joints),
             "body_height": self.position(v)[..., 2],
             "world_zaxis": self.rotation(v)[..., Z_ROW],
             "end_effectors_pos": self.places(v, self.end_effectors),
@@ -132,23 +133,10 @@ class Walker:
             "sensors_touch": (self._take(v, "sensordata", self.touch) > TOUCHED) * 1.0,
         }
 
-    def observed_joints(self, v: View) -> tuple[str, ...]:
+    @property
+    def observed_joints(self) -> tuple[str, ...]:
         """Names of the joints whose positions and velocities are observed."""
-        if self.joints is not None:
-            return self.joints
-        key = ("observed joints", self)
-        if key not in v.kept:
-            joints, count = v.names("joint"), len(v.names("actuator"))
-            targets = np.reshape(v.actuator_trnid, (-1, count, 2))[0, :, 0]
-            kinds = np.reshape(v.actuator_trntype, (-1, count))[0]
-            acted = [joints[i] for i, kind in zip(targets, kinds, strict=True) if kind == AT_JOINT]
-            v.kept[key] = tuple(
-                name.removeprefix(PREFIX)
-                for name in dict.fromkeys(acted)
-                if name.startswith(PREFIX)
-            )
-        found: tuple[str, ...] = v.kept[key]
-        return found
+        return _acted_on(self) if self.joints is None else self.joints
 
     def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
         """The numbers of some elements in a field, (..., k); empty for no names."""
@@ -222,7 +210,7 @@ class Walker:
     def signals(self, v: View) -> dict[str, Signal]:
         """What each entry of `observation` holds."""
         frame = PREFIX + self.root
-        joints, tendons = self.observed_joints(v), self.tendons
+        joints, tendons = self.observed_joints, self.tendons
         lengths, stretches = _joint_units(v, joints), _tendon_units(v, tendons)
         texts: dict[str, tuple[str, tuple[str, ...], str | tuple[str, ...], str, Any]] = {
             "joints_pos": ("position of each joint", joints, lengths, "", "qpos"),
@@ -261,6 +249,13 @@ class Walker:
             for key, (meaning, names, unit, at, source) in texts.items()
             if PREFIX + key in present
         }
+
+
+@functools.cache
+def _acted_on(walker: Walker) -> tuple[str, ...]:
+    """Names of the joints that a walker's actuators act on, in the actuators' order."""
+    actuators = walker.model().actuators
+    return tuple(dict.fromkeys(a.target for a in actuators if int(a.trntype) == AT_JOINT))
 
 
 def _axes(word: str, sensor: str) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """What the varied numbers are in the present episodes, and where their next values come from."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from mjgym.generators import WORDS, decode, encode
-from mjgym.sim.varying import Varying
+from mjgym.variation.varying import Varying
 
 
 class Draws:
@@ -49,7 +51,7 @@ class Draws:
         present = {f"variation.{key}": values[rows] for key, values in self.values.items()}
         return {"rng.variation": words, "variation.count": self._count[rows], **present}
 
-    def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
+    def restore(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
         """Go on from a state, or from those of its entries that are there."""
         for k, i in enumerate(rows.tolist()):
             if "rng.variation" in state:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mjgym.sim.bounds import RESIZABLE
 from mjgym.sim.engine import get_field
-from mjgym.sim.view import nearest
+from mjgym.suggestions import did_you_mean
 
 # Fields that a simulation takes as they are at any time, by what their rows belong to.
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -143,7 +143,7 @@ class Part:
 
 
 def find(key: str, model: mujoco.MjModel) -> Part:
-    """The part of a model that a key names, see `mjgym.sim.varying.Varying`.
+    """The part of a model that a key names, see `mjgym.variation.varying.Varying`.
 
     Raises:
         ValueError: there is no such field, element or column, or it cannot vary; the message says
@@ -178,7 +178,7 @@ def _check_field(field: str, model: mujoco.MjModel) -> None:
     if holder is not None and hasattr(holder, leaf):
         reasons = (reason for pattern, reason in _REASONS if re.fullmatch(pattern, field))
         raise ValueError(f"vary: {field!r} cannot vary: {next(reasons, _STRUCTURE)}")
-    raise ValueError(f"vary: no field {field!r}{nearest(field, known)}")
+    raise ValueError(f"vary: no field {field!r}{did_you_mean(field, known)}")
 
 
 def _prefix(field: str) -> str:
@@ -193,7 +193,10 @@ def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.n
         i for i, name in enumerate(names) if name == pattern or fnmatch.fnmatchcase(name, pattern)
     ]
     if not chosen:
-        hint = nearest(pattern, names) or f"; there are {', '.join(filter(None, names)) or 'none'}"
+        hint = (
+            did_you_mean(pattern, names)
+            or f"; there are {', '.join(filter(None, names)) or 'none'}"
+        )
         raise ValueError(f"vary: {key!r}: no {word} fits {pattern!r}{hint}")
     return np.array(chosen, dtype=np.int64)
 

@@ -1,0 +1,93 @@
+"""What the numbers of an action are; by default the actuators' controls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+# Bounds of the actions of actuators that have no control range, as in the published suite.
+UNLIMITED = 1e10
+
+
+@dataclass(frozen=True)
+class Action:
+    """One number of an action.
+
+    Args:
+        name: of the number, e.g. the actuator's.
+        low: its lower bound.
+        high: its upper bound.
+        unit: "1" for none.
+        gear: by which an actuator scales what it exerts; 1 where there is no one actuator.
+        source: what it acts on, e.g. "joint knee".
+        meaning: one phrase, e.g. "target position of joint knee".
+    """
+
+    name: str
+    low: float
+    high: float
+    unit: str = "1"
+    gear: float = 1.0
+    source: str = ""
+    meaning: str = ""
+
+
+def bounds(actions: Sequence[Action]) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bounds, float64, one for each number."""
+    return np.array([a.low for a in actions]), np.array([a.high for a in actions])
+
+
+def controls(model: mujoco.MjModel) -> tuple[Action, ...]:
+    """The actuators' controls, in the model's order.
+
+    For motors the unit is that of what they exert for a control of 1 and a gear of 1, for servos
+    that of the target.
+    """
+    limited = model.actuator_ctrllimited.astype(bool)
+    lows = np.where(limited, model.actuator_ctrlrange[:, 0], -UNLIMITED).tolist()
+    highs = np.where(limited, model.actuator_ctrlrange[:, 1], UNLIMITED).tolist()
+    return tuple(_control(model, i, lows[i], highs[i]) for i in range(model.nu))
+
+
+def _control(model: mujoco.MjModel, i: int, low: float, high: float) -> Action:
+    kind, target, linear = _target(model, i)
+    gain, bias = model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
+    acts = f"{kind} {target}".strip()
+    if bias[1] == -gain != 0:
+        unit, meaning = ("m", "rad")[not linear], f"target position of {acts}"
+    elif bias[1] < 0 and gain:
+        # A servo behind a scale: it holds still where gain u + b0 + b1 q = 0.
+        ends = sorted((gain * u + bias[0]) / -bias[1] for u in (low, high))
+        scale = ("rad", "m")[linear]
+        unit = "1"
+        meaning = f"target position of {acts}, from {ends[0]:.3g} to {ends[1]:.3g} {scale}"
+    elif bias[2] == -gain != 0:
+        unit, meaning = ("m/s", "rad/s")[not linear], f"target velocity of {acts}"
+    else:
+        unit, meaning = ("N", "N m")[not linear], f"{('force', 'torque')[not linear]} on {acts}"
+    name, gear = model.actuator(i).name or target, float(model.actuator_gear[i, 0])
+    return Action(name, low, high, unit, gear, acts, meaning)
+
+
+def _target(model: mujoco.MjModel, actuator: int) -> tuple[str, str, bool]:
+    """Kind and name of what an actuator acts on, and whether it moves along a line."""
+    transmission = mujoco.mjtTrn
+    kind = int(model.actuator_trntype[actuator])
+    target = int(model.actuator_trnid[actuator, 0])
+    if kind in (transmission.mjTRN_JOINT, transmission.mjTRN_JOINTINPARENT):
+        return "joint", model.joint(target).name, _slides(model, target)
+    if kind == transmission.mjTRN_TENDON:
+        first = int(model.tendon_adr[target])
+        wrapped = int(model.wrap_objid[first])
+        over_joints = int(model.wrap_type[first]) == mujoco.mjtWrap.mjWRAP_JOINT
+        linear = _slides(model, wrapped) if over_joints else True
+        return "tendon", model.tendon(target).name, linear
+    if kind == transmission.mjTRN_BODY:
+        return "body", model.body(target).name, True
+    linear = bool(model.actuator_gear[actuator, :3].any())
+    return "site", model.site(target).name, linear
+
+
+def _slides(model: mujoco.MjModel, joint: int) -> bool:
+    return int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)

@@ -1,0 +1,433 @@
+"""The episode: the order of a task's hooks, and everything that its future depends on.
+
+One loop serves one simulation and many. `Env` and `VectorEnv` put their interfaces on it.
+
+A control step, in this order:
+
+| hook | sees | gives |
+|---|---|---|
+| `before_step` | the action | what moves or is remembered once per control step |
+| `control` | the action | the controls, once or before each physics step |
+| `substep` | each physics step's state | memory, after each physics step |
+| `current_forces` | the new state | where forces are computed anew |
+| `terms`, `reward` | the new state, the memory of the step before | the reward |
+| `terminated`, `truncated`, `success` | the same | flags |
+| `update` | the same | memory for the next step |
+| `observation` | the new state and the new memory | entries |
+
+An episode begins with `initialize`, `memory`, `observation`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mjgym import generators
+from mjgym.arrays import Array
+from mjgym.models import substeps
+from mjgym.observables import Sensing
+from mjgym.observables.sensing import Draw
+from mjgym.sim import Simulation, Single
+from mjgym.suggestions import or_else
+from mjgym.task import Arrays, Task
+from mjgym.variation.draws import Draws
+
+# Prefixes in a state of what is not the simulation's own.
+MEMORY, READINGS, VARIATION = "memory.", "observables.", "variation."
+_PREFIXED = (MEMORY, READINGS, VARIATION)
+_OWN = ("steps", "success_once", "rng", "rng.variation")
+
+Generator = Callable[[int], np.random.Generator]
+"""Gives the random generator of a simulation's episodes."""
+
+
+class DivergenceError(RuntimeError):
+    """A simulation met a state that is not finite; raised with `on_divergence="raise"`."""
+
+
+class Step(NamedTuple):
+    """What a control step gives, for all simulations; arrays of shape lead unless said.
+
+    Attributes:
+        terms: the reward's factors by name.
+        reward: their combination.
+        terminated: whether the episode has ended as a part of the task.
+        truncated: whether the task has cut it off.
+        success: whether the goal is reached; None for a task without one.
+        diverged: whether the simulation is no longer finite; None where all are.
+    """
+
+    terms: Arrays
+    reward: Array
+    terminated: Array
+    truncated: Array
+    success: Array | None
+    diverged: Array | None
+
+
+@dataclass(frozen=True)
+class _Hooks:
+    """Which optional hooks a task has defined: the others cost nothing."""
+
+    before_step: bool
+    substep: bool
+    truncated: bool
+    memory: bool
+    update: bool
+
+    @classmethod
+    def of(cls, task: Task) -> "_Hooks":
+        def has(hook: str) -> bool:
+            return getattr(type(task), hook) is not getattr(Task, hook)
+
+        return cls(*(has(hook) for hook in cls.__dataclass_fields__))
+
+
+class Episodes:
+    """The episodes of a task on one simulation or on many.
+
+    Args:
+        task: what is done.
+        simulation: of the task's model.
+        generator: gives the random generator of each simulation's episodes.
+        draws: of the numbers that a user varies; None if nothing does.
+
+    Attributes:
+        substeps: physics steps in a control step.
+        steps: control steps since the episodes began, shape lead.
+        started: whether there is an episode, shape lead.
+        success_once: whether the goal has been reached in the episode, shape lead.
+        rewards: of the last step, shape lead; NaN where no step has been made.
+        has_goal: whether the task has a goal.
+        sensing: the readings behind the observation; None where all entries are read plainly.
+            `read_through` sets it.
+    """
+
+    def __init__(
+        self, task: Task, simulation: Simulation, generator: Generator, draws: Draws | None = None
+    ) -> None:
+        self.task = task
+        self.simulation = simulation
+        self.view = simulation.view
+        self.substeps = substeps(task, simulation.model)
+        self._generator = generator
+        self._draws = draws
+        self.sensing: Sensing | None = None
+        self._draw_image: Draw = _no_pictures
+        self._hooks = _Hooks.of(task)
+        self._in_parts = self._hooks.substep or task.control_every_substep
+        self._streams_seeded = np.zeros(simulation.n, dtype=bool)
+        lead, xp = self.view.lead, self.view.xp
+        self.steps: Array = xp.zeros(lead, dtype=xp.int64)
+        self.started: Array = xp.zeros(lead, dtype=xp.bool)
+        self.success_once: Array = xp.zeros(lead, dtype=xp.bool)
+        self.rewards: Array = xp.full(lead, xp.nan)
+        self._try_hooks()
+
+    def _try_hooks(self) -> None:
+        """Run every hook once: a batch fills only those arrays that have been looked at before."""
+        task, view, simulation = self.task, self.view, self.simulation
+        action = view.xp.zeros((*view.lead, len(task.actions(simulation.model))))
+        simulation.forward()
+        view.memory = view.owned(task.memory(view))
+        with np.errstate(all="ignore"):  # what is bound only now is still zero
+            task.before_step(view, action)
+            task.control(view, action)
+            task.substep(view)
+            always = task.current_forces(view)
+            task.reward(task.terms(view))
+            task.terminated(view)
+            task.truncated(view)
+            self.has_goal = task.success(view) is not None
+            task.update(view)
+            task.observation(view)
+        # A plain bool depends on no state: forces then come with the physics, or never.
+        self._forces_always = always is True
+        self._forces_sometimes = not isinstance(always, bool)
+        simulation.forward()
+        view.memory = view.owned(task.memory(view))
+        sample = simulation.sample
+        sample.memory = sample.owned(task.memory(sample))
+
+    def read_through(self, sensing: Sensing, draw: Draw) -> None:
+        """Let observations show readings instead of the entries themselves.
+
+        Args:
+            sensing: of all simulations.
+            draw: gives the pictures that it reads.
+        """
+        sensing.bind(self.view)
+        self.sensing, self._draw_image = sensing, draw
+
+    # Beginning an episode.
+
+    def reseed(self, i: int) -> None:
+        """Take the streams of variation and sensing from a simulation's new generator."""
+        self._streams_seeded[i] = False
+
+    def _seed_streams(self, i: int) -> None:
+        """Give what draws by itself generators of its own, which leave the task's draws alone."""
+        if (self._draws is None and self.sensing is None) or self._streams_seeded[i]:
+            return
+        of_draws, of_sensing = self._generator(i).spawn(2)
+        if self._draws is not None:
+            self._draws.seed(i, of_draws)
+        if self.sensing is not None:
+            self.sensing.seed(i, of_sensing)
+        self._streams_seeded[i] = True
+
+    def reset(self, where: Array | None = None, *, by_reset: bool = True) -> None:
+        """Begin an episode in some simulations.
+
+        Args:
+            where: those that begin, bool of shape lead; None for all.
+            by_reset: whether a user's call of reset begins it, rather than an autoreset.
+        """
+
+        def start(i: int, scratch: Single) -> None:
+            self._seed_streams(i)
+            values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
+            scratch.restore_defaults(values)
+            self.task.initialize(scratch.view, self._generator(i))
+
+        self.simulation.reset(start, where)
+        if self._hooks.memory:
+            self._remember(self.task.memory(self.view), where)
+        self.steps = self._where(where, 0, self.steps)
+        self.started = self._where(where, True, self.started)
+        self.success_once = self._where(where, False, self.success_once)
+        self.rewards = self._where(where, self.view.xp.nan, self.rewards)
+        if self.sensing is not None:
+            self._sense_anew(self._rows(where))
+
+    def end(self, where: Array | None = None) -> None:
+        """Leave some simulations, bool of shape lead, or all, without an episode."""
+        self.started = self._where(where, False, self.started)
+
+    # A control step.
+
+    def step(self, action: Array, where: Array | None = None) -> Step:
+        """Advance by one control step.
+
+        Args:
+            action: (*lead, number of actions), as it is: neither rounded nor clipped.
+            where: the simulations that step, bool of shape lead; None for all. What `Step` holds
+                of the others has no meaning.
+        """
+        task, view, simulation, hooks = self.task, self.view, self.simulation, self._hooks
+        if hooks.before_step:
+            self._take_over(task.before_step(view, action), where)
+        if self._in_parts or self.sensing is not None:
+            self._step_in_parts(action, where)
+        else:
+            control = task.control(view, action)
+            simulation.step(control, self.substeps, where, forces=self._forces_always)
+        if self._forces_sometimes:
+            anew = self._each(task.current_forces(view))
+            simulation.update_forces(anew if where is None else anew & where)
+        self.steps = self.steps + 1 if where is None else self.steps + where
+        diverged = simulation.diverged()
+        terms = task.terms(view)
+        reward = task.reward(terms)
+        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
+        terminated = task.terminated(view)
+        truncated = task.truncated(view) if hooks.truncated else False
+        success = task.success(view) if self.has_goal else None
+        if success is not None:
+            valued = success if diverged is None else success & ~diverged
+            self.success_once = self.success_once | (valued if where is None else valued & where)
+        if hooks.update:
+            self._remember(task.update(view), where)
+        if self.sensing is not None:
+            self.sensing.read(self.substeps, view, self.entries, self._draw_image)
+        return Step(terms, reward, terminated, truncated, success, diverged)
+
+    def _step_in_parts(self, action: Array, where: Array | None) -> None:
+        """The physics of a control step, with what there is to do in between."""
+        task, view, sensing = self.task, self.view, self.sensing
+        stops = [] if sensing is None else sensing.stops(self._time(), where)
+        if self._in_parts:
+            stops = list(range(1, self.substeps))
+        done = 0
+        for stop in [*stops, self.substeps]:
+            if done == 0 or task.control_every_substep:
+                control = task.control(view, action)
+            last = stop == self.substeps
+            forces = last and self._forces_always
+            self.simulation.step(control, stop - done, where, forces=forces)
+            done = stop
+            if self._hooks.substep:
+                self._remember(task.substep(view), where)
+            if sensing is not None and not last:
+                sensing.read(stop, view, self.entries, self._draw_image)
+
+    def _take_over(self, entries: Arrays, where: Array | None) -> None:
+        """Remember what `before_step` gives under a name of the memory, and write the rest."""
+        memory = self.view.memory
+        self._remember({k: v for k, v in entries.items() if k in memory}, where)
+        fields = {k: v for k, v in entries.items() if k not in memory}
+        if fields:
+            self.simulation.write(self.view.owned(fields), where)
+
+    def _remember(self, entries: Arrays, where: Array | None) -> None:
+        """Take over entries of the memory of those that step; the others keep theirs."""
+        old, new = self.view.memory, self.view.owned(entries)
+        if where is not None:
+            new = {name: self._where(where, value, old[name]) for name, value in new.items()}
+        self.view.memory = {**old, **new}
+
+    def _where(self, where: Array | None, new: Any, old: Array) -> Array:
+        """New values for some simulations; arrays of a shape that begins with lead."""
+        xp = self.view.xp
+        if where is None:
+            return xp.full_like(old, new)
+        mask = xp.reshape(where, (*where.shape, *[1] * (old.ndim - where.ndim)))
+        return xp.where(mask, new, old)
+
+    def _each(self, values: Any) -> Array:
+        """A flag for each simulation, bool of shape lead."""
+        xp = self.view.xp
+        return xp.broadcast_to(xp.asarray(values), self.view.lead)
+
+    # What is observed.
+
+    def entries(self) -> Arrays:
+        """The task's own entries of the observation, at present."""
+        return self.task.observation(self.view)
+
+    def observe(self) -> Arrays:
+        """The entries that an observation shows: the task's own, or their readings."""
+        if self.sensing is None:
+            return self.entries()
+        shown: Arrays = self.sensing.observe(self._time(), self.view.lead, self.entries)
+        return shown
+
+    def _time(self) -> np.ndarray:
+        """Physics steps of the episodes so far, (n,)."""
+        return np.reshape(np.asarray(self.steps) * self.substeps, self.simulation.n)
+
+    def _sense_anew(self, rows: np.ndarray) -> None:
+        assert self.sensing is not None
+        time = self._time()[rows]
+        self.sensing.restart(rows, time, self.view, self.entries, self._draw_image)
+
+    def _rows(self, where: Array | None) -> np.ndarray:
+        n = self.simulation.n
+        return np.arange(n) if where is None else np.flatnonzero(np.asarray(where))
+
+    def variation(self) -> dict[str, np.ndarray]:
+        """What the user's variations have given the episodes, by key, (n, ...) each."""
+        return {} if self._draws is None else self._draws.values
+
+    # Snapshots.
+
+    def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Copies of all that the futures of some episodes depend on, (len(rows), ...) each.
+
+        The entries are those of MjData (`qpos`, `qvel`, `act`, `qacc_warmstart`, ...), the model
+        fields in `task.varies` and those that `vary` names, `sensordata`, the task's memory
+        (`memory.<name>`), `steps`, `success_once`, the random generators (`rng`, ...), what has
+        been drawn (`variation.<key>`) and read (`observables.<entry>.<part>`).
+        """
+        state = self.simulation.get_state(rows)
+        state.update({MEMORY + k: self.by_row(m)[rows] for k, m in self.view.memory.items()})
+        state["steps"] = self.by_row(self.steps)[rows]
+        state["success_once"] = self.by_row(self.success_once)[rows]
+        state["rng"] = np.stack([generators.encode(self._generator(i)) for i in rows.tolist()])
+        for i in rows.tolist():
+            self._seed_streams(i)
+        if self._draws is not None:
+            state.update(self._draws.state(rows))
+        if self.sensing is not None:
+            state.update({READINGS + k: v for k, v in self.sensing.state(rows).items()})
+        return state
+
+    def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+        """Write entries of `get_state`; the episodes go on from there.
+
+        Args:
+            state: entries that `check_state` has found to be in order.
+            rows: of the simulations that are written.
+        """
+        self.simulation.set_state({k: v for k, v in state.items() if in_simulation(k)}, rows)
+        for name, value in state.items():
+            if name.startswith(MEMORY):
+                key = name.removeprefix(MEMORY)
+                self.view.memory[key] = self._written(self.view.memory[key], value, rows)
+        for name in ("steps", "success_once"):
+            if name in state:
+                setattr(self, name, self._written(getattr(self, name), state[name], rows))
+        for i, words in zip(rows.tolist(), state.get("rng", ()), strict=False):
+            generators.decode(self._generator(i), words)
+        if self._draws is not None:
+            self._draws.restore(state, rows)
+        self.started = self._written(self.started, True, rows)
+        self.rewards = self._written(self.rewards, np.nan, rows)
+        if self.sensing is not None:
+            self._restore_readings(state, rows)
+
+    def _restore_readings(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+        assert self.sensing is not None
+        readings = {
+            name.removeprefix(READINGS): values
+            for name, values in state.items()
+            if name.startswith(READINGS)
+        }
+        if readings:
+            self.sensing.restore(readings, rows)
+        else:
+            self._sense_anew(rows)
+
+    def by_row(self, value: Array) -> np.ndarray:
+        """An array whose shape begins with lead, with an axis of simulations."""
+        own = value.shape[len(self.view.lead) :]
+        return np.reshape(np.asarray(value), (self.simulation.n, *own))
+
+    def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
+        """An array whose shape begins with lead, with other values in some rows."""
+        by_row = np.array(self.by_row(old))
+        by_row[rows] = value
+        return self.view.xp.asarray(np.reshape(by_row, old.shape))
+
+
+def in_simulation(name: str) -> bool:
+    """Whether an entry of a state belongs to the simulation itself."""
+    return name not in _OWN and not name.startswith(_PREFIXED)
+
+
+def check_state(state: Any, current: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The entries to write, as arrays of the right shapes, before anything is written.
+
+    Args:
+        state: what the user gave.
+        current: the present state, for its names and shapes.
+
+    Raises:
+        TypeError: not a dict.
+        ValueError: an entry is unknown, of a wrong shape, or not finite; the message names it.
+    """
+    if not isinstance(state, dict):
+        raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
+    checked = {}
+    for name, value in state.items():
+        if name not in current:
+            raise ValueError(f"state: no entry {name!r}{or_else(name, current)}")
+        wanted = current[name]
+        try:
+            array = np.asarray(value, dtype=wanted.dtype)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"state: {name!r} is not an array of numbers: {error}") from None
+        if array.shape != wanted.shape:
+            raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
+        # Readings are what they have been, be it infinite.
+        readings = name.startswith(READINGS)
+        if array.dtype.kind == "f" and not (readings or np.isfinite(array).all()):
+            raise ValueError(f"state: {name!r} is not finite")
+        checked[name] = array
+    return checked
+
+
+def _no_pictures(image: Any, rows: np.ndarray) -> np.ndarray:
+    raise RuntimeError("nothing has been given to draw pictures with")

@@ -1,0 +1,84 @@
+"""What an episode asks of the simulations that run it, be it one or many at once."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import mujoco
+import numpy as np
+
+from mjgym.arrays import Array
+from mjgym.sim.single import Single, SingleView
+from mjgym.sim.view import View
+
+Start = Callable[[int, Single], None]
+"""Writes the start of the next episode of simulation i into a scratch simulation."""
+
+
+class Simulation(Protocol):
+    """One simulation, or n simulations of one model, behind the same verbs.
+
+    Whatever takes `where` acts on the simulations of a mask, bool of shape `view.lead`, in the
+    view's own arrays; None is all of them. `rows` are numbers of simulations in a NumPy array, for
+    what leaves the simulations or comes in from outside.
+
+    """
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The model that all simulations share."""
+
+    @property
+    def n(self) -> int:
+        """Number of simulations; 1 where `view.lead` is ()."""
+
+    @property
+    def view(self) -> View:
+        """The live arrays of all simulations."""
+
+    @property
+    def sample(self) -> SingleView:
+        """The arrays of one simulation of the same model."""
+
+    def forward(self) -> None:
+        """Compute everything that follows from the states, with the actuators switched off."""
+
+    def reset(self, start: Start, where: Array | None = None) -> None:
+        """Begin an episode in some simulations and compute what follows from its start.
+
+        Args:
+            start: writes the start of one of them; called for each, in ascending order.
+            where: those that begin; None for all.
+        """
+
+    def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
+        """Overwrite fields of MjData, by name; what follows comes with the next step."""
+
+    def step(
+        self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
+    ) -> None:
+        """Set the controls and advance by n physics steps.
+
+        Positions, velocities and their sensors are then of the new state; sensors of forces and
+        accelerations are of the start of the last physics step, as in the published suite.
+
+        Args:
+            control: (*lead, nu).
+            n: number of steps.
+            where: those that step; None for all.
+            forces: whether forces and accelerations are to be of the new state as well.
+        """
+
+    def update_forces(self, where: Array | None = None) -> None:
+        """Compute the forces and accelerations of the present states."""
+
+    def diverged(self) -> Array | None:
+        """Which simulations met a state that is not finite, bool of shape lead; None for none."""
+
+    def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Copies of all that futures and current sensors depend on, with a leading axis of rows."""
+
+    def set_state(self, state: Mapping[str, Any], rows: np.ndarray) -> None:
+        """Write entries of `get_state`, and compute what follows from them."""
+
+    def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """What pictures depend on, with a leading axis of rows."""
