@@ -61,7 +61,8 @@ class Good(Task):
     limits: tuple[float, ...] = (0.0, 1.0)  # m
     scale: float | None = None
 
-    time_limit, control_timestep = 0.5, 0.02  # s
+    time_limit: float = 0.5  # s
+    control_timestep: float = 0.02  # s
 
     def model(self):
         return Spec.from_string(XML)
@@ -232,6 +233,8 @@ class TestInfo:
         assert re.search(r"^mode +'far' +'near' +Literal", text, re.MULTILINE)
         info = data("info", name, "--set", "limits=[1, 2]", "--set", "scale=1e3")
         assert {a["name"]: a["value"] for a in info["arguments"]} == {
+            "time_limit": 0.5,
+            "control_timestep": 0.02,
             "mode": "near",
             "limits": [1, 2],
             "scale": 1000.0,
@@ -591,7 +594,8 @@ class TestFingerprint:
         found = mjgym.fingerprint(env)
         assert (found["id"], found["version"]) == ("dmc/cartpole-swingup-v0", 0)
         assert found["task"] == "mjgym.tasks.dmc.cartpole:Cartpole"
-        assert found["arguments"] == {"swingup": True, "sparse": False, "poles": 2}
+        times = {"time_limit": 10.0, "control_timestep": 0.01}
+        assert found["arguments"] == {**times, "swingup": True, "sparse": False, "poles": 2}
         assert found["options"] == {"dtype": "float64"}
         assert found["max_episode_steps"] == 1000
         assert set(found["versions"]) == {"mjgym", "mujoco", "numpy", "gymnasium", "python"}

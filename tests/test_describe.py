@@ -64,7 +64,7 @@ def test_entries_are_those_of_the_observation_and_their_names_are_unique(env):
         names = [row["name"] for row in rows]
         assert len(set(names)) == len(names), entry
     # Too many names, or a description of what is not observed, would go unnoticed in the rows.
-    signals = env.task.signals(env._view)
+    signals = env.task.signals(env.view)
     assert set(signals) == set(observation)
     for entry, signal in signals.items():
         assert len(signal.names) == np.size(observation[entry]), entry
@@ -217,7 +217,8 @@ def test_prose_arguments_and_numbers(env):
     arguments = {row["name"]: row for row in described["arguments"]}
     assert list(arguments) == [field.name for field in dataclasses.fields(env.task)]
     for name, row in arguments.items():
-        assert row["value"] == getattr(env.task, name)
+        value = getattr(env.task, name)
+        assert row["value"] == ("inf" if value == float("inf") else value)
         assert row["comment"].strip(), name
         assert row["type"] in ("bool", "int", "float", "str"), name
     model = env.model
@@ -226,8 +227,8 @@ def test_prose_arguments_and_numbers(env):
     endless = env.task.time_limit == float("inf")
     assert described["time_limit"] == (None if endless else env.task.time_limit)
     json.dumps(described, allow_nan=False)
-    assert described["terms"] == list(env.task.terms(env._view))
-    assert described["success"] == (env.task.success(env._view) is not None)
+    assert described["terms"] == list(env.task.terms(env.view))
+    assert described["success"] == (env.task.success(env.view) is not None)
     assert described["model"]["nq"] == model.nq
     assert described["model"]["njnt"] == model.njnt
 

@@ -209,7 +209,7 @@ def test_entries_are_those_of_the_observation_and_their_names_are_unique(describ
     observation = described.observe()
     rows = test_describe.entries(described)
     assert list(rows) == [name for name, value in observation.items() if np.size(value)]
-    signals = described.task.signals(described._view)
+    signals = described.task.signals(described.view)
     assert set(signals) == set(observation)
     for entry, signal in signals.items():
         assert len(signal.names) == len(set(signal.names)) == np.size(observation[entry]), entry

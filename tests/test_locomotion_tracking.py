@@ -53,13 +53,13 @@ def place(env):
     """The clip and the frame at which the episode is, and the row of the references."""
     clip, start = env.data.userdata.astype(int)
     frame = start + round(env.data.time / env.control_timestep)
-    return clip, frame, env.task._references(env._view).first[clip] + frame
+    return clip, frame, env.task._references(env.view).first[clip] + frame
 
 
 def terms(env, **state):
     """The terms, in a state some of whose entries are given."""
     env.set_state(state)
-    return {name: float(value) for name, value in env.task.terms(env._view).items()}
+    return {name: float(value) for name, value in env.task.terms(env.view).items()}
 
 
 def clip_file(folder, frames, name="clip.npz", **changes):
@@ -190,7 +190,7 @@ def test_the_smaller_humanoid_follows_smaller_clips(reference):
     assert len(small.bodies) == 30  # it has no face
     env = make(walker="cmu_humanoid")
     env.reset(seed=0)
-    reached = env.unwrapped.task.terms(env.unwrapped._view)
+    reached = env.unwrapped.task.terms(env.unwrapped.view)
     assert [float(reached[name]) for name in TERMS] == pytest.approx([1.0] * 5)
 
 
@@ -210,7 +210,7 @@ class Counter:
 
 
 def test_every_frame_with_enough_after_it_is_a_start_and_as_likely_as_any_other(env, reference):
-    rng, view = Counter(), env._view
+    rng, view = Counter(), env.view
     wanted = {
         (clip, start)
         for clip, frames in enumerate(reference.frames)
@@ -244,10 +244,10 @@ def test_the_state_is_the_references(env, reference):
         row = place(env)[2]
         np.testing.assert_array_equal(env.data.qpos, reference.qpos[row])
         np.testing.assert_array_equal(env.data.qvel, reference.qvel[row])
-        reached = env.task.terms(env._view)
+        reached = env.task.terms(env.view)
         assert list(reached) == list(TERMS)
         assert [float(x) for x in reached.values()] == pytest.approx([1.0] * 5, rel=1e-12)
-        assert not env.task.terminated(env._view)
+        assert not env.task.terminated(env.view)
 
 
 # What is observed.
@@ -456,8 +456,8 @@ def test_too_far_from_the_reference_is_the_end(env, reference, shift, over):
     qpos = reference.qpos[place(env)[2]].copy()
     qpos[1] += shift
     found = terms(env, qpos=qpos)
-    assert bool(env.task.terminated(env._view)) is over
-    assert not env.task.success(env._view)
+    assert bool(env.task.terminated(env.view)) is over
+    assert not env.task.success(env.view)
     assert (found["truncation"] < 0) is over
 
 
@@ -482,7 +482,7 @@ def test_the_threshold_can_be_set(reference):
         qpos = reference.qpos[place(env)[2]].copy()
         qpos[0] += 0.1
         env.set_state({"qpos": qpos})
-        assert bool(env.task.terminated(env._view)) is over
+        assert bool(env.task.terminated(env.view)) is over
 
 
 def test_the_end_of_a_clip_is_the_success(reference):
@@ -501,11 +501,11 @@ def test_a_fall_ends_it_if_asked_for(ends, reference):
     env.reset(seed=1)
     qpos = reference.qpos[place(env)[2]].copy()
     env.set_state({"qpos": qpos})
-    assert not env.task.terminated(env._view)
+    assert not env.task.terminated(env.view)
     qpos[2] -= 0.5  # into the floor up to the knees
     env.set_state({"qpos": qpos})
-    assert bool(env.task.terminated(env._view)) is ends
-    assert not env.task.success(env._view)
+    assert bool(env.task.terminated(env.view)) is ends
+    assert not env.task.success(env.view)
 
 
 # Playback.
@@ -531,7 +531,7 @@ def test_played_the_humanoid_follows_the_clip_exactly(clip):
 def test_played_in_a_batch_each_follows_its_own_clip(reference):
     envs = gymnasium.make_vec(ID, num_envs=4, play=True)
     envs.reset(seed=0)
-    view = envs.unwrapped._view
+    view = envs.unwrapped.view
     assert len(set(view.userdata[:, 0].tolist())) > 1
     rows = reference.first[view.userdata[:, 0].astype(int)]
     for step in range(1, 10):
@@ -567,7 +567,7 @@ def test_the_command_line_films_a_clip(tmp_path):
 def test_the_ghost_is_where_the_reference_is(reference):
     envs = gymnasium.make_vec(ID, num_envs=3, ghost=True)
     envs.reset(seed=0)
-    view, model = envs.unwrapped._view, envs.unwrapped.model
+    view, model = envs.unwrapped.view, envs.unwrapped.model
     start = reference.first[view.userdata[:, 0].astype(int)] + view.userdata[:, 1].astype(int)
     names = ("ghost/root", *(name.replace("walker/", "ghost/") for name in reference.bodies))
     for step in range(4):

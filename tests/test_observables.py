@@ -69,11 +69,12 @@ class Ticker(mjgym.Task):
     """A cart that moves on by 1 / 64 m at every physics step, from a whole number of metres."""
 
     substeps: int = 4  # physics steps in a control step
-    time_limit = float("inf")
+    time_limit: float = float("inf")
 
-    @property
-    def control_timestep(self):
-        return self.substeps * STEP
+    control_timestep: float = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "control_timestep", self.substeps * STEP)
 
     def model(self):
         return mujoco.MjSpec.from_string(TICKER)
@@ -887,7 +888,7 @@ class Measured(mjgym.Task):
     early: float = 0.0  # how much earlier than a whole number of steps a delay ends, in steps
     delays = (1, 2, 7, 25)
     intervals = ()
-    time_limit = 25.0
+    time_limit: float = 25.0
 
     @property
     def control_timestep(self):

@@ -252,8 +252,8 @@ class Stick(Task):
 
     margin: float = 1.0  # rad
 
-    time_limit = 0.5  # s
-    control_timestep = 0.02  # s
+    time_limit: float = 0.5  # s
+    control_timestep: float = 0.02  # s
 
     def model(self):
         return mujoco.MjSpec.from_string(MJCF)
@@ -341,9 +341,8 @@ class TestRegister:
     def test_a_task_without_its_times_is_refused(self, missing, own_ids):
         times = {"time_limit": 1.0, "control_timestep": 0.1}
         del times[missing]
-        timeless = dataclasses.make_dataclass(
-            "Timeless", [], bases=(mjgym.Task,), namespace=times, frozen=True
-        )
+        fields = [(name, float, value) for name, value in times.items()]
+        timeless = dataclasses.make_dataclass("Timeless", fields, bases=(mjgym.Task,), frozen=True)
         with pytest.raises(TypeError, match=f"mine/timeless-v0.*Timeless.*{missing}"):
             mjgym.register("mine/timeless-v0")(timeless)
         assert "mine/timeless-v0" not in registry.ids()
@@ -354,6 +353,15 @@ class TestRegister:
         with pytest.raises((ValueError, gymnasium.error.Error), match=r"[iI][dD]"):
             mjgym.register(id)(Cartpole)
         assert registry.ids() == before
+
+    def test_a_class_with_fields_of_its_own_is_a_dataclass_of_its_own(self, own_ids):
+        heavy = type("Heavy", (Cartpole,), {"__annotations__": {"mass": float}, "mass": 2.0})
+        with pytest.raises(TypeError, match=r"put @dataclass\(frozen=True\)"):
+            mjgym.register("mine/heavy-v0")(heavy)
+
+    def test_a_field_without_its_type_is_refused(self):
+        with pytest.raises(TypeError, match=r"time_limit: float = 5\.0"):
+            type("Short", (Cartpole,), {"time_limit": 5.0})
 
     @pytest.mark.parametrize("what", [object, dataclasses.make_dataclass("Other", [])])
     def test_what_is_no_task_is_refused(self, what, own_ids):

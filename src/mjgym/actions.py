@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import mujoco
 import numpy as np
+
+Model: TypeAlias = mujoco.MjModel
 
 # Bounds of the actions of actuators that have no control range, as in the published suite.
 UNLIMITED = 1e10
@@ -38,7 +41,7 @@ def bounds(actions: Sequence[Action]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([a.low for a in actions]), np.array([a.high for a in actions])
 
 
-def controls(model: mujoco.MjModel) -> tuple[Action, ...]:
+def controls(model: Model) -> tuple[Action, ...]:
     """The actuators' controls, in the model's order.
 
     For motors the unit is that of what they exert for a control of 1 and a gear of 1, for servos
@@ -50,7 +53,7 @@ def controls(model: mujoco.MjModel) -> tuple[Action, ...]:
     return tuple(_control(model, i, lows[i], highs[i]) for i in range(model.nu))
 
 
-def _control(model: mujoco.MjModel, i: int, low: float, high: float) -> Action:
+def _control(model: Model, i: int, low: float, high: float) -> Action:
     kind, target, linear = _target(model, i)
     gain, bias = model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
     acts = f"{kind} {target}".strip()
@@ -70,7 +73,7 @@ def _control(model: mujoco.MjModel, i: int, low: float, high: float) -> Action:
     return Action(name, low, high, unit, gear, acts, meaning)
 
 
-def _target(model: mujoco.MjModel, actuator: int) -> tuple[str, str, bool]:
+def _target(model: Model, actuator: int) -> tuple[str, str, bool]:
     """Kind and name of what an actuator acts on, and whether it moves along a line."""
     transmission = mujoco.mjtTrn
     kind = int(model.actuator_trntype[actuator])
@@ -89,5 +92,5 @@ def _target(model: mujoco.MjModel, actuator: int) -> tuple[str, str, bool]:
     return "site", model.site(target).name, linear
 
 
-def _slides(model: mujoco.MjModel, joint: int) -> bool:
+def _slides(model: Model, joint: int) -> bool:
     return int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE)

@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import inspect
 import io
+import math
 import re
 import textwrap
 import tokenize
@@ -165,13 +166,18 @@ def arguments(task: Task) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": field.name,
-                "value": getattr(task, field.name),
-                "default": default,
+                "value": _plain(getattr(task, field.name)),
+                "default": _plain(default),
                 "type": str(kind),
                 "comment": comments.get(field.name, ""),
             }
         )
     return rows
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold: infinity has no number there."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _comments(cls: type[Task]) -> dict[str, str]:

@@ -382,14 +382,14 @@ class Episodes:
 
     def by_row(self, value: Array) -> np.ndarray:
         """An array whose shape begins with lead, with an axis of simulations."""
-        own = value.shape[len(self.view.lead) :]
+        own = np.shape(value)[len(self.view.lead) :]
         return np.reshape(np.asarray(value), (self.simulation.n, *own))
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
         """An array whose shape begins with lead, with other values in some rows."""
         by_row = np.array(self.by_row(old))
         by_row[rows] = value
-        return self.view.xp.asarray(np.reshape(by_row, old.shape))
+        return self.view.xp.asarray(np.reshape(by_row, np.shape(old)))
 
 
 def in_simulation(name: str) -> bool:

@@ -24,9 +24,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-import mujoco
-
-from mjgym.actions import Action, controls
+from mjgym.actions import Action, Model, controls
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable
@@ -34,8 +32,10 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 
 __all__ = [
+    "Action",
     "Array",
     "Arrays",
+    "Model",
     "Registration",
     "Signal",
     "Task",
@@ -48,7 +48,6 @@ __all__ = [
 
 Arrays = dict[str, Array]
 
-FIELDS = "__dataclass_fields__"
 WHOLE = 1e-8  # how far a ratio of two times may be from a whole number
 
 
@@ -130,12 +129,16 @@ class Task:
     """What each version of the id changed."""
 
     def __init_subclass__(cls) -> None:
-        """Let `time_limit = 10.0` in a class body give the field of that name its default."""
+        """Refuse `time_limit = 10.0`: without its type it would not be the field's default."""
         super().__init_subclass__()
-        annotated = inspect.get_annotations(cls)
-        inherited = [f for base in cls.__mro__[1:] for f in getattr(base, FIELDS, {}).values()]
-        plain = {f.name: f.type for f in inherited if f.name in vars(cls)}
-        cls.__annotations__ = {**plain, **annotated}
+        bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
+        fields = {field.name for base in bases for field in dataclasses.fields(base)}
+        for name in sorted(fields & vars(cls).keys() - inspect.get_annotations(cls).keys()):
+            value = vars(cls)[name]
+            raise TypeError(
+                f"{cls.__name__}: {name} is a field; give its type as well:"
+                f" {name}: {type(value).__name__} = {value!r}"
+            )
 
     def episode_steps(self) -> int | None:
         """Control steps in an episode, None for no limit."""
@@ -147,7 +150,7 @@ class Task:
         """The model, built once for a task; it depends on the fields alone."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
-    def actions(self, model: mujoco.MjModel) -> Sequence[Action]:
+    def actions(self, model: Model) -> Sequence[Action]:
         """What the numbers of an action are; by default the actuators' controls in their ranges."""
         return controls(model)
 
@@ -291,6 +294,11 @@ def register(
         if "<locals>" in task_class.__qualname__:
             raise TypeError(
                 f"{id}: {task_class.__name__} must stand at the top of a module, not in a function"
+            )
+        if "__dataclass_params__" not in vars(task_class) and inspect.get_annotations(task_class):
+            raise TypeError(
+                f"{id}: {task_class.__name__} has fields but is no dataclass of its own: put"
+                " @dataclass(frozen=True) between @register and the class"
             )
         known = [f.name for f in dataclasses.fields(task_class)]
         unknown = [name for name in fields if name not in known]
