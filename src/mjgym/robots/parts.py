@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import mujoco
 
 from mjgym.catalogue import Catalogue
+from mjgym import mjcf
 from mjgym.mjcf import Spec
 
 
@@ -111,3 +112,13 @@ def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> 
     if place is None:
         raise ValueError(f"attach: the scene has no site {site!r}")
     scene.attach(part.model(), prefix=prefix, site=place)
+
+
+def assembled(arm: Arm, hand: Hand) -> Spec:
+    """An arm with a hand on its wrist.
+
+    The hand is an entity of the arm: its names begin with its model's name and a slash.
+    """
+    spec = arm.model()
+    mjcf.attach(spec, hand.model(), at=spec.site(arm.wrist))
+    return spec
