@@ -23,6 +23,14 @@ RUN = "python scripts/make_jaco_hulls.py"
 
 DIGITS = 4  # of a vertex in m: 0.1 mm
 PULL = 0.03  # of a number towards its first value, where the measurements leave it free
+EVERYTHING = ("x", "y", "z", "radius", "half", "edge")
+IN_PLANE = (
+    "x",
+    "y",
+    "radius",
+    "half",
+    "edge",
+)  # of a finger, which is its own mirror image in z = 0
 LEAST = {"radius": 0.0005, "half": 0.0005, "edge": 0.0015}  # m, of what is fitted
 
 
@@ -132,33 +140,25 @@ LINKS: dict[str, list[Drum]] = {
         Drum(0, 0, -0.005, radius=NARROW, half=0.005, fit=("z", "half", "radius")),
         Drum(0, -0.003, -0.08, radius=0.036, half=0.005, edge=0.01,
              fit=("y", "z", "radius", "half", "edge")),
-        Drum(0.003, 0.033, -0.1, X, half=0.012, edge=0.018,
-             fit=("x", "y", "z", "radius", "half", "edge"), turns=24),
-        Drum(0.025, -0.025, -0.1, X, half=0.012, edge=0.015,
-             fit=("x", "y", "z", "radius", "half", "edge"), mirrored=True, turns=24),
+        Drum(0.003, 0.033, -0.1, X, half=0.012, edge=0.018, fit=EVERYTHING, turns=24),
+        Drum(0.025, -0.025, -0.1, X, half=0.012, edge=0.015, fit=EVERYTHING,
+             mirrored=True, turns=24),
     ],
     # What closes the palm between the fingers.
     "hand_3finger_insert": [
-        Drum(0, 0.01, -0.1, half=0.01, radius=0.005, edge=0.005,
-             fit=("x", "y", "z", "half", "radius", "edge")),
-        Drum(0.015, -0.01, -0.1, half=0.01, radius=0.005, edge=0.005,
-             fit=("x", "y", "z", "half", "radius", "edge"), mirrored=True),
+        Drum(0, 0.01, -0.1, half=0.01, radius=0.005, edge=0.005, fit=EVERYTHING),
+        Drum(0.015, -0.01, -0.1, half=0.01, radius=0.005, edge=0.005, fit=EVERYTHING,
+             mirrored=True),
     ],
     "finger_proximal": [
-        Drum(0.002, -0.004, 0, half=0.005, radius=0.003, edge=0.006,
-             fit=("x", "y", "half", "radius", "edge"), turns=24),
-        Drum(0.02, -0.01, 0, half=0.005, radius=0.006, edge=0.006,
-             fit=("x", "y", "half", "radius", "edge"), turns=24),
-        Drum(0.043, -0.004, 0, half=0.005, radius=0.003, edge=0.006,
-             fit=("x", "y", "half", "radius", "edge"), turns=24),
+        Drum(0.002, -0.004, 0, half=0.005, radius=0.003, edge=0.006, fit=IN_PLANE, turns=24),
+        Drum(0.02, -0.01, 0, half=0.005, radius=0.006, edge=0.006, fit=IN_PLANE, turns=24),
+        Drum(0.043, -0.004, 0, half=0.005, radius=0.003, edge=0.006, fit=IN_PLANE, turns=24),
     ],
     "finger_distal": [
-        Drum(0.0, -0.004, 0, half=0.005, radius=0.003, edge=0.006,
-             fit=("x", "y", "half", "radius", "edge"), turns=24),
-        Drum(0.02, -0.006, 0, half=0.005, radius=0.003, edge=0.006,
-             fit=("x", "y", "half", "radius", "edge"), turns=24),
-        Drum(0.037, -0.003, 0, half=0.003, radius=0.002, edge=0.003,
-             fit=("x", "y", "half", "radius", "edge"), turns=24),
+        Drum(0.0, -0.004, 0, half=0.005, radius=0.003, edge=0.006, fit=IN_PLANE, turns=24),
+        Drum(0.02, -0.006, 0, half=0.005, radius=0.003, edge=0.006, fit=IN_PLANE, turns=24),
+        Drum(0.037, -0.003, 0, half=0.003, radius=0.002, edge=0.003, fit=IN_PLANE, turns=24),
     ],
 }  # fmt: skip
 

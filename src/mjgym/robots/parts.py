@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import mujoco
 
-from mjgym.catalogue import Catalogue
 from mjgym import mjcf
+from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
 
 
