@@ -21,6 +21,7 @@ MEASURED = ROOT / "tests" / "data" / "manipulation" / "jaco_hulls.json"
 FOLDER = ROOT / "assets" / "robots" / "jaco"
 RUN = "python scripts/make_jaco_hulls.py"
 
+NARROW_EDGE = 0.003  # m: a narrower one has fewer facets
 DIGITS = 4  # of a vertex in m: 0.1 mm
 PULL = 0.03  # of a number towards its first value, where the measurements leave it free
 EVERYTHING = ("x", "y", "z", "radius", "half", "edge")
@@ -47,7 +48,6 @@ class Drum:
         fit: the numbers that are fitted, of "x", "y", "z", "radius", "half" and "edge".
         mirrored: whether its mirror image in the plane x = 0 is there as well.
         turns: vertices in a ring around the axis.
-        arc: vertices across a rounded edge.
     """
 
     x: float
@@ -60,7 +60,6 @@ class Drum:
     fit: tuple[str, ...] = ()
     mirrored: bool = False
     turns: int = 32
-    arc: int = 4
 
     def images(self) -> "list[Drum]":
         """It, and its mirror image if it has one."""
@@ -89,8 +88,7 @@ class Drum:
         around = np.outer(np.cos(turn), side) + np.outer(np.sin(turn), np.cross(axis, side))
         rings = []
         for end in (-1, 1):
-            rise = np.linspace(0, np.pi / 2, self.arc)[::end] if self.edge else np.zeros(1)
-            for angle in rise:
+            for angle in np.linspace(0, np.pi / 2, 4 if self.edge > NARROW_EDGE else 3)[::end]:
                 height = end * (self.half + self.edge * np.sin(angle))
                 radius = self.radius + self.edge * np.cos(angle)
                 rings.append((self.x, self.y, self.z) + height * axis + radius * around)

@@ -1,5 +1,6 @@
 """The Jaco's arm and hand against the recorded numbers, and what they can do."""
 
+import dataclasses
 import importlib.util
 from pathlib import Path
 
@@ -226,3 +227,9 @@ def test_two_of_them_in_one_scene():
     model = arena.compile()
     assert model.nu == 18
     assert model.site("second/jaco_hand/pinchsite").bodyid[0] > 0
+
+
+def test_an_arm_without_the_wrist_it_names():
+    arm = dataclasses.replace(robots.arms.find("jaco_6_joints"), wrist="wrist_site")
+    with pytest.raises(ValueError, match=r"no site 'wrist_site'; did you mean wristsite"):
+        robots.assembled(arm, robots.hands.find("jaco_3_fingers"))
