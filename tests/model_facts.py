@@ -135,7 +135,7 @@ class Comparison:
                             f"{field}[{element}]: {mine[a]}, recorded {materials[b]}"
                         )
             elif field == "mat_texid":
-                textures = [*record["texture"]["name"], ""]
+                textures = [*record.get("texture", {}).get("name", []), ""]
                 mine = [*[model.tex(i).name for i in range(model.ntex)], ""]
                 if self.ignore_cosmetics:
                     continue

@@ -1,5 +1,23 @@
 """Arms, hands and bases: parts that the tasks of several families are built from."""
 
-from mjgym.robots.parts import Arm, Base, Hand, arms, attach, bases, hands
+from mjgym.robots.inverse_kinematics import Solution, solve
+from mjgym.robots.jaco import JacoArm, JacoHand
+from mjgym.robots.parts import Arm, Base, Hand, arms, assembled, attach, bases, hands
+from mjgym.robots.placing import place_tool, robot_contacts
 
-__all__ = ["Arm", "Base", "Hand", "arms", "attach", "bases", "hands"]
+__all__ = [
+    "Arm",
+    "Base",
+    "Hand",
+    "JacoArm",
+    "JacoHand",
+    "Solution",
+    "arms",
+    "assembled",
+    "attach",
+    "bases",
+    "hands",
+    "place_tool",
+    "robot_contacts",
+    "solve",
+]

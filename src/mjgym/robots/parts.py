@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 
 import mujoco
 
+from mjgym import mjcf
 from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
+from mjgym.sim.view import nearest
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,27 @@ def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> 
     Raises:
         ValueError: the scene has no such site.
     """
-    place = scene.site(site) if isinstance(site, str) else site
-    if place is None:
-        raise ValueError(f"attach: the scene has no site {site!r}")
+    place = _site(scene, site) if isinstance(site, str) else site
     scene.attach(part.model(), prefix=prefix, site=place)
+
+
+def assembled(arm: Arm, hand: Hand) -> Spec:
+    """An arm with a hand on its wrist.
+
+    The hand is an entity of the arm, see `mjgym.mjcf.attach`: its names begin with its model's name
+    and a slash.
+
+    Raises:
+        ValueError: the arm has no wrist, or the hand's model no name.
+    """
+    spec = arm.model()
+    mjcf.attach(spec, hand.model(), at=_site(spec, arm.wrist))
+    return spec
+
+
+def _site(spec: Spec, name: str) -> mujoco.MjsSite:
+    site = spec.site(name)
+    if site is None:
+        known = [found.name for found in spec.sites]
+        raise ValueError(f"{spec.modelname}: no site {name!r}{nearest(name, known)}")
+    return site

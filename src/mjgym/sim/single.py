@@ -67,14 +67,19 @@ class SingleView(View):
         """
         _forward(self._model, self._data, actuation=False)
 
+    def kinematics(self) -> None:
+        """Compute where everything is (`xpos`, `site_xpos`, `cdof`, ...), and nothing else."""
+        with quiet():
+            mujoco.mj_kinematics(self._model, self._data)
+            mujoco.mj_comPos(self._model, self._data)
+
     def detect_contacts(self) -> None:
         """Compute where everything is and what touches what (`ncon`), and nothing else.
 
         A fraction of the cost of `forward`, for drawing again and again until a start is free.
         """
+        self.kinematics()
         with quiet():
-            mujoco.mj_kinematics(self._model, self._data)
-            mujoco.mj_comPos(self._model, self._data)
             mujoco.mj_collision(self._model, self._data)
 
     def refit(self, geoms: Iterable[str]) -> None:

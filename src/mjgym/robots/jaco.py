@@ -1,0 +1,47 @@
+"""Kinova's Jaco arm with six joints, and its hand with a thumb and two fingers."""
+
+from dataclasses import dataclass
+
+from mjgym.mjcf import Spec, load
+from mjgym.robots.parts import Arm, Hand, arms, hands, register
+
+JOINTS = tuple(f"joint_{i}" for i in range(1, 7))
+FINGERS = tuple(f"finger_{i}" for i in range(1, 4))
+
+
+@register(arms, "jaco_6_joints")
+@dataclass(frozen=True)
+class JacoArm(Arm):
+    """The arm, moved by servos that hold velocities (rad/s).
+
+    Args:
+        torques: sensors of the torque (N m) in each joint, with three numbers each, in the frame
+            of its link: the joint turns about z.
+    """
+
+    joints: tuple[str, ...] = JOINTS
+    actuators: tuple[str, ...] = JOINTS
+    wrist: str = "wristsite"
+    link: str = "b_6"
+    torques: tuple[str, ...] = tuple(f"{joint}_torque" for joint in JOINTS)
+
+    def model(self) -> Spec:
+        """The arm on the plane z = 0."""
+        return load("robots/jaco/arm.xml")
+
+
+@register(hands, "jaco_3_fingers")
+@dataclass(frozen=True)
+class JacoHand(Hand):
+    """The hand, moved by servos that hold velocities (rad/s)."""
+
+    joints: tuple[str, ...] = FINGERS
+    actuators: tuple[str, ...] = FINGERS
+    tool_centre: str = "pinchsite"
+    fingers: tuple[tuple[str, ...], ...] = tuple(
+        (f"finger_knuckle_{i}", f"finger_tip_{i}") for i in range(1, 4)
+    )
+
+    def model(self) -> Spec:
+        """The hand, its frame on the wrist."""
+        return load("robots/jaco/hand.xml")
