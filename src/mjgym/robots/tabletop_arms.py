@@ -24,6 +24,7 @@ class Mount(Base):
     file: str = "rethink_mount"
 
     def model(self) -> Spec:
+        """The pedestal; its frame lies on the floor."""
         return load(f"robots/bases/{self.file}.xml")
 
 
@@ -116,6 +117,7 @@ class TabletopArm(Arm):
     origin: str = "right_center"
 
     def model(self) -> Spec:
+        """The arm; its frame is that of its foot."""
         return load(f"robots/{self.file}/{self.file}.xml")
 
 
@@ -159,4 +161,5 @@ class Baxter(TabletopArm):
 
     @property
     def limbs(self) -> dict[str, Limb]:
+        """Its two arms by side."""
         return {"right": self.right, "left": self.left}
