@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 Thing = TypeVar("Thing")
@@ -19,10 +20,15 @@ class Catalogue(Generic[Thing]):
         self._kind = kind
         self._base = base
         self._things: dict[str, Thing] = {}
+        self._sources: dict[str, Callable[[str], Thing]] = {}
 
     def add(self, name: str, thing: Thing) -> None:
         """Give a thing a name."""
         self._things[name] = thing
+
+    def add_source(self, prefix: str, source: Callable[[str], Thing]) -> None:
+        """Have a function find the things named "prefix:rest"; it is called with the rest."""
+        self._sources[prefix] = source
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -39,7 +45,11 @@ class Catalogue(Generic[Thing]):
             raise TypeError(f'{self._kind}: expected a name or "module:Class", not {name!r}')
         if name in self._things:
             return self._things[name]
-        if ":" in name:
+        prefix, colon, rest = name.partition(":")
+        if colon and prefix in self._sources:
+            self._things[name] = self._sources[prefix](rest)
+            return self._things[name]
+        if colon:
             return self._load(name)
         near = difflib.get_close_matches(name, self._things, n=3) or self.names()
         raise ValueError(

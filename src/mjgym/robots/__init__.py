@@ -1,8 +1,9 @@
 """Arms, hands and bases: parts that the tasks of several families are built from."""
 
+from mjgym.robots import menagerie, tabletop_arms  # noqa: F401  (they register their parts)
 from mjgym.robots.inverse_kinematics import Solution, solve
 from mjgym.robots.jaco import JacoArm, JacoHand
-from mjgym.robots.parts import Arm, Base, Hand, arms, assembled, attach, bases, hands
+from mjgym.robots.parts import Arm, Base, Hand, Limb, arms, assembled, attach, bases, hands
 from mjgym.robots.placing import place_tool, robot_contacts
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Hand",
     "JacoArm",
     "JacoHand",
+    "Limb",
     "Solution",
     "arms",
     "assembled",

@@ -9,7 +9,7 @@ import mujoco
 from mjgym import mjcf
 from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
-from mjgym.sim.view import nearest
+from mjgym.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Base(Part):
 
 
 @dataclass(frozen=True)
-class Arm(Part):
-    """A chain of joints from a base to a wrist.
+class Limb:
+    """A chain of joints from a base to a wrist: an arm, or one of the arms of a robot with two.
 
     Args:
         joints: in their order from the base.
@@ -45,6 +45,7 @@ class Arm(Part):
         wrist: the site that a hand's frame is attached to.
         link: the body that carries the wrist.
         start: the joints' positions (rad or m) that tasks begin at; empty for zeros.
+        origin: the site in whose frame a task moves the hand; empty for the arm's own frame.
     """
 
     joints: tuple[str, ...] = ()
@@ -52,6 +53,32 @@ class Arm(Part):
     wrist: str = "wrist"
     link: str = ""
     start: tuple[float, ...] = ()
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Arm(Limb, Part):
+    """A robot that reaches: by itself a limb, or a trunk with several.
+
+    Of a robot with several limbs, `joints`, `actuators` and `start` are those of all of them, one
+    limb after the other as in `limbs`; `wrist`, `link` and `origin` are the first one's.
+
+    Args:
+        base: the name in `bases` of what it stands on unless a task is told otherwise.
+        hand: the name in `hands` of what it holds with unless a task is told otherwise.
+        table_distance: from the near edge of a table to the arm's frame (m).
+        centre_distance: from the middle of a scene without a table to the arm's frame (m).
+    """
+
+    base: str = ""
+    hand: str = ""
+    table_distance: float = 0.16
+    centre_distance: float = 0.6
+
+    @property
+    def limbs(self) -> dict[str, Limb]:
+        """Its limbs by side, in the order of their joints: one is the "right" one."""
+        return {"right": self}
 
 
 @dataclass(frozen=True)
@@ -131,5 +158,5 @@ def _site(spec: Spec, name: str) -> mujoco.MjsSite:
     site = spec.site(name)
     if site is None:
         known = [found.name for found in spec.sites]
-        raise ValueError(f"{spec.modelname}: no site {name!r}{nearest(name, known)}")
+        raise ValueError(f"{spec.modelname}: no site {name!r}{did_you_mean(name, known)}")
     return site

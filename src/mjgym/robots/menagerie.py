@@ -1,0 +1,202 @@
+"""Arms of MuJoCo Menagerie, driven by torques: "menagerie:franka_emika_panda".
+
+Needs the package `mujoco-menagerie` (`pip install "mjgym[menagerie]"`), which downloads a model
+when it is first used; its variables MENAGERIE_CACHE_DIR and MENAGERIE_ROOT say where models lie.
+Each has a licence of its own: `mujoco_menagerie.get(name).license`.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+
+from mjgym.mjcf import Spec
+from mjgym.robots.parts import Arm, arms
+
+TOOL_SITE = "attachment_site"  # what Menagerie calls the site that a hand is attached to
+HOME = "home"  # the keyframe that most of its models begin at
+AXIAL = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+
+
+@dataclass(frozen=True)
+class MenagerieArm(Arm):
+    """An arm of MuJoCo Menagerie whose joints are driven by motors.
+
+    Args:
+        robot: its name there.
+        entry: which of its models; empty for the one without a hand, if there is one.
+        torque_limits: of the joints (N m or N), where not the model's own; empty for those.
+    """
+
+    robot: str = ""
+    entry: str = ""
+    torque_limits: tuple[float, ...] = ()
+
+    def model(self) -> Spec:
+        """The arm as published, but with a motor at each joint, and the site `wrist`."""
+        spec = read(self.robot, self.entry)
+        for i, joint in enumerate(self.joints):
+            given = self.torque_limits[i] if self.torque_limits else None
+            drive(spec, spec.joint(joint), self.actuators[i], given)
+        if spec.site(self.wrist) is None:
+            spec.body(self.link).add_site(name=self.wrist)
+        for key in list(spec.keys):  # of the whole model as published
+            spec.delete(key)
+        spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER  # the scene's options count
+        return spec
+
+
+def read(robot: str, entry: str) -> Any:
+    """The model of a robot of Menagerie; without an entry the one without a hand, if there is one.
+
+    Raises:
+        ModuleNotFoundError: the package is not installed.
+        ValueError: there is no such robot or entry; the message names the nearest.
+    """
+    try:
+        import mujoco_menagerie
+    except ModuleNotFoundError:
+        message = f'"menagerie:{robot}" needs MuJoCo Menagerie: pip install "mjgym[menagerie]"'
+        raise ModuleNotFoundError(message, name="mujoco_menagerie") from None
+    try:
+        found = mujoco_menagerie.get(robot)
+        handless = f"{found.default_model}_nohand"
+        usual = handless if handless in found.entry_names else found.default_model
+        return found.spec(entry or usual)
+    except LookupError as error:
+        raise ValueError(f"menagerie: {error}") from None
+
+
+def moves(body: Any) -> bool:
+    """Whether a body or one that it carries has joints."""
+    return bool(body.joints) or any(moves(child) for child in body.bodies)
+
+
+def chain(spec: Any) -> tuple[list[Any], Any]:
+    """The joints from the base outward up to where the model branches, as at fingers, or ends.
+
+    Returns:
+        The joints and the body that the last of them moves.
+
+    Raises:
+        ValueError: there are none, or one is neither a hinge nor a slide.
+    """
+    body, links, joints = spec.worldbody, [], []
+    while len(moving := [child for child in body.bodies if moves(child)]) == 1:
+        body = moving[0]
+        if body.joints:
+            links.append(body)
+            joints += body.joints
+    if not joints:
+        reason = f"{len(moving)} chains of joints leave its base"
+        raise ValueError(f"menagerie: {spec.modelname!r} is no arm: {reason}")
+    for joint in joints:
+        if joint.type not in AXIAL:
+            raise ValueError(
+                f"menagerie: {spec.modelname!r} is no arm: {joint.name!r} is free or a ball"
+            )
+    return joints, links[-1]
+
+
+def limits(span: Any, limited: Any) -> tuple[float, float] | None:
+    """A range of forces, if it limits anything."""
+    low, high = (float(x) for x in span)
+    return (low, high) if limited != mujoco.mjtLimited.mjLIMITED_FALSE and low < high else None
+
+
+def drive(spec: Any, joint: Any, name: str, given: float | None) -> None:
+    """Make the actuator of a joint a motor of gear 1 whose control is the torque.
+
+    Its range is, of these, the first that the model tells: the one given, the actuator's range of
+    forces, the joint's, the control range of a motor.
+
+    Raises:
+        ValueError: the model tells none.
+    """
+    actuator = spec.actuator(name)
+    if actuator is None:
+        actuator = spec.add_actuator(name=name, target=joint.name)
+        actuator.trntype = mujoco.mjtTrn.mjTRN_JOINT
+    gear = float(actuator.gear[0])
+    is_motor = actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
+    spans = (
+        None if given is None else (-given, given),
+        scaled(limits(actuator.forcerange, actuator.forcelimited), gear),
+        limits(joint.actfrcrange, joint.actfrclimited),
+        scaled(limits(actuator.ctrlrange, actuator.ctrllimited), gear * float(actuator.gainprm[0]))
+        if is_motor
+        else None,
+    )
+    span = next((span for span in spans if span), None)
+    if span is None:
+        raise ValueError(
+            f"menagerie: {spec.modelname!r} tells no torque limit of {joint.name!r}:"
+            " give torque_limits to MenagerieArm"
+        )
+    actuator.set_to_motor()
+    actuator.gear = [1, 0, 0, 0, 0, 0]
+    actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_FALSE
+    actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_TRUE
+    actuator.ctrlrange = span
+
+
+def scaled(span: tuple[float, float] | None, by: float) -> tuple[float, float] | None:
+    """A range times a factor of either sign."""
+    if span is None:
+        return None
+    low, high = sorted(x * by for x in span)
+    return low, high
+
+
+def home(spec: Any, joints: list[str]) -> tuple[float, ...]:
+    """Where the published keyframe has the joints; their zeros, moved into range, without one."""
+    key = next((key for key in spec.keys if key.name == HOME), None)
+    model = spec.compile()
+    qpos = model.qpos0 if key is None else key.qpos
+    start = []
+    for name in joints:
+        joint = model.joint(name)
+        low, high = joint.range if joint.limited[0] else (-float("inf"), float("inf"))
+        start.append(float(min(max(qpos[joint.qposadr[0]], low), high)))
+    return tuple(start)
+
+
+def menagerie_arm(name: str, torque_limits: tuple[float, ...] = ()) -> MenagerieArm:
+    """An arm of Menagerie, its joints, its last link and its start found from its model.
+
+    Args:
+        name: of the robot, or of the robot and one of its models, "franka_emika_panda/panda"; by
+            itself the model without a hand, if there is one.
+        torque_limits: of its joints (N m or N) from the base outward; empty for the model's own.
+
+    Raises:
+        ModuleNotFoundError: the package `mujoco-menagerie` is not installed.
+        ValueError: there is no such robot or model, it is no arm, or it tells no torque limits.
+    """
+    robot, _, entry = name.partition("/")
+    spec = read(robot, entry)
+    joints, link = chain(spec)
+    tool = spec.site(TOOL_SITE)
+    names = [joint.name for joint in joints]
+    if torque_limits and len(torque_limits) != len(names):
+        raise ValueError(f"torque_limits: {spec.modelname!r} has {len(names)} joints: {names}")
+    driven = {
+        actuator.target: actuator.name
+        for actuator in spec.actuators
+        if actuator.trntype == mujoco.mjtTrn.mjTRN_JOINT
+    }
+    arm = MenagerieArm(
+        joints=tuple(names),
+        actuators=tuple(driven.get(joint, f"{joint}_motor") for joint in names),
+        wrist=TOOL_SITE,
+        link=link.name if tool is None else tool.parent.name,
+        start=home(spec, names),
+        robot=robot,
+        entry=entry,
+        torque_limits=torque_limits,
+    )
+    arm.model()  # which refuses what cannot be driven
+    return arm
+
+
+arms.add_source("menagerie", menagerie_arm)

@@ -1,0 +1,165 @@
+"""The arms of the tabletop tasks, under their published names, with the mounts they stand on.
+
+Motors drive the joints by torque (N m); their control ranges are the torque limits. Every arm has
+the cameras `robotview` and `eye_in_hand` (Baxter: `right_eye_in_hand` and `left_eye_in_hand`).
+"""
+
+from dataclasses import dataclass
+from math import pi
+
+from mjgym.mjcf import Spec, load
+from mjgym.robots.parts import Arm, Base, Limb, arms, bases, register
+
+
+@register(bases, "RethinkMinimalMount", file="rethink_minimal_mount")  # of Baxter
+@register(bases, "RethinkMount", file="rethink_mount")  # of all others
+@dataclass(frozen=True)
+class Mount(Base):
+    """A pedestal that stands on the floor and never moves.
+
+    Args:
+        file: the name of its MJCF.
+    """
+
+    file: str = "rethink_mount"
+
+    def model(self) -> Spec:
+        """The pedestal; its frame lies on the floor."""
+        return load(f"robots/bases/{self.file}.xml")
+
+
+def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
+    """The names of `count` things that a number tells apart, "{}" in `name`."""
+    return tuple(name.format(i) for i in range(first, first + count))
+
+
+@register(
+    arms,
+    "Jaco",
+    file="jaco",
+    hand="JacoThreeFingerGripper",
+    joints=numbered("j2s7s300_joint_{}", 7),
+    actuators=numbered("torq_j{}", 7),
+    start=(3.192, 3.68, 0, 1.17, 0.05, 3.76, 3.142),
+)
+@register(
+    arms,
+    "Kinova3",
+    file="kinova3",
+    hand="Robotiq85Gripper",
+    joints=numbered("Actuator{}", 7),
+    actuators=numbered("torq_j{}", 7),
+    start=(0, 0.65, 0, 1.89, 0, 0.6, -pi / 2),
+)
+@register(
+    arms,
+    "UR5e",
+    file="ur5e",
+    hand="Robotiq85Gripper",
+    joints=(
+        "shoulder_pan_joint",
+        "shoulder_lift_joint",
+        "elbow_joint",
+        "wrist_1_joint",
+        "wrist_2_joint",
+        "wrist_3_joint",
+    ),
+    actuators=numbered("torq_j{}", 6),
+    start=(-0.47, -1.735, 2.48, -2.275, -1.59, -1.991),
+)
+@register(
+    arms,
+    "XArm7",
+    file="xarm7",
+    hand="XArm7Gripper",
+    joints=numbered("joint{}", 7),
+    actuators=numbered("torq_j{}", 7),
+    start=(0, 0, 0, 0.39 * pi, 0, 0.39 * pi, 0),
+)
+@register(
+    arms,
+    "IIWA",
+    file="iiwa",
+    hand="Robotiq140Gripper",
+    joints=numbered("joint_{}", 7),
+    actuators=numbered("torq_j{}", 7),
+    start=(0, 0.65, 0, -1.89, 0, 0.6, 0),
+)
+@register(
+    arms,
+    "Sawyer",
+    file="sawyer",
+    hand="RethinkGripper",
+    joints=numbered("right_j{}", 7, first=0),
+    actuators=numbered("torq_right_j{}", 7, first=0),
+    start=(0, -1.18, 0, 2.18, 0, 0.57, -1.57),
+)
+@register(
+    arms,
+    "Panda",
+    file="panda",
+    hand="PandaGripper",
+    joints=numbered("joint{}", 7),
+    actuators=numbered("torq_j{}", 7),
+    start=(0, pi / 16, 0, -pi / 2 - pi / 3, 0, pi - 0.2, pi / 4),
+)
+@dataclass(frozen=True)
+class TabletopArm(Arm):
+    """An arm for one hand.
+
+    Args:
+        file: the name of its folder and of the MJCF in it.
+    """
+
+    file: str = "panda"
+    base: str = "RethinkMount"
+    link: str = "right_hand"
+    origin: str = "right_center"
+
+    def model(self) -> Spec:
+        """The arm; its frame is that of its foot."""
+        return load(f"robots/{self.file}/{self.file}.xml")
+
+
+def baxter_limb(side: str, mirror: int) -> Limb:
+    """An arm of Baxter, whose start is the other one's in a mirror (+1 right, -1 left)."""
+    joints = tuple(f"{side}_{joint}" for joint in ("s0", "s1", "e0", "e1", "w0", "w1", "w2"))
+    outward = (0.403, -0.636, 0.114, 1.432, 0.735, 1.205, -0.269)  # rad, of the right arm
+    return Limb(
+        joints=joints,
+        actuators=numbered(f"torq_{side}_j{{}}", 7, first=0),
+        wrist=f"{side}_wrist",
+        link=f"{side}_hand",
+        start=tuple(mirror * q if i % 2 == 0 else q for i, q in enumerate(outward)),
+        origin=f"{side}_center",
+    )
+
+
+BAXTER_RIGHT = baxter_limb("right", 1)
+BAXTER_LEFT = baxter_limb("left", -1)
+
+
+@register(
+    arms,
+    "Baxter",
+    file="baxter",
+    base="RethinkMinimalMount",
+    hand="RethinkGripper",
+    table_distance=0.26,
+    centre_distance=0.29,
+    joints=BAXTER_RIGHT.joints + BAXTER_LEFT.joints,
+    actuators=BAXTER_RIGHT.actuators + BAXTER_LEFT.actuators,
+    wrist=BAXTER_RIGHT.wrist,
+    start=BAXTER_RIGHT.start + BAXTER_LEFT.start,
+)
+@dataclass(frozen=True)
+class Baxter(TabletopArm):
+    """Two arms on a torso, the right one first. An arm moves in the frame of its own shoulder."""
+
+    right: Limb = BAXTER_RIGHT
+    left: Limb = BAXTER_LEFT
+
+    @property
+    def limbs(self) -> dict[str, Limb]:
+        """Its two arms by side."""
+        return {"right": self.right, "left": self.left}
