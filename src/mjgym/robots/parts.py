@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import mujoco
 
 from mjgym.catalogue import Catalogue
+from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec
 
 
@@ -63,6 +64,7 @@ class Hand(Part):
         fingers: the geoms of each finger that hold an object, finger by finger; all of them have to
             touch it to grasp it.
         start: the joints' positions (rad or m) that tasks begin at; empty for zeros.
+        law: how an action moves the actuators; None if it is their controls themselves.
     """
 
     joints: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class Hand(Part):
     tool_centre: str = "tool_centre"
     fingers: tuple[tuple[str, ...], ...] = ()
     start: tuple[float, ...] = ()
+    law: GripperLaw | None = None
 
 
 arms: Catalogue[Arm] = Catalogue("arm", Arm)
