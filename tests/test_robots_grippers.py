@@ -354,7 +354,13 @@ class TestGrasps:
         batch.begin(np.arange(2))
         got = grasped(batch.view, held.hand, PREFIX, "cube")
         np.testing.assert_array_equal(got, [True, False])
-        assert self._holds(held)
+        control = np.stack([held.data.ctrl, held.model.actuator_ctrlrange[:, 0]])
+        batch.step(control, 50)
+        got = grasped(batch.view, held.hand, PREFIX, "cube")
+        np.testing.assert_array_equal(got, [True, False])
+        batch.step(control[::-1].copy(), 250)
+        got = grasped(batch.view, held.hand, PREFIX, "cube")
+        np.testing.assert_array_equal(got, [False, False])
 
     def test_geoms_stand_for_an_object(self):
         spec = scene("PandaGripper", cube=True)

@@ -6,48 +6,58 @@ have the sites "grip_site" (the tool's centre) and "ft_frame" with the sensors "
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Hand, hands, register
 
-LINKAGE = (
-    "finger_joint",
-    "left_inner_finger_joint",
-    "left_inner_knuckle_joint",
-    "right_outer_knuckle_joint",
-    "right_inner_finger_joint",
-    "right_inner_knuckle_joint",
-)
-LINKAGE_PADS = (("left_fingerpad_collision",), ("right_fingerpad_collision",))
-
-JACO_JOINTS = (
-    "joint_thumb",
-    "joint_thumb_distal",
-    "joint_index",
-    "joint_index_distal",
-    "joint_pinky",
-    "joint_pinky_distal",
-)
-JACO_PADS = (("index_pad_collision", "pinky_pad_collision"), ("thumb_pad_collision",))
-JACO_START = (0.5, 0.0) * 3  # rad
-JACO_SPEED = 0.01  # 200 control steps for a stroke
-
-THREE_FINGER_JOINTS = (
-    "palm_finger_1_joint",
-    "finger_1_joint_1",
-    "finger_1_joint_2",
-    "finger_1_joint_3",
-    "palm_finger_2_joint",
-    "finger_2_joint_1",
-    "finger_2_joint_2",
-    "finger_2_joint_3",
-    "finger_middle_joint_1",
-    "finger_middle_joint_2",
-    "finger_middle_joint_3",
-)
-THREE_FINGER_ACTUATORS = ("finger_1", "finger_2", "middle_finger", "finger_scissor")
-THREE_FINGER_PADS = (("f1_pad_collision", "f2_pad_collision"), ("finger_middle_pad_collision",))
+# What the variants of a gripper share.
+LINKAGE: dict[str, Any] = {
+    "joints": (
+        "finger_joint",
+        "left_inner_finger_joint",
+        "left_inner_knuckle_joint",
+        "right_outer_knuckle_joint",
+        "right_inner_finger_joint",
+        "right_inner_knuckle_joint",
+    ),
+    "actuators": ("finger_1", "finger_2"),
+    "fingers": (("left_fingerpad_collision",), ("right_fingerpad_collision",)),
+}
+THREE_FINGER: dict[str, Any] = {
+    "file": "robotiq_three_finger",
+    "joints": (
+        "palm_finger_1_joint",
+        "finger_1_joint_1",
+        "finger_1_joint_2",
+        "finger_1_joint_3",
+        "palm_finger_2_joint",
+        "finger_2_joint_1",
+        "finger_2_joint_2",
+        "finger_2_joint_3",
+        "finger_middle_joint_1",
+        "finger_middle_joint_2",
+        "finger_middle_joint_3",
+    ),
+    "actuators": ("finger_1", "finger_2", "middle_finger", "finger_scissor"),
+    "fingers": (("f1_pad_collision", "f2_pad_collision"), ("finger_middle_pad_collision",)),
+}
+JACO: dict[str, Any] = {
+    "file": "jaco",
+    "joints": (
+        "joint_thumb",
+        "joint_thumb_distal",
+        "joint_index",
+        "joint_index_distal",
+        "joint_pinky",
+        "joint_pinky_distal",
+    ),
+    "actuators": ("thumb", "index", "pinky"),
+    "fingers": (("index_pad_collision", "pinky_pad_collision"), ("thumb_pad_collision",)),
+    "start": (0.5, 0.0) * 3,  # rad
+}
+JACO_SPEED = 0.01  # of half a stroke in a control step: 200 of them from end to end
 
 
 @register(
@@ -74,9 +84,7 @@ THREE_FINGER_PADS = (("f1_pad_collision", "f2_pad_collision"), ("finger_middle_p
     hands,
     "Robotiq85Gripper",
     file="robotiq_85",
-    joints=LINKAGE,
-    actuators=("finger_1", "finger_2"),
-    fingers=LINKAGE_PADS,
+    **LINKAGE,
     start=(-0.026, -0.267, -0.2, -0.026, -0.267, -0.2),  # rad
     law=GripperLaw(directions=(1, 1)),
 )
@@ -84,48 +92,32 @@ THREE_FINGER_PADS = (("f1_pad_collision", "f2_pad_collision"), ("finger_middle_p
     hands,
     "Robotiq140Gripper",
     file="robotiq_140",
-    joints=LINKAGE,
-    actuators=("finger_1", "finger_2"),
-    fingers=LINKAGE_PADS,
+    **LINKAGE,
     start=(0.012, 0.065, 0.065, -0.012, 0.065, 0.065),  # rad
     law=GripperLaw(directions=(1, -1)),
 )
 @register(
     hands,
     "RobotiqThreeFingerGripper",
-    file="robotiq_three_finger",
-    joints=THREE_FINGER_JOINTS,
-    actuators=THREE_FINGER_ACTUATORS,
-    fingers=THREE_FINGER_PADS,
+    **THREE_FINGER,
     law=GripperLaw(directions=(1, 1, 1, 0), proportional=True, starts=(0, 0, 0, -1)),
 )
 @register(
     hands,
     "RobotiqThreeFingerDexterousGripper",
-    file="robotiq_three_finger",
-    joints=THREE_FINGER_JOINTS,
-    actuators=THREE_FINGER_ACTUATORS,
-    fingers=THREE_FINGER_PADS,
+    **THREE_FINGER,
     law=GripperLaw(directions=(1, 1, 1, 1), inputs=(0, 1, 2, 3)),
 )
 @register(
     hands,
     "JacoThreeFingerGripper",
-    file="jaco",
-    joints=JACO_JOINTS,
-    actuators=("thumb", "index", "pinky"),
-    fingers=JACO_PADS,
-    start=JACO_START,
+    **JACO,
     law=GripperLaw(directions=(-1, -1, -1), speed=JACO_SPEED),
 )
 @register(
     hands,
     "JacoThreeFingerDexterousGripper",
-    file="jaco",
-    joints=JACO_JOINTS,
-    actuators=("thumb", "index", "pinky"),
-    fingers=JACO_PADS,
-    start=JACO_START,
+    **JACO,
     law=GripperLaw(directions=(-1, -1, -1), inputs=(0, 1, 2), speed=JACO_SPEED),
 )
 @register(
