@@ -349,9 +349,9 @@ class TestGrasps:
         held = self._around_a_cube("XArm7Gripper")
         held.step(1, 20)
         batch = Batched(held.model, 2, threads=1)
-        batch.clear(np.arange(2))
-        batch.view.qpos[0] = held.data.qpos  # and the other is as it compiles, its cube far away
-        batch.begin(np.arange(2))
+        far = held.model.qpos0  # its cube hangs in the air
+        batch.write({"qpos": np.stack([held.data.qpos, far])})
+        batch.forward()
         got = grasped(batch.view, held.hand, PREFIX, "cube")
         np.testing.assert_array_equal(got, [True, False])
         control = np.stack([held.data.ctrl, held.model.actuator_ctrlrange[:, 0]])
