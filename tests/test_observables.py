@@ -1,6 +1,7 @@
 """Observations read as sensors are: intervals, delays, buffers, noise, aggregators, own entries."""
 
 import copy
+import dataclasses
 import itertools
 import pickle
 from dataclasses import dataclass
@@ -888,11 +889,11 @@ class Measured(mjgym.Task):
     early: float = 0.0  # how much earlier than a whole number of steps a delay ends, in steps
     delays = (1, 2, 7, 25)
     intervals = ()
-    time_limit: float = 25.0
+    time_limit: float = dataclasses.field(default=25.0, kw_only=True)
+    control_timestep: float = dataclasses.field(default=0.0, kw_only=True)
 
-    @property
-    def control_timestep(self):
-        return 10 * self.timestep
+    def __post_init__(self):
+        object.__setattr__(self, "control_timestep", 10 * self.timestep)
 
     def model(self):
         spec = gymnasium.make("dmc/walker-run-v0").unwrapped.task.model()

@@ -13,7 +13,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import nearest
+from mjgym.suggestions import did_you_mean
 
 TOLERANCE = 1e-14  # m, of the error of a solution; an error of rotation (rad) counts twice
 ROTATION_WEIGHT = 2.0  # m/rad
@@ -156,7 +156,7 @@ class _Chain:
     def __init__(self, view: SingleView, site: str, joints: tuple[str, ...]) -> None:
         known = view.names("site")
         if site not in known:
-            raise KeyError(f"the model has no site {site!r}{nearest(site, known)}")
+            raise KeyError(f"the model has no site {site!r}{did_you_mean(site, known)}")
         self.view = view
         self.site = known.index(site)
         self.places = view.rows("qpos", joints)

@@ -8,6 +8,7 @@ import mujoco
 
 from mjgym import mjcf
 from mjgym.catalogue import Catalogue
+from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec
 from mjgym.suggestions import did_you_mean
 
@@ -92,6 +93,7 @@ class Hand(Part):
         fingers: the geoms of each finger that hold an object, finger by finger; all of them have to
             touch it to grasp it.
         start: the joints' positions (rad or m) that tasks begin at; empty for zeros.
+        law: how an action moves the actuators; None if it is their controls themselves.
     """
 
     joints: tuple[str, ...] = ()
@@ -99,6 +101,7 @@ class Hand(Part):
     tool_centre: str = "tool_centre"
     fingers: tuple[tuple[str, ...], ...] = ()
     start: tuple[float, ...] = ()
+    law: GripperLaw | None = None
 
 
 arms: Catalogue[Arm] = Catalogue("arm", Arm)

@@ -1,0 +1,158 @@
+"""The grippers of the tabletop family, under their published names.
+
+A positive action closes, a negative one opens. All of them are attached to the arm's hand frame and
+have the sites "grip_site" (the tool's centre) and "ft_frame" with the sensors "force_ee" and
+"torque_ee". Their numbers are measured; assets/PROVENANCE.md says what differs.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.controllers.gripper import GripperLaw
+from mjgym.mjcf import Spec, load
+from mjgym.robots.parts import Hand, hands, register
+
+# What the variants of a gripper share.
+LINKAGE: dict[str, Any] = {
+    "joints": (
+        "finger_joint",
+        "left_inner_finger_joint",
+        "left_inner_knuckle_joint",
+        "right_outer_knuckle_joint",
+        "right_inner_finger_joint",
+        "right_inner_knuckle_joint",
+    ),
+    "actuators": ("finger_1", "finger_2"),
+    "fingers": (("left_fingerpad_collision",), ("right_fingerpad_collision",)),
+}
+THREE_FINGER: dict[str, Any] = {
+    "file": "robotiq_three_finger",
+    "joints": (
+        "palm_finger_1_joint",
+        "finger_1_joint_1",
+        "finger_1_joint_2",
+        "finger_1_joint_3",
+        "palm_finger_2_joint",
+        "finger_2_joint_1",
+        "finger_2_joint_2",
+        "finger_2_joint_3",
+        "finger_middle_joint_1",
+        "finger_middle_joint_2",
+        "finger_middle_joint_3",
+    ),
+    "actuators": ("finger_1", "finger_2", "middle_finger", "finger_scissor"),
+    "fingers": (("f1_pad_collision", "f2_pad_collision"), ("finger_middle_pad_collision",)),
+}
+JACO: dict[str, Any] = {
+    "file": "jaco",
+    "joints": (
+        "joint_thumb",
+        "joint_thumb_distal",
+        "joint_index",
+        "joint_index_distal",
+        "joint_pinky",
+        "joint_pinky_distal",
+    ),
+    "actuators": ("thumb", "index", "pinky"),
+    "fingers": (("index_pad_collision", "pinky_pad_collision"), ("thumb_pad_collision",)),
+    "start": (0.5, 0.0) * 3,  # rad
+}
+JACO_SPEED = 0.01  # of half a stroke in a control step: 200 of them from end to end
+
+
+@register(
+    hands,
+    "PandaGripper",
+    file="panda",
+    joints=("finger_joint1", "finger_joint2"),
+    actuators=("gripper_finger_joint1", "gripper_finger_joint2"),
+    fingers=(("finger1_pad_collision",), ("finger2_pad_collision",)),
+    start=(0.020833, -0.020833),  # m
+    law=GripperLaw(directions=(-1, 1)),
+)
+@register(
+    hands,
+    "RethinkGripper",
+    file="rethink",
+    joints=("l_finger_joint", "r_finger_joint"),
+    actuators=("gripper_r_finger_joint", "gripper_l_finger_joint"),
+    fingers=(("l_fingerpad_g0",), ("r_fingerpad_g0",)),
+    start=(0.020833, -0.020833),  # m
+    law=GripperLaw(directions=(1, -1)),
+)
+@register(
+    hands,
+    "Robotiq85Gripper",
+    file="robotiq_85",
+    **LINKAGE,
+    start=(-0.026, -0.267, -0.2, -0.026, -0.267, -0.2),  # rad
+    law=GripperLaw(directions=(1, 1)),
+)
+@register(
+    hands,
+    "Robotiq140Gripper",
+    file="robotiq_140",
+    **LINKAGE,
+    start=(0.012, 0.065, 0.065, -0.012, 0.065, 0.065),  # rad
+    law=GripperLaw(directions=(1, -1)),
+)
+@register(
+    hands,
+    "RobotiqThreeFingerGripper",
+    **THREE_FINGER,
+    law=GripperLaw(directions=(1, 1, 1, 0), proportional=True, starts=(0, 0, 0, -1)),
+)
+@register(
+    hands,
+    "RobotiqThreeFingerDexterousGripper",
+    **THREE_FINGER,
+    law=GripperLaw(directions=(1, 1, 1, 1), inputs=(0, 1, 2, 3)),
+)
+@register(
+    hands,
+    "JacoThreeFingerGripper",
+    **JACO,
+    law=GripperLaw(directions=(-1, -1, -1), speed=JACO_SPEED),
+)
+@register(
+    hands,
+    "JacoThreeFingerDexterousGripper",
+    **JACO,
+    law=GripperLaw(directions=(-1, -1, -1), inputs=(0, 1, 2), speed=JACO_SPEED),
+)
+@register(
+    hands,
+    "XArm7Gripper",
+    file="xarm7",
+    joints=(
+        "left_driver_joint",
+        "left_finger_joint",
+        "left_inner_knuckle_joint",
+        "right_driver_joint",
+        "right_finger_joint",
+        "right_inner_knuckle_joint",
+    ),
+    actuators=("fingers_actuator",),
+    fingers=(
+        ("left_finger_pad_1", "left_finger_pad_2"),
+        ("right_finger_pad_1", "right_finger_pad_2"),
+    ),
+    start=(0.02, 0.0, 0.0, -0.02, 0.0, 0.0),  # rad
+    law=GripperLaw(directions=(1,)),
+)
+@register(hands, "WipingGripper", file="wiping", law=GripperLaw())
+@register(hands, "none", file="none", law=GripperLaw())
+@dataclass(frozen=True)
+class Gripper(Hand):
+    """A gripper of the tabletop family.
+
+    Args:
+        file: of its model, in assets/robots/grippers.
+    """
+
+    tool_centre: str = "grip_site"
+    file: str = ""
+
+    def model(self) -> Spec:
+        """The gripper by itself; its world body is the arm's hand frame."""
+        return load(f"robots/grippers/{self.file}.xml")
