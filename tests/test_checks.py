@@ -43,8 +43,8 @@ class Good(Task):
 
     reach: float = 1.0  # m, how far off an episode starts
 
-    time_limit: float = 1.0  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 1.0  # s
+    control_timestep = 0.02  # s
     xml: ClassVar[str] = XML
 
     def model(self) -> Spec:
@@ -249,7 +249,7 @@ class Misspells(Good):
 class Halves(Good):
     """build: must be a whole number of physics timesteps"""
 
-    control_timestep: float = 0.015
+    control_timestep = 0.015
 
 
 class Searches(Good):
@@ -263,7 +263,7 @@ class Searches(Good):
 class Hurries(Good):
     """time limit: time_limit is in seconds"""
 
-    time_limit: float = 0.02
+    time_limit = 0.02
 
 
 class Counted(Good):
@@ -347,7 +347,7 @@ class Stops(Good):
 class Odd(Good):
     """time limit: make it a whole number"""
 
-    time_limit: float = 0.99
+    time_limit = 0.99
 
 
 class Logs(Good):

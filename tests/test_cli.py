@@ -61,8 +61,8 @@ class Good(Task):
     limits: tuple[float, ...] = (0.0, 1.0)  # m
     scale: float | None = None
 
-    time_limit: float = 0.5  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 0.5  # s
+    control_timestep = 0.02  # s
 
     def model(self):
         return Spec.from_string(XML)

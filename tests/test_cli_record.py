@@ -249,7 +249,7 @@ class TestRecording:
         class Ends:
             """Two counters; sub-environment i ends after i + 1 steps."""
 
-            control_timestep: float = 0.02
+            control_timestep = 0.02
 
             def __init__(self):
                 self.unwrapped = self

@@ -265,7 +265,7 @@ class Undescribed(Task):
     weight: float = 1.0
     goal: float = 0.5  # m
 
-    time_limit: ClassVar[float] = 1.0
+    time_limit = 1.0
     control_timestep: ClassVar[float] = 0.002
 
     def model(self):

@@ -1,7 +1,6 @@
 """Observations read as sensors are: intervals, delays, buffers, noise, aggregators, own entries."""
 
 import copy
-import dataclasses
 import itertools
 import pickle
 from dataclasses import dataclass
@@ -70,9 +69,9 @@ class Ticker(mjgym.Task):
     """A cart that moves on by 1 / 64 m at every physics step, from a whole number of metres."""
 
     substeps: int = 4  # physics steps in a control step
-    time_limit: float = float("inf")
+    time_limit = float("inf")
 
-    control_timestep: float = 0.0
+    control_timestep = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "control_timestep", self.substeps * STEP)
@@ -837,7 +836,7 @@ def test_quantities_print_as_they_were_written():
 class Fragile(Ticker):
     """A Ticker that an action of 1 makes diverge."""
 
-    def before_step(self, v):
+    def before_step(self, v, action):
         return {"qvel": v.qvel * np.where(v.ctrl[..., :1] > 0.9, 1e300, 1.0)}
 
 
@@ -889,8 +888,8 @@ class Measured(mjgym.Task):
     early: float = 0.0  # how much earlier than a whole number of steps a delay ends, in steps
     delays = (1, 2, 7, 25)
     intervals = ()
-    time_limit: float = dataclasses.field(default=25.0, kw_only=True)
-    control_timestep: float = dataclasses.field(default=0.0, kw_only=True)
+    time_limit = 25.0
+    control_timestep = 0.0
 
     def __post_init__(self):
         object.__setattr__(self, "control_timestep", 10 * self.timestep)

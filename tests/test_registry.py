@@ -252,8 +252,8 @@ class Stick(Task):
 
     margin: float = 1.0  # rad
 
-    time_limit: float = 0.5  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 0.5  # s
+    control_timestep = 0.02  # s
 
     def model(self):
         return mujoco.MjSpec.from_string(MJCF)
@@ -359,9 +359,12 @@ class TestRegister:
         with pytest.raises(TypeError, match=r"put @dataclass\(frozen=True\)"):
             mjgym.register("mine/heavy-v0")(heavy)
 
-    def test_a_field_without_its_type_is_refused(self):
-        with pytest.raises(TypeError, match=r"time_limit: float = 5\.0"):
-            type("Short", (Cartpole,), {"time_limit": 5.0})
+    def test_a_plain_value_is_the_default_of_an_inherited_field(self):
+        short = dataclasses.dataclass(frozen=True)(type("Short", (Cartpole,), {"time_limit": 5.0}))
+        assert (short().time_limit, short(time_limit=2.0).time_limit) == (5.0, 2.0)
+        assert short(True).swingup is True  # the times are no positional arguments
+        with pytest.raises(TypeError, match=r"put @dataclass\(frozen=True\)"):
+            type("Bare", (Cartpole,), {"time_limit": 5.0})()
 
     @pytest.mark.parametrize("what", [object, dataclasses.make_dataclass("Other", [])])
     def test_what_is_no_task_is_refused(self, what, own_ids):

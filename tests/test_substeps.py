@@ -50,8 +50,8 @@ SUBSTEPS = 10
 class Ball(mjgym.Task):
     """A ball with a flap, dropped on a floor on which it bounces."""
 
-    time_limit: float = 0.4
-    control_timestep: float = 0.04
+    time_limit = 0.4
+    control_timestep = 0.04
 
     def model(self):
         return mujoco.MjSpec.from_string(BALLS)

@@ -110,8 +110,8 @@ RIG = """
 class Rig(mjgym.Task):
     """One of everything that varies, moving, swinging, falling and sliding."""
 
-    time_limit: float = 1.0  # s
-    control_timestep: float = 0.01  # s
+    time_limit = 1.0  # s
+    control_timestep = 0.01  # s
 
     def model(self):
         return mujoco.MjSpec.from_string(RIG)
@@ -130,8 +130,8 @@ class Rig(mjgym.Task):
 class Meshed(mjgym.Task):
     """A body of two balls and a mesh falls on a floor."""
 
-    time_limit: float = 1.0  # s
-    control_timestep: float = 0.01  # s
+    time_limit = 1.0  # s
+    control_timestep = 0.01  # s
 
     def model(self):
         return mujoco.MjSpec.from_string(

@@ -67,8 +67,7 @@ class PressButton(Task):
     legs: int = 6
     gentlest: float = 1.0  # N
     hardest: float = 3.0  # N; the creature weighs 4.1
-    time_limit: float = 20.0  # s
-    control_timestep: float = SUBSTEPS * TIMESTEP  # s
+    time_limit, control_timestep = 20.0, SUBSTEPS * TIMESTEP  # s
     varies = ("body_pos",)  # of the button
     # How entries of `observation` are read, and one more: the mean touch of the physics steps.
     observables: ClassVar = {

@@ -22,7 +22,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from mjgym.actions import Action, Model, controls
 from mjgym.arrays import Array
@@ -129,16 +129,25 @@ class Task:
     """What each version of the id changed."""
 
     def __init_subclass__(cls) -> None:
-        """Refuse `time_limit = 10.0`: without its type it would not be the field's default."""
+        """Let `time_limit = 10.0` in a class body give an inherited field its default."""
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
-        fields = {field.name for base in bases for field in dataclasses.fields(base)}
-        for name in sorted(fields & vars(cls).keys() - inspect.get_annotations(cls).keys()):
-            value = vars(cls)[name]
+        inherited = {f.name: f for base in reversed(bases) for f in dataclasses.fields(base)}
+        annotations = dict(inspect.get_annotations(cls))
+        for name in inherited.keys() & vars(cls).keys():
+            annotations.setdefault(name, inherited[name].type)
+            if inherited[name].kw_only and not isinstance(vars(cls)[name], dataclasses.Field):
+                # Without this the field would become the first positional argument.
+                setattr(cls, name, dataclasses.field(default=vars(cls)[name], kw_only=True))
+        cls.__annotations__ = annotations
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse a class whose fields are none of its own, because no dataclass was made of it."""
+        if "__dataclass_params__" not in vars(cls) and inspect.get_annotations(cls):
             raise TypeError(
-                f"{cls.__name__}: {name} is a field; give its type as well:"
-                f" {name}: {type(value).__name__} = {value!r}"
+                f"{cls.__name__} has fields: put @dataclass(frozen=True) above the class"
             )
+        return super().__new__(cls)
 
     def episode_steps(self) -> int | None:
         """Control steps in an episode, None for no limit."""

@@ -239,7 +239,7 @@ class Sensing:
             source = entry.observable.source
             if isinstance(source, Quantity):
                 with _named(f"observables: {entry.name!r}"):
-                    _check_shape(source(view), (self._n, *entry.readings.shape[2:]))
+                    _check_shape(source(view), (*view.lead, *entry.readings.shape[2:]))
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Begin a simulation's random numbers anew: each entry has its own."""

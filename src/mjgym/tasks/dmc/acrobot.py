@@ -36,8 +36,8 @@ class Acrobot(Task):
 
     sparse: bool = False  # reward 1 at the goal and 0 elsewhere
 
-    time_limit: float = 10.0  # s
-    control_timestep: float = 0.01  # s
+    time_limit = 10.0  # s
+    control_timestep = 0.01  # s
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/acrobot.xml")

@@ -28,8 +28,8 @@ class BallInCup(Task):
     model (m); `velocity`, likewise (m/s).
     """
 
-    time_limit: float = 20.0  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/ball_in_cup.xml")

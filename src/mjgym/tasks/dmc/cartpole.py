@@ -55,8 +55,8 @@ class Cartpole(Task):
     sparse: bool = False  # reward 1 at the goal and 0 elsewhere
     poles: int = 1  # in a chain, each hinged to the end of the one before
 
-    time_limit: float = 10.0  # s
-    control_timestep: float = 0.01  # s
+    time_limit = 10.0  # s
+    control_timestep = 0.01  # s
 
     def __post_init__(self) -> None:
         if self.poles < 1:

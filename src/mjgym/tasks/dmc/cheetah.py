@@ -35,8 +35,8 @@ class Cheetah(Task):
 
     speed: float = RUN_SPEED  # m/s to the right, at which the reward is 1
 
-    time_limit: float = 10.0  # s
-    control_timestep: float = 0.01  # s
+    time_limit = 10.0  # s
+    control_timestep = 0.01  # s
 
     def __post_init__(self) -> None:
         if self.speed <= 0:

@@ -74,8 +74,8 @@ class Dog(Task):
 
     observe_reward_factors: bool = False  # observe the reward's terms too
 
-    time_limit: float = 15.0  # s
-    control_timestep: float = 0.015  # s
+    time_limit = 15.0  # s
+    control_timestep = 0.015  # s
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         v.qpos[ROOT_QUATERNION] = about_z(rng.uniform(0, 2 * pi))

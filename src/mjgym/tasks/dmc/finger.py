@@ -35,8 +35,8 @@ class Finger(Task):
     `touch`, ln(1 + force in N) on top and bottom of the fingertip.
     """
 
-    time_limit: float = 20.0  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         until_free(v, lambda: random_joints(v, rng), START_ATTEMPTS)

@@ -34,8 +34,8 @@ class Fish(Task):
     (rad/s).
     """
 
-    time_limit: float = 40.0  # s
-    control_timestep: float = 0.04  # s
+    time_limit = 40.0  # s
+    control_timestep = 0.04  # s
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         v.qpos[ROOT_QUATERNION] = unit_vector(rng, 4)

@@ -40,8 +40,8 @@ class Hopper(Task):
 
     speed: float = 0.0  # m/s to the right; 0 rewards standing alone
 
-    time_limit: float = 20.0  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
 
     def __post_init__(self) -> None:
         if self.speed < 0:

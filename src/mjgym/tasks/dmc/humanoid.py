@@ -49,8 +49,8 @@ class Humanoid(Task):
     speed: float = 0.0  # m/s in any horizontal direction; 0 rewards standing still
     pure_state: bool = False  # observe all positions and velocities, and nothing else
 
-    time_limit: float = 25.0  # s
-    control_timestep: float = 0.025  # s
+    time_limit = 25.0  # s
+    control_timestep = 0.025  # s
 
     def __post_init__(self) -> None:
         if self.speed < 0:

@@ -46,8 +46,8 @@ class LQR(Task):
     control_cost: float = 0.1  # 1/N^2
     stiffness_seed: int = 7  # draws the springs; 7 is that of the published models
 
-    time_limit: float = float("inf")  # s
-    control_timestep: float = 0.03  # s
+    time_limit = float("inf")  # s
+    control_timestep = 0.03  # s
 
     def __post_init__(self) -> None:
         if self.masses < 1:

@@ -57,8 +57,8 @@ class Manipulator(Task):
     insert: bool = False  # surround the target by a receptacle
     fully_observable: bool = True  # observe the hand, the object and the target too
 
-    time_limit: float = 10.0  # s
-    control_timestep: float = 0.01  # s
+    time_limit = 10.0  # s
+    control_timestep = 0.01  # s
     varies = ("body_pos", "body_quat")  # of target and receptacle
 
     object: ClassVar[str]  # "ball" or "peg"

@@ -29,8 +29,8 @@ class PointMass(Task):
     Observation: `position`, the mass's x and y (m); `velocity`, likewise (m/s).
     """
 
-    time_limit: float = 20.0  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/point_mass.xml")

@@ -65,8 +65,8 @@ class Quadruped(Task):
     back right, back left.
     """
 
-    time_limit: float = 20.0  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
 
     def observation(self, v: View) -> Arrays:
         sensors = v.sensordata

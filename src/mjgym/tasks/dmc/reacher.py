@@ -34,8 +34,8 @@ class Reacher(Task):
 
     target_radius: float = 0.05  # m
 
-    time_limit: float = 20.0  # s
-    control_timestep: float = 0.02  # s
+    time_limit = 20.0  # s
+    control_timestep = 0.02  # s
     varies = ("geom_pos",)
 
     def model(self) -> mjcf.Spec:

@@ -51,8 +51,8 @@ class Stacker(Task):
     boxes: int = MOST_BOXES  # 1 to 4
     fully_observable: bool = True  # observe the hand, the boxes and the target too
 
-    time_limit: float = 10.0  # s
-    control_timestep: float = 0.01  # s
+    time_limit = 10.0  # s
+    control_timestep = 0.01  # s
     varies = ("body_pos",)  # of the target
 
     def __post_init__(self) -> None:

@@ -53,8 +53,8 @@ class Swimmer(Task):
 
     links: int = 3  # the head among them
 
-    time_limit: float = 30.0  # s
-    control_timestep: float = 0.03  # s
+    time_limit = 30.0  # s
+    control_timestep = 0.03  # s
     varies = ("geom_pos", "light_pos")  # the target and the light above it
 
     def __post_init__(self) -> None:

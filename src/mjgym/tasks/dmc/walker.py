@@ -41,8 +41,8 @@ class Walker(Task):
 
     speed: float = 0.0  # m/s to the right; 0 rewards standing alone
 
-    time_limit: float = 25.0  # s
-    control_timestep: float = 0.025  # s
+    time_limit = 25.0  # s
+    control_timestep = 0.025  # s
 
     def __post_init__(self) -> None:
         if self.speed < 0:
