@@ -99,7 +99,8 @@ class Episodes:
         steps: control steps since the episodes began, shape lead.
         started: whether there is an episode, shape lead.
         success_once: whether the goal has been reached in the episode, shape lead.
-        rewards: of the last step, shape lead; NaN where no step has been made.
+        rewards: of the last step, shape lead, with players behind it where there are several; NaN
+            where no step has been made.
         has_goal: whether the task has a goal.
         sensing: the readings behind the observation; None where all entries are read plainly.
             `read_through` sets it.
@@ -123,7 +124,6 @@ class Episodes:
         self.steps: Array = xp.zeros(lead, dtype=xp.int64)
         self.started: Array = xp.zeros(lead, dtype=xp.bool)
         self.success_once: Array = xp.zeros(lead, dtype=xp.bool)
-        self.rewards: Array = xp.full(lead, xp.nan)
         self._try_hooks()
 
     def _try_hooks(self) -> None:
@@ -137,12 +137,15 @@ class Episodes:
             task.control(view, action)
             task.substep(view)
             always = task.current_forces(view)
-            task.reward(task.terms(view))
+            reward = task.reward(task.terms(view))
             task.terminated(view)
             task.truncated(view)
             self.has_goal = task.success(view) is not None
             task.update(view)
             task.observation(view)
+        # With several players a reward has an axis of them behind lead.
+        shape = np.shape(reward)[len(view.lead) :]
+        self.rewards: Array = view.xp.full((*view.lead, *shape), view.xp.nan)
         # A plain bool depends on no state: forces then come with the physics, or never.
         self._forces_always = always is True
         self._forces_sometimes = not isinstance(always, bool)

@@ -1,0 +1,229 @@
+"""The order of a task's hooks: one, however many simulations there are and however they go on."""
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import mjgym
+from mjgym import Observable, observe, variation
+
+CART = """
+<mujoco>
+  <option timestep="0.01"/>
+  <worldbody>
+    <body name="cart"><joint name="slide" type="slide" axis="1 0 0"/><geom size="0.1"/></body>
+  </worldbody>
+  <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>
+</mujoco>
+"""
+SUBSTEPS = 3
+EPISODE = 4  # control steps, after which the task itself cuts the episode off
+
+
+@dataclass(frozen=True)
+class Probe(mjgym.Task):
+    """A cart that writes down which of its hooks is called."""
+
+    time_limit, control_timestep = 10.0, SUBSTEPS * 0.01  # s
+    calls: ClassVar[list[str]] = []
+
+    def model(self):
+        return mujoco.MjSpec.from_string(CART)
+
+    def initialize(self, v, rng):
+        self.calls.append("initialize")
+        v.qpos[0] = rng.uniform(-1, 1)
+
+    def memory(self, v):
+        self.calls.append("memory")
+        return {"goal": v.xp.zeros(v.lead), "steps": v.xp.zeros(v.lead), "seen": v.xp.zeros(v.lead)}
+
+    def before_step(self, v, action):
+        self.calls.append("before_step")
+        return {"goal": v.qpos[..., 0] + action[..., 0]}
+
+    def control(self, v, action):
+        self.calls.append("control")
+        return (v.memory["goal"] - v.qpos[..., 0])[..., None]
+
+    def current_forces(self, v):
+        self.calls.append("current_forces")
+        return v.qpos[..., 0] > 0
+
+    def terms(self, v):
+        self.calls.append("terms")
+        return {"near": 1 - abs(v.qpos[..., 0] - v.memory["goal"])}
+
+    def reward(self, terms):
+        self.calls.append("reward")
+        return terms["near"]
+
+    def terminated(self, v):
+        self.calls.append("terminated")
+        return v.qpos[..., 0] > 1e3
+
+    def truncated(self, v):
+        self.calls.append("truncated")
+        return v.memory["steps"] >= EPISODE - 1
+
+    def success(self, v):
+        self.calls.append("success")
+        return v.qpos[..., 0] > 0.5
+
+    def update(self, v):
+        self.calls.append("update")
+        return {"steps": v.memory["steps"] + 1}
+
+    def observation(self, v):
+        self.calls.append("observation")
+        return {"position": v.qpos[..., 0], "steps": v.memory["steps"]}
+
+
+@dataclass(frozen=True)
+class EverySubstep(Probe):
+    """The same with what happens between physics steps."""
+
+    control_every_substep = True
+
+    def substep(self, v):
+        self.calls.append("substep")
+        return {"seen": v.memory["seen"] + 1}
+
+
+START = ["initialize", "memory", "observation"]
+BEHIND = [
+    "current_forces", "terms", "reward", "terminated", "truncated", "success", "update",
+    "observation",
+]  # fmt: skip
+STEP = {
+    Probe: ["before_step", "control", *BEHIND],
+    EverySubstep: ["before_step", *["control", "substep"] * SUBSTEPS, *BEHIND],
+}
+OPTIONS = {
+    "plain": {},
+    "varied": {"vary": {"body_mass[cart]": variation.factor(variation.Uniform(0.5, 2.0))}},
+    # The source is the engine's own, so that reading it calls no hook.
+    "sensed": {
+        "observables": {"own": Observable(observe.field("qpos"), update_interval=2, delay=1)}
+    },
+}
+
+
+def calls_of(play):
+    """The hooks that are called while something is played."""
+    Probe.calls.clear()
+    play()
+    return [hook for hook, _ in itertools.groupby(Probe.calls)]
+
+
+def repeated(hooks):
+    """The same hook in a row counts once: many simulations have many starts."""
+    return [hook for hook, _ in itertools.groupby(hooks)]
+
+
+def single(task, options):
+    env = mjgym.Env(task(), **options)
+
+    def play():
+        env.reset(seed=0)
+        for step in range(2 * EPISODE):
+            *_, truncated, _ = env.step(np.array([0.1]))
+            assert truncated == ((step + 1) % EPISODE == 0)
+            if truncated:
+                env.reset()
+
+    return calls_of(play)
+
+
+def batched(task, options, mode, n):
+    envs = mjgym.VectorEnv(task(), n, autoreset_mode=mode, **options)
+
+    def play():
+        envs.reset(seed=0)
+        steps = 2 * EPISODE + 2 * (mode == AutoresetMode.NEXT_STEP)
+        for _ in range(steps):
+            *_, truncations, _ = envs.step(np.full((n, 1), 0.1))
+            if mode == AutoresetMode.DISABLED and truncations.any():
+                envs.reset(options={"reset_mask": truncations})
+
+    return calls_of(play)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("task", STEP)
+def test_hooks_are_called_in_the_written_order(task, options):
+    episode = [*STEP[task] * EPISODE, *START]
+    assert single(task, options) == repeated([*START, *episode * 2])
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("task", STEP)
+def test_a_batch_calls_them_as_one_environment_does(task, options, mode, n):
+    assert batched(task, options, mode, n) == single(task, options)
+
+
+@pytest.mark.parametrize("task", STEP)
+def test_what_the_task_cuts_off_is_cut_off_at_the_same_step(task):
+    """`truncated` sees the memory of the step before, one simulation or many."""
+    env = mjgym.Env(task())
+    envs = mjgym.VectorEnv(task(), 2)
+    env.reset(seed=0)
+    envs.reset(seed=0)
+    for step in range(1, EPISODE + 1):
+        alone = env.step(np.array([0.1]))
+        many = envs.step(np.full((2, 1), 0.1))
+        assert alone[3] == many[3][0] == (step == EPISODE)
+        np.testing.assert_array_equal(alone[0], many[0][0])
+
+
+def test_a_goal_latches_once_for_each_control_step():
+    """What `before_step` remembers of the action, `control` and the reward see."""
+    env = mjgym.Env(EverySubstep())
+    env.reset(seed=3)
+    before = env.data.qpos[0]
+    env.step(np.array([0.25]))
+    state = env.get_state()
+    assert state["memory.goal"] == before + 0.25
+    assert state["memory.seen"] == SUBSTEPS
+
+
+@dataclass(frozen=True)
+class Aimed(Probe):
+    """An action that is no control: two numbers for one actuator."""
+
+    def actions(self, model):
+        return (
+            mjgym.Action("target", -2.0, 2.0, "m", meaning="place to go to"),
+            mjgym.Action("stiffness", 0.0, 5.0, "N/m"),
+        )
+
+    def before_step(self, v, action):
+        return {"goal": action[..., 0]}
+
+    def control(self, v, action):
+        return (action[..., 1] * (v.memory["goal"] - v.qpos[..., 0]))[..., None]
+
+
+def test_an_action_may_be_something_else_than_controls():
+    env = mjgym.Env(Aimed())
+    assert env.action_space == gymnasium.spaces.Box(
+        np.array([-2, 0], np.float32), np.array([2, 5], np.float32)
+    )
+    env.reset(seed=0)
+    env.step(np.array([1.0, 0.5]))
+    start = mjgym.Env(Aimed())
+    start.reset(seed=0)
+    assert env.data.ctrl[0] == 0.5 * (1.0 - start.data.qpos[0])
+    rows = env.describe()["action"]
+    assert [row["name"] for row in rows] == ["target", "stiffness"]
+    assert [row["unit"] for row in rows] == ["m", "N/m"]
+    envs = mjgym.VectorEnv(Aimed(), 3)
+    assert envs.action_space.shape == (3, 2)
