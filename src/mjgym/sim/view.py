@@ -56,6 +56,16 @@ class Named:
         getattr(self, attribute)[...] = value
 
 
+class _Elements(dict[str, Named]):
+    """The elements of one kind by name, each looked up once: hooks ask for them at every step."""
+
+    def __init__(self, view: "View", kind: str) -> None:
+        self._view, self._kind = view, kind
+
+    def __missing__(self, name: str) -> Named:
+        return self.setdefault(name, self._view._element(self._kind, name))
+
+
 class View:
     """What a task sees of its simulation.
 
@@ -69,9 +79,29 @@ class View:
     lead: tuple[int, ...]
     xp: ModuleType
     memory: dict[str, Array]
+    body: Callable[[str], Named]
+    """The arrays of a body: xpos, xquat, xmat, xipos, cvel, mass, ..."""
+    joint: Callable[[str], Named]
+    """The arrays of a joint: qpos, qvel, xanchor, range, ... (of length 1 for a hinge)."""
+    geom: Callable[[str], Named]
+    """The arrays of a geom: xpos, xmat, size, ..."""
+    site: Callable[[str], Named]
+    """The arrays of a site: xpos, xmat, size, ..."""
+    sensor: Callable[[str], Named]
+    """The arrays of a sensor: data (a scalar sensor's has length 1)."""
+    actuator: Callable[[str], Named]
+    """The arrays of an actuator: ctrl, force, length, velocity, ..."""
+    tendon: Callable[[str], Named]
+    """The arrays of a tendon: length, velocity, ..."""
+    camera: Callable[[str], Named]
+    """The arrays of a camera: xpos, xmat, fovy, ..."""
+    light: Callable[[str], Named]
+    """The arrays of a light: xpos, xdir, pos, ..."""
 
     def __init__(self, lead: tuple[int, ...], xp: ModuleType = np) -> None:
-        self.__dict__.update(lead=lead, xp=xp, memory={}, _named={}, _rows={})
+        self.__dict__.update(lead=lead, xp=xp, memory={}, _rows={})
+        for kind in _COUNTS:
+            self.__dict__[kind] = _Elements(self, kind).__getitem__
 
     def owned(self, entries: Mapping[str, Array]) -> dict[str, Array]:
         """Copies of what a hook returned, which may be live arrays or plain numbers."""
@@ -101,12 +131,6 @@ class View:
             self.__dict__[name] = value
         else:
             getattr(self, name)[...] = value
-
-    def _get(self, kind: str, name: str) -> Named:
-        try:
-            return self._named[kind, name]  # type: ignore[no-any-return]
-        except KeyError:
-            return self._named.setdefault((kind, name), self._element(kind, name))  # type: ignore[no-any-return]
 
     def names(self, kind: str) -> tuple[str, ...]:
         """The names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
@@ -159,42 +183,6 @@ class View:
                 count = np.size(joint.qpos0 if field == "qpos" else joint.damping)
             places.extend(range(start, start + count))
         return _as_slice(np.array(places, dtype=np.int64))
-
-    def body(self, name: str) -> Named:
-        """The arrays of a body: xpos, xquat, xmat, xipos, cvel, mass, ..."""
-        return self._get("body", name)
-
-    def joint(self, name: str) -> Named:
-        """The arrays of a joint: qpos, qvel, xanchor, range, ... (of length 1 for a hinge)."""
-        return self._get("joint", name)
-
-    def geom(self, name: str) -> Named:
-        """The arrays of a geom: xpos, xmat, size, ..."""
-        return self._get("geom", name)
-
-    def site(self, name: str) -> Named:
-        """The arrays of a site: xpos, xmat, size, ..."""
-        return self._get("site", name)
-
-    def sensor(self, name: str) -> Named:
-        """The arrays of a sensor: data (a scalar sensor's has length 1)."""
-        return self._get("sensor", name)
-
-    def actuator(self, name: str) -> Named:
-        """The arrays of an actuator: ctrl, force, length, velocity, ..."""
-        return self._get("actuator", name)
-
-    def tendon(self, name: str) -> Named:
-        """The arrays of a tendon: length, velocity, ..."""
-        return self._get("tendon", name)
-
-    def camera(self, name: str) -> Named:
-        """The arrays of a camera: xpos, xmat, fovy, ..."""
-        return self._get("camera", name)
-
-    def light(self, name: str) -> Named:
-        """The arrays of a light: xpos, xdir, pos, ..."""
-        return self._get("light", name)
 
 
 def _as_slice(places: np.ndarray) -> slice | np.ndarray:
