@@ -1,0 +1,151 @@
+"""Recorded numbers of the published manipulation tasks, in terms of this package's models.
+
+The published tasks compile a model for each episode: the lowest brick of the wanted stack has no
+free joint there, whichever it is. Here it always stands in place 0 (`tasks.manipulation.bricks`).
+`Record` translates: state, model fields and who is where, of each recorded step and start.
+"""
+
+import functools
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.tasks.manipulation.bricks import brick_name, hint_name
+
+DATA = Path(__file__).parent / "data" / "manipulation"
+
+ROBOT = "jaco_arm/"  # how the names of the published robot begin
+ROBOT_JOINTS = 9  # which come first, one number each
+
+# Elements that have no name in the published models.
+OURS = {
+    "//unnamed_light_0": "lamp",
+    "pedestal//unnamed_geom_0": "pedestal/post",
+    "pedestal//unnamed_site_0": "pedestal/target",
+    "pedestal//unnamed_site_1": "pedestal/target_sphere",
+    **{f"pedestal/cradle//unnamed_geom_{i}": f"pedestal/cradle/ball_{i}" for i in range(3)},
+}
+
+
+@functools.cache
+def _read(name: str) -> dict[str, Any]:
+    return json.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+
+
+def parts() -> dict[str, Any]:
+    """Compiled numbers of each entity alone, by name."""
+    return _read("parts")
+
+
+def scenes() -> dict[str, Any]:
+    """Compiled numbers of the first recorded episode of each task, by name."""
+    return _read("scenes")
+
+
+def tasks() -> dict[str, Any]:
+    """Parameters, observation, and what the tasks themselves remember, by name."""
+    return _read("tasks")
+
+
+NAMES = tuple(sorted(tasks()))
+STACKS = tuple(name for name in NAMES if name.startswith(("stack", "reassemble")))
+
+
+@dataclass(frozen=True)
+class Record:
+    """The recorded steps and starts of one task.
+
+    Args:
+        name: of the task, "stack_3_bricks".
+    """
+
+    name: str
+
+    @functools.cached_property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As they were recorded."""
+        with np.load(DATA / "transitions" / f"{self.name}.npz") as file:
+            return dict(file)
+
+    def __len__(self) -> int:
+        return len(self.arrays["reward"])
+
+    def episode(self, row: int) -> dict[str, Any]:
+        """What the task remembers in the episode of a step."""
+        return tasks()[self.name]["episodes"][self.arrays["episode"][row]]
+
+    def bricks(self) -> int:
+        """Number of bricks that have places."""
+        if self.name not in STACKS:
+            return 0
+        return len(tasks()[self.name]["episodes"][0]["brick_positions"])
+
+    def places(self, episode: int) -> list[int]:
+        """The number of the brick in each place: the wanted stack from the bottom, then others."""
+        if not self.bricks():
+            return []
+        order = tasks()[self.name]["episodes"][episode]["desired_order"]
+        return [*order, *(i for i in range(self.bricks()) if i not in order)]
+
+    def _free(self, vectors: np.ndarray, episode: int, width: int) -> np.ndarray:
+        """Positions (width 7) or velocities (6) with the free joints in the order of the places."""
+        facts = tasks()[self.name]["episodes"][episode]
+        free = [body.removesuffix("/") for body in facts["free_bodies"]]
+        ordered = [brick_name(i) for i in self.places(episode) if brick_name(i) in free] or free
+        blocks = [vectors[:ROBOT_JOINTS]]
+        for name in ordered:
+            start = ROBOT_JOINTS + width * free.index(name)
+            blocks.append(vectors[start : start + width])
+        return np.concatenate(blocks)
+
+    def state(self, row: int, when: str = "before") -> dict[str, np.ndarray]:
+        """qpos, qvel, and with "before" qacc_warmstart and ctrl, of a step; and userdata."""
+        episode = int(self.arrays["episode"][row])
+        state = {
+            "qpos": self._free(self.arrays[f"{when}_qpos"][row], episode, 7),
+            "qvel": self._free(self.arrays[f"{when}_qvel"][row], episode, 6),
+            "userdata": np.array(self.places(episode), dtype=float),
+        }
+        if when == "before":
+            warmstart = self.arrays["before_qacc_warmstart"][row]
+            state["qacc_warmstart"] = self._free(warmstart, episode, 6)
+            state["ctrl"] = self.arrays["action"][row]
+        return state
+
+    def ours(self, name: str, episode: int) -> str:
+        """Our name of a recorded element."""
+        entity, slash, rest = name.partition("/")
+        for k, i in enumerate(self.places(episode)):
+            if entity == brick_name(i):
+                return brick_name(k) + slash + rest
+            if entity == hint_name(i):
+                return hint_name(k) + slash + rest
+        return OURS.get(name, name)
+
+    def fields(self, row: int, model: mujoco.MjModel) -> dict[str, np.ndarray]:
+        """body_pos, body_quat and site_pos of a step, for a model of ours (the robot's as it is)."""
+        episode = int(self.arrays["episode"][row])
+        fields = {}
+        for kind, field in (("body", "body_pos"), ("body", "body_quat"), ("site", "site_pos")):
+            columns = scenes()[self.name][kind]
+            rows = self.arrays.get(f"model_{field}")
+            recorded = columns[field] if rows is None else rows[row]
+            values = fields[field] = np.array(getattr(model, field))
+            for name, value in zip(columns["name"], recorded, strict=True):
+                if not name.startswith(ROBOT):
+                    values[getattr(model, kind)(self.ours(name, episode)).id] = value
+        return fields
+
+    def observation(self, row: int, *, start: bool = False) -> dict[str, np.ndarray]:
+        """The observation after a step, or the first of the episode number `row`, by its keys."""
+        prefix = "reset_obs_" if start else "obs_"
+        return {
+            key.removeprefix(prefix): values[row]
+            for key, values in self.arrays.items()
+            if key.startswith(prefix)
+        }
