@@ -1,7 +1,8 @@
 """Recorded numbers of the published manipulation tasks, in terms of this package's models.
 
 The published tasks compile a model for each episode: the lowest brick of the wanted stack has no
-free joint there, whichever it is. Here it always stands in place 0 (`tasks.manipulation.bricks`).
+free joint there, whichever it is. Here it is always in place 0 (`tasks.manipulation.bricks`), and
+the free joints, in the order of the names, are where they are there.
 `Record` translates: state, model fields and who is where, of each recorded step and start.
 """
 
@@ -85,35 +86,26 @@ class Record:
             return 0
         return len(tasks()[self.name]["episodes"][0]["brick_positions"])
 
-    def places(self, episode: int) -> list[int]:
-        """The number of the brick in each place: the wanted stack from the bottom, then others."""
-        if not self.bricks():
-            return []
-        order = tasks()[self.name]["episodes"][episode]["desired_order"]
-        return [*order, *(i for i in range(self.bricks()) if i not in order)]
+    def order(self, episode: int) -> list[int]:
+        """Numbers of the bricks of the wanted stack, from the bottom."""
+        return tasks()[self.name]["episodes"][episode].get("desired_order", [])
 
-    def _free(self, vectors: np.ndarray, episode: int, width: int) -> np.ndarray:
-        """Positions (width 7) or velocities (6) with the free joints in the order of the places."""
-        facts = tasks()[self.name]["episodes"][episode]
-        free = [body.removesuffix("/") for body in facts["free_bodies"]]
-        ordered = [brick_name(i) for i in self.places(episode) if brick_name(i) in free] or free
-        blocks = [vectors[:ROBOT_JOINTS]]
-        for name in ordered:
-            start = ROBOT_JOINTS + width * free.index(name)
-            blocks.append(vectors[start : start + width])
-        return np.concatenate(blocks)
+    def places(self, episode: int) -> list[int]:
+        """The number of the brick in each place: the lowest wanted one, then the others."""
+        lowest = self.order(episode)[:1]
+        return [*lowest, *(i for i in range(self.bricks()) if i not in lowest)]
 
     def state(self, row: int, when: str = "before") -> dict[str, np.ndarray]:
-        """qpos, qvel, and with "before" qacc_warmstart and ctrl, of a step; and userdata."""
-        episode = int(self.arrays["episode"][row])
-        state = {
-            "qpos": self._free(self.arrays[f"{when}_qpos"][row], episode, 7),
-            "qvel": self._free(self.arrays[f"{when}_qvel"][row], episode, 6),
-            "userdata": np.array(self.places(episode), dtype=float),
-        }
+        """qpos, qvel and userdata of a step; and "before" it qacc_warmstart and ctrl.
+
+        Joints are where they were recorded: those of the robot, then of the free bricks.
+        """
+        state = {key: self.arrays[f"{when}_{key}"][row] for key in ("qpos", "qvel")}
+        order = self.order(int(self.arrays["episode"][row]))
+        if order:
+            state["userdata"] = np.array(order, dtype=float)
         if when == "before":
-            warmstart = self.arrays["before_qacc_warmstart"][row]
-            state["qacc_warmstart"] = self._free(warmstart, episode, 6)
+            state["qacc_warmstart"] = self.arrays["before_qacc_warmstart"][row]
             state["ctrl"] = self.arrays["action"][row]
         return state
 

@@ -35,12 +35,13 @@ from mjgym.tasks.manipulation.bricks import (
     bricks_observation,
     click,
     close,
-    desired_order,
-    give_places,
     hint_name,
     pair_distance,
     pair_distances,
     put_stack,
+    want,
+    wanted,
+    places,
     random_turns,
     show_goal,
     snapped,
@@ -64,6 +65,12 @@ def box(parameters, name):
     return tuple(parameters[name]["lower"]), tuple(parameters[name]["upper"])
 
 
+def add_stack(spec, name):
+    record = Record(name)
+    height = len(record.order(0))
+    add_bricks(spec, record.bricks(), height, free_base="moveable" in name)
+
+
 def scene(name):
     """The scene of a published task without its robot, compiled."""
     spec, parameters = arena(), tasks()[name]["parameters"]
@@ -81,7 +88,7 @@ def scene(name):
     if name.startswith("place"):
         add_spawn_area(spec, "pedestal_spawn_area", box(parameters, "target_box"), (0, 1, 1, 0.3))
     if name in STACKS:
-        add_bricks(spec, Record(name).bricks(), free_base="moveable" in name)
+        add_stack(spec, name)
     elif name == "lift_large_box":
         add_large_box(spec)
     elif name != "reach_site":
@@ -178,7 +185,9 @@ class Comparison:
         """What the engine derives: bounds, and masses as the solver sees them."""
         arrays, rows = self.record["arrays"], {k: self.rows(k) for k in ("geom", "body", "joint")}
         rows["dof"] = [
-            i for joint in rows["joint"] for i in np.flatnonzero(np.equal(arrays["dof_jntid"], joint))
+            i
+            for joint in rows["joint"]
+            for i in np.flatnonzero(np.equal(arrays["dof_jntid"], joint))
         ]
         rows["body"] = rows["body"][1:]  # the world carries the robot
         for field, values in arrays.items():

@@ -2,12 +2,13 @@
 
 Who is who. The published tasks with a random order compile a model for each episode, in which the
 lowest brick of the wanted stack has lost its free joint. Here the model stays: bricks are alike but
-for name and colour, so places in the model are given to them anew. Place k holds the k-th brick of
-the wanted stack, from the bottom, and then those that do not belong to it; place 0 is the fixed
-one. `userdata[k]` is the number of the brick in place k: its position among the published names
-("duplo2x4", "duplo2x4_2", "duplo2x4_4", ...) and colours. So the reward always compares place k
-with place k + 1, the hint of place k always stands k bricks high, and only names in the observation
-and colours are looked up. Where nothing is drawn, place k holds brick k.
+for name and colour, so episodes give the places in the model to them anew. Place 0, the one without
+a joint, holds the lowest brick of the wanted stack; the others follow in the order of their names.
+Where the lowest brick is the first one by name, as in all tasks with a fixed order, place k holds
+brick k. `userdata` holds the wanted stack, from the bottom, by the bricks' numbers: their positions
+among the names ("duplo2x4", "duplo2x4_2", "duplo2x4_4", ...) and colours. The hint of a brick is in
+the place of the same number. The reward, the names in the observation and the colours are looked up
+(`places`); nothing else depends on it.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ HINT_QUAT = np.array([-0.38268343, 0.0, 0.0, 0.92387953])  # and how it is turne
 HINT_QUAT /= np.linalg.norm(HINT_QUAT)
 
 _HALF_TURN = np.array([0.0, 0.0, 0.0, 1.0])  # about the vertical
-_ENDS = ("00", "13")  # studs at opposite corners: both in holes, the whole brick is
+_OPPOSITE = ("00", "13")  # corners: with both of these studs in holes, all are
 
 
 def brick_name(i: int) -> str:
@@ -83,20 +84,25 @@ def hint() -> Spec:
     return part
 
 
-def add_bricks(scene: Spec, count: int, *, free_base: bool = False) -> None:
+def add_bricks(scene: Spec, count: int, height: int, *, free_base: bool = False) -> None:
     """Bricks in their places, place 0 fixed and the others free, and the hint of each.
 
     Args:
-        scene: the model to put them into; its `userdata` says who is in which place.
+        scene: the model to put them into; its `userdata` holds the wanted stack.
         count: number of bricks.
+        height: of the wanted stack, in bricks.
         free_base: whether the brick in place 0 is free, too.
 
     Raises:
-        ValueError: there are fewer than two bricks, or fewer colours than bricks.
+        ValueError: there are fewer than two bricks in the stack, or more than there are bricks, or
+            more bricks than colours.
     """
-    if not 2 <= count <= len(COLOURS):
-        raise ValueError(f"bricks: there must be 2 to {len(COLOURS)}, got {count}")
-    scene.nuserdata = count
+    if not 2 <= height <= count <= len(COLOURS):
+        raise ValueError(
+            f"height, bricks: expected 2 <= height <= bricks <= {len(COLOURS)}, got height {height}"
+            f" and {count} bricks"
+        )
+    scene.nuserdata = height
     for k in range(count):
         for name, part, alpha, free in (
             (brick_name(k), brick(), 1.0, k > 0 or free_base),
@@ -109,35 +115,45 @@ def add_bricks(scene: Spec, count: int, *, free_base: bool = False) -> None:
 # Who is who.
 
 
-def give_places(v: SingleView, order: Sequence[int]) -> None:
-    """Write who is in which place: the bricks of the wanted stack from the bottom, then others."""
-    others = [i for i in range(len(v.userdata)) if i not in order]
-    v.userdata = [*order, *others]
+def want(v: SingleView, order: Sequence[int]) -> None:
+    """Write the wanted stack, the numbers of its bricks from the bottom; that gives the places."""
+    v.userdata = order
 
 
-def desired_order(v: View, height: int) -> Array:
+def wanted(v: View) -> Array:
     """Numbers of the bricks of the wanted stack, from the bottom, (..., height)."""
-    return v.userdata[..., :height]
+    return v.userdata
+
+
+def places(v: View, bricks: Array) -> Array:
+    """Where bricks of some numbers, (..., n), are in the model: their places, (..., n) int.
+
+    The first of the wanted stack is in place 0, and those with lower numbers have moved up.
+    """
+    first = v.userdata[..., :1]
+    moved = v.xp.where(bricks < first, bricks + 1, bricks)
+    return v.xp.astype(v.xp.where(bricks == first, 0, moved), int)
 
 
 def bricks_observation(v: View, count: int) -> Arrays:
     """Velocities and pose of each brick, under its published name, in the order of the names."""
-    places = v.xp.argsort(v.userdata, axis=-1)[..., None]  # where each brick is
-    seen: Arrays = {}
-    by_sensor = {}
+    where = places(v, v.xp.arange(count))[..., None]
+    readings = {}
     for sensor in SEEN:
         rows = v.rows("sensordata", [f"{brick_name(k)}/{sensor}" for k in range(count)])
-        values = v.sensordata[..., rows].reshape(*v.lead, count, -1)
-        by_sensor[sensor] = v.xp.take_along_axis(values, places, axis=-2)
-    for i in range(count):
-        for sensor in SEEN:
-            seen[f"{brick_name(i)}/{sensor}"] = by_sensor[sensor][..., i, :]
-    return seen
+        values = v.xp.reshape(v.sensordata[..., rows], (*v.lead, count, -1))
+        readings[sensor] = v.xp.take_along_axis(values, where, axis=-2)
+    return {
+        f"{brick_name(i)}/{sensor}": readings[sensor][..., i, :]
+        for i in range(count)
+        for sensor in SEEN
+    }
 
 
 def brick_colours(v: View, count: int) -> Arrays:
-    """Colours of bricks and hints, for `Task.colours`: each place in that of who is there."""
-    colours = np.array(COLOURS)[np.asarray(v.userdata, dtype=int)]
+    """Colours of bricks and hints, for `Task.colours`: each place shows the brick that is there."""
+    where = np.asarray(places(v, np.arange(count)))
+    colours = np.array(COLOURS)[np.argsort(where, axis=-1)]
     shown: Arrays = {}
     for k in range(count):
         for name, alpha in ((brick_name(k), 1.0), (hint_name(k), HINT_ALPHA)):
@@ -174,34 +190,48 @@ def stack_poses(
     return np.stack(places), np.stack(quats)
 
 
-def put_stack(
-    v: SingleView, names: Sequence[str], poses: tuple[np.ndarray, np.ndarray]
-) -> None:
-    """Put bricks, or hints, where `stack_poses` says."""
-    for name, pos, quat in zip(names, *poses, strict=True):
-        put(v, f"{name}/", pos, quat)
+def put_stack(v: SingleView, order: Sequence[int], poses: tuple[np.ndarray, np.ndarray]) -> None:
+    """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
+    for k, pos, quat in zip(places(v, np.asarray(order)), *poses, strict=True):
+        put(v, f"{brick_name(k)}/", pos, quat)
 
 
 def show_goal(v: SingleView, turns: Sequence[bool] | np.ndarray) -> None:
-    """Stack the hints of the wanted bricks; those of others stay in the middle of the work top."""
-    names = [hint_name(k) for k in range(len(turns) + 1)]
-    put_stack(v, names, stack_poses(HINT_POS, HINT_QUAT, turns))
+    """Stack the hints of the wanted bricks.
+
+    Those of other bricks stay where they are compiled, in the middle of the work top, as published.
+    """
+    poses = stack_poses(HINT_POS, HINT_QUAT, turns)
+    for k, pos, quat in zip(places(v, wanted(v)), *poses, strict=True):
+        put(v, f"{hint_name(k)}/", pos, quat)
 
 
 # Reward.
 
 
-def pair_distances(v: View, height: int) -> Array:
-    """How far each brick of the stack is from being pressed onto the one below, (..., height - 1) m.
+def pair_distances(v: View, count: int) -> Array:
+    """How far each brick of the wanted stack is from the one below it, as `pair_distance` says.
 
-    See `pair_distance`.
+    Args:
+        v: the simulation.
+        count: number of bricks in the model.
+
+    Returns:
+        From the bottom, (..., height - 1) m.
     """
-    below = [f"{brick_name(k)}/stud_{end}" for k in range(height - 1) for end in _ENDS]
-    above = [f"{brick_name(k)}/hole_{end}" for k in range(1, height) for end in _ENDS]
-    shape = (*v.lead, height - 1, len(_ENDS), 3)
-    studs = v.site_xpos[..., v.rows("site_xpos", below), :].reshape(shape)
-    holes = v.site_xpos[..., v.rows("site_xpos", above), :].reshape(shape)
+    where = places(v, wanted(v))
+    studs = _corners(v, "stud", count, where[..., :-1])
+    holes = _corners(v, "hole", count, where[..., 1:])
     return pair_distance(studs, holes)
+
+
+def _corners(v: View, site: str, count: int, where: Array) -> Array:
+    """Two studs, or holes, at opposite corners of the bricks in some places, (..., n, 2, 3) m."""
+    names = [f"{brick_name(k)}/{site}_{corner}" for k in range(count) for corner in _OPPOSITE]
+    values = v.site_xpos[..., v.rows("site_xpos", names), :]
+    by_place = v.xp.reshape(values, (*v.lead, count, -1))
+    found = v.xp.take_along_axis(by_place, where[..., None], axis=-2)
+    return v.xp.reshape(found, (*where.shape, len(_OPPOSITE), 3))
 
 
 def pair_distance(studs: Array, holes: Array) -> Array:
