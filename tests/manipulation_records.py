@@ -120,7 +120,7 @@ class Record:
         return OURS.get(name, name)
 
     def fields(self, row: int, model: mujoco.MjModel) -> dict[str, np.ndarray]:
-        """body_pos, body_quat and site_pos of a step, for a model of ours (the robot's as it is)."""
+        """body_pos, body_quat and site_pos of a step, for a model of ours, but for the robot's."""
         episode = int(self.arrays["episode"][row])
         fields = {}
         for kind, field in (("body", "body_pos"), ("body", "body_quat"), ("site", "site_pos")):

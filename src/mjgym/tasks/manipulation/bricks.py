@@ -128,21 +128,21 @@ def wanted(v: View) -> Array:
 def places(v: View, bricks: Array) -> Array:
     """Where bricks of some numbers, (..., n), are in the model: their places, (..., n) int.
 
-    The first of the wanted stack is in place 0, and those with lower numbers have moved up.
+    The lowest of the wanted stack is in place 0, and those with lower numbers have moved up by one.
     """
-    first = v.userdata[..., :1]
-    moved = v.xp.where(bricks < first, bricks + 1, bricks)
-    return v.xp.astype(v.xp.where(bricks == first, 0, moved), int)
+    lowest = v.userdata[..., :1]
+    moved = v.xp.where(bricks < lowest, bricks + 1, bricks)
+    return v.xp.astype(v.xp.where(bricks == lowest, 0, moved), v.xp.int64)
 
 
 def bricks_observation(v: View, count: int) -> Arrays:
     """Velocities and pose of each brick, under its published name, in the order of the names."""
-    where = places(v, v.xp.arange(count))[..., None]
+    numbers = v.xp.arange(count, dtype=v.userdata.dtype)
+    where = places(v, numbers)[..., None]
     readings = {}
     for sensor in SEEN:
-        rows = v.rows("sensordata", [f"{brick_name(k)}/{sensor}" for k in range(count)])
-        values = v.xp.reshape(v.sensordata[..., rows], (*v.lead, count, -1))
-        readings[sensor] = v.xp.take_along_axis(values, where, axis=-2)
+        values = [v.sensor(f"{brick_name(k)}/{sensor}").data for k in range(count)]
+        readings[sensor] = v.xp.take_along_axis(v.xp.stack(values, axis=-2), where, axis=-2)
     return {
         f"{brick_name(i)}/{sensor}": readings[sensor][..., i, :]
         for i in range(count)
@@ -227,11 +227,12 @@ def pair_distances(v: View, count: int) -> Array:
 
 def _corners(v: View, site: str, count: int, where: Array) -> Array:
     """Two studs, or holes, at opposite corners of the bricks in some places, (..., n, 2, 3) m."""
-    names = [f"{brick_name(k)}/{site}_{corner}" for k in range(count) for corner in _OPPOSITE]
-    values = v.site_xpos[..., v.rows("site_xpos", names), :]
-    by_place = v.xp.reshape(values, (*v.lead, count, -1))
-    found = v.xp.take_along_axis(by_place, where[..., None], axis=-2)
-    return v.xp.reshape(found, (*where.shape, len(_OPPOSITE), 3))
+    by_corner = []
+    for corner in _OPPOSITE:
+        sites = [v.site(f"{brick_name(k)}/{site}_{corner}").xpos for k in range(count)]
+        by_place = v.xp.stack(sites, axis=-2)
+        by_corner.append(v.xp.take_along_axis(by_place, where[..., None], axis=-2))
+    return v.xp.stack(by_corner, axis=-2)
 
 
 def pair_distance(studs: Array, holes: Array) -> Array:

@@ -43,8 +43,8 @@ def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...])
 
 def lowest_corner(v: View, name: str) -> Array:
     """Height of the lowest corner of a thing that `mark_corners` has marked, (...) m."""
-    corners = v.rows("site_xpos", [f"{name}/vertex_{i}" for i in range(CORNERS)])
-    return v.xp.min(v.site_xpos[..., corners, 2], axis=-1)
+    heights = [v.site(f"{name}/vertex_{i}").xpos[..., 2] for i in range(CORNERS)]
+    return v.xp.min(v.xp.stack(heights, axis=-1), axis=-1)
 
 
 def prop_observation(v: View, name: str) -> Arrays:
