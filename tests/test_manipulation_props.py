@@ -226,8 +226,13 @@ def test_a_scene_has_the_recorded_numbers(name):
 
 
 def simulation(name):
-    single = Single(scene(name), VARIES)
-    single.reset()
+    return begun(Single(scene(name), VARIES))
+
+
+def begun(single):
+    """A simulation at its model's defaults."""
+    single.restore_defaults()
+    single.forward()
     return single
 
 
@@ -240,7 +245,7 @@ def write(single, record, row, when):
     single.data.qpos[:] = state["qpos"][ROBOT_JOINTS:]
     single.data.qvel[:] = state["qvel"][ROBOT_JOINTS:]
     single.data.userdata[:] = state.get("userdata", ())
-    single.forward()
+    single.view.forward()
     if when == "before":
         single.data.qacc_warmstart[:] = state["qacc_warmstart"][ROBOT_JOINTS:]
 
@@ -301,7 +306,7 @@ def test_a_lift_is_paid_as_recorded(name):
 def error_after_a_step(single, record, row):
     """How far bricks and boxes are from where they were recorded after one control step, m."""
     write(single, record, row, "before")
-    single.step(20)
+    single.view.step(20)
     after = record.state(row, "after")["qpos"][ROBOT_JOINTS:]
     return np.abs(single.data.qpos - after).max()
 
@@ -350,8 +355,7 @@ class Published:
         for i in range(record.bricks()):
             add_part(spec, brick(), brick_name(i), free=i != fixed)
             add_part(spec, hint(), hint_name(i))
-        self.single = Single(spec.compile(), VARIES)
-        self.single.reset()
+        self.single = begun(Single(spec.compile(), VARIES))
 
     def error(self, row):
         record, model, data = self.record, self.single.model, self.single.data
@@ -364,9 +368,9 @@ class Published:
                     getattr(model, field)[model.body(name).id] = value
         data.qpos[:] = record.arrays["before_qpos"][row][ROBOT_JOINTS:]
         data.qvel[:] = record.arrays["before_qvel"][row][ROBOT_JOINTS:]
-        self.single.forward()
+        self.single.view.forward()
         data.qacc_warmstart[:] = record.arrays["before_qacc_warmstart"][row][ROBOT_JOINTS:]
-        self.single.step(20)
+        self.single.view.step(20)
         return np.abs(data.qpos - record.arrays["after_qpos"][row][ROBOT_JOINTS:]).max()
 
 
@@ -413,7 +417,7 @@ def test_bricks_start_as_their_rules_say(name):
     rng = np.random.default_rng(0)
     positions, yaws = [], []
     for _ in range(100 if count < 5 else 20):
-        single.reset()
+        begun(single)
         want(v, list(range(len(v.userdata))))
         place_bodies(v, rng, bodies, box, attempts=50)
         assert v.ncon == 0 or v.contact.dist.min() > 0
@@ -492,7 +496,7 @@ def test_hints_stand_as_recorded(name):
         quats = np.array(episode["hint_quats"])
         # Whether each is turned, compared with the one below: then the quaternions are orthogonal.
         turns = [abs(quats[a] @ quats[b]) < 0.5 for a, b in itertools.pairwise(order)]
-        single.reset()
+        begun(single)
         want(v, order)
         show_goal(v, turns)
         v.forward()
@@ -510,7 +514,7 @@ def test_nothing_touches_a_hint():
     want(v, [0, 1, 2])
     show_goal(v, [False, False])
     put_stack(v, [0, 1, 2], stack_poses(HINT_POS, HINT_QUAT, [False, False]))
-    v.place()
+    v.detect_contacts()
     names = {v.body(f"{hint_name(k)}/").id for k in range(3)}
     assert v.ncon > 0
     assert names.isdisjoint(v.geom_bodyid[v.contact.geom].ravel())
@@ -534,18 +538,17 @@ def test_places_of_bricks():
 
 def test_a_batch_sees_and_pays_as_single_simulations_do():
     name = "stack_3_bricks_random_order"
-    record, single, model = Record(name), simulation(name), scene(name)
+    record = Record(name)
     n = len(record)
-    batch = Batched(model, n, 1, VARIES)
     expected = []
-    for row in range(n):
-        single.reset()
-        write(single, record, row, "after")
-        batch.start(row, single)
-        expected.append(
-            (seen(single.view, name), pair_distances(single.view, 3), brick_colours(single.view, 3))
-        )
-    batch.begin(np.arange(n))
+
+    def start(row, scratch):
+        write(scratch, record, row, "after")
+        v = scratch.view
+        expected.append((seen(v, name), pair_distances(v, 3), brick_colours(v, 3)))
+
+    batch = Batched(scene(name), n, 1, VARIES)
+    batch.reset(start)
     observation, distances = seen(batch.view, name), pair_distances(batch.view, 3)
     colours = brick_colours(batch.view, 3)
     for row, (one, apart, painted) in enumerate(expected):
@@ -576,12 +579,9 @@ class Foreign:
 
 def test_other_array_libraries_will_do():
     name = "stack_2_of_3_bricks_random_order"
-    record, single = Record(name), simulation(name)
-    write(single, record, 4, "after")
+    record = Record(name)
     batch = Batched(scene(name), 2, 1, VARIES)
-    for i in range(2):
-        batch.start(i, single)
-    batch.begin(np.arange(2))
+    batch.reset(lambda i, scratch: write(scratch, record, 4, "after"))
     foreign = Foreign(batch.view)
     ours = bricks_observation(batch.view, 3)
     for key, value in bricks_observation(foreign, 3).items():
@@ -591,7 +591,7 @@ def test_other_array_libraries_will_do():
     reward = np.asarray(snapped(distances))
     np.testing.assert_allclose(reward, record.arrays["reward"][4], atol=1e-12)
     lifted = Batched(scene("lift_brick"), 2, 1)
-    lifted.begin(np.arange(2))
+    lifted.forward()
     np.testing.assert_array_equal(
         np.asarray(lowest_corner(Foreign(lifted.view), "duplo2x4")),
         lowest_corner(lifted.view, "duplo2x4"),

@@ -58,7 +58,7 @@ class Pair:
             if "/stud_" in geom.name:
                 geom.size[0] = radius
         self.single = Single(spec.compile(), ("body_pos", "body_quat"))
-        self.single.reset()
+        self.single.restore_defaults()
         self.view, self.data = self.single.view, self.single.data
         want(self.view, [0, 1])
         places, quats = stack_poses((0, 0, 1e-6), about_z(yaw), [turned])
@@ -77,7 +77,7 @@ class Pair:
 
     def wait(self, seconds):
         self.data.xfrc_applied[:] = 0
-        self.single.step(round(seconds / self.single.model.opt.timestep))
+        self.view.step(round(seconds / self.single.model.opt.timestep))
 
     def point(self, local):
         """A point of the upper brick, in the world."""
@@ -96,7 +96,7 @@ class Pair:
             force += rate * TICK
             corners = [self.data.site(f"{UPPER}/stud_{c}").xpos for c in ("00", "03", "10", "13")]
             self.push(np.array([0, 0, -force]), max(corners, key=lambda corner: corner[2]))
-            self.single.step(SUBSTEPS)
+            self.view.step(SUBSTEPS)
         self.wait(0.5)
         return force
 
@@ -106,7 +106,7 @@ class Pair:
         while self.distance < 5e-3 and force < most:
             force += rate * TICK
             self.push(np.array([0, 0, force]), self.point(TOP))
-            self.single.step(SUBSTEPS)
+            self.view.step(SUBSTEPS)
         return force
 
     def carry(self, path, seconds):
@@ -129,7 +129,7 @@ class Pair:
             off = upright @ body.xmat.reshape(3, 3).T
             tilt = np.array([off[2, 1] - off[1, 2], off[0, 2] - off[2, 0], off[1, 0] - off[0, 1]])
             self.push(force, at, 0.075 * tilt - 0.002 * turning)
-            self.single.step(1)
+            self.view.step(1)
             least = min(least, self.reward)
         return least
 
@@ -176,7 +176,7 @@ def test_a_gentle_touch_does_not_do():
     pair = Pair(free=True, lifted=ON_STUDS)
     for _ in range(100):
         pair.push(np.array([0, 0, -2.0]), pair.point(TOP))
-        pair.single.step(SUBSTEPS)
+        pair.view.step(SUBSTEPS)
     pair.wait(0.5)
     assert pair.reward < 0.1
 
@@ -196,7 +196,7 @@ def test_bricks_that_only_lie_on_each_other_are_not_lifted_together():
     pair = Pair(free=True, lifted=ON_STUDS)
     for _ in range(20):
         pair.push(np.array([0, 0, 1.5 * WEIGHT]), pair.point(TOP))
-        pair.single.step(SUBSTEPS)
+        pair.view.step(SUBSTEPS)
     assert pair.distance > 0.05
     assert pair.data.body(f"{LOWER}/").xpos[2] < 1e-5
 
@@ -207,7 +207,7 @@ def test_a_pair_comes_apart_when_it_is_pulled_hard():
         pair.press()
         for _ in range(200):
             pair.push(np.array([0, 0, force]), pair.point(TOP))
-            pair.single.step(SUBSTEPS)
+            pair.view.step(SUBSTEPS)
         assert (pair.reward == 1) == stays
     assert pair.reward < 0.1
 

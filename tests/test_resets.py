@@ -37,7 +37,8 @@ N = 4000
 
 def simulation(xml):
     single = Single(mujoco.MjModel.from_xml_string(xml))
-    single.reset()
+    single.restore_defaults()
+    single.forward()
     return single
 
 
@@ -360,8 +361,7 @@ class TestPlaceBodies:
 
 class TestSettle:
     def test_lets_some_fall_and_holds_the_others(self):
-        single = simulation(BALLS)
-        v = single.view
+        v = simulation(BALLS).view
         put(v, "a", (0, 0, 0.12))
         put(v, "b", (1, 0, 0.12))
         v.joint("door").qvel = 2.0
@@ -375,7 +375,7 @@ class TestSettle:
         assert v.joint("door").qvel == 2.0
         assert not v.joint("a").qvel.any()
         assert v.time == 0.5
-        single.step(100)  # it stays at rest, and the held one falls now
+        v.step(100)  # it stays at rest, and the held one falls now
         assert v.body("b").xpos[2] == pytest.approx(0.1, abs=1e-3)
         assert v.body("a").xpos[2] < 0.115
 
