@@ -1,5 +1,6 @@
 """Samplers for the starts of episodes; `Task.initialize` uses them on a scratch simulation."""
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,14 +70,14 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
     Raises:
         RuntimeError: there was a contact in every attempt.
     """
-    if not _free(v, draw, lambda: v.ncon == 0, attempts):
+    if not _repeat(v, draw, lambda: bool(v.ncon == 0), attempts):
         raise RuntimeError(f"no start without contacts in {attempts} attempts")
 
 
-def _free(
-    v: SingleView, draw: Callable[[], None], is_free: Callable[[], Any], attempts: int | None
+def _repeat(
+    v: SingleView, draw: Callable[[], None], is_free: Callable[[], bool], attempts: int | None
 ) -> bool:
-    """Repeat `draw` until `is_free`; whether that was in time."""
+    """Repeat `draw` until the scene `is_free`, and say whether that has been in time."""
     for _ in itertools.count() if attempts is None else range(attempts):
         draw()
         v.detect_contacts()
@@ -151,28 +152,24 @@ def place_bodies(
     """
     for i, body in enumerate(bodies):
         unseen = [v.body(name).id for name in (*bodies[i + 1 :], *ignored)]
-
-        def draw(body: str = body) -> None:
-            pos, quat = random_pose(rng, box) if turned else (rng.uniform(*box), _STRAIGHT)
-            put(v, body, pos, quat)
-
-        def is_free(body: str = body, unseen: Sequence[int] = unseen) -> bool:
-            return not _touched(v, v.body(body).id, unseen)
-
-        if not _free(v, draw, is_free, attempts):
+        draw = functools.partial(_put_anywhere, v, rng, body, box, turned)
+        is_free = functools.partial(_is_free, v, v.body(body).id, unseen)
+        if not _repeat(v, draw, is_free, attempts):
             raise RuntimeError(f"no place for {body!r} without contacts in {attempts} attempts")
 
 
-_STRAIGHT = (1.0, 0.0, 0.0, 0.0)
+def _put_anywhere(v: SingleView, rng: Any, body: str, box: Box, turned: bool) -> None:
+    pos, quat = random_pose(rng, box) if turned else (rng.uniform(*box), (1.0, 0.0, 0.0, 0.0))
+    put(v, body, pos, quat)
 
 
-def _touched(v: SingleView, body: int, unseen: Sequence[int]) -> bool:
-    """Whether a body of the world, with all that is on it, touches what is not `unseen`."""
+def _is_free(v: SingleView, body: int, unseen: Sequence[int]) -> bool:
+    """Whether a body of the world, with all that is on it, touches nothing but the `unseen`."""
     contact = v.contact
     # Pairs of bodies of the world; geoms with a margin are listed before they touch.
     pairs = v.body_rootid[v.geom_bodyid[contact.geom]][contact.dist <= 0]
-    with_it = pairs[(pairs == body).any(axis=-1)]
-    return bool((~np.isin(with_it, unseen).any(axis=-1)).any())
+    touching = pairs[(pairs == body).any(axis=-1)]
+    return bool(np.isin(touching, unseen).any(axis=-1).all())
 
 
 def settle(
