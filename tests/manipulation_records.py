@@ -1,9 +1,9 @@
 """Recorded numbers of the published manipulation tasks, in terms of this package's models.
 
 The published tasks compile a model for each episode: the lowest brick of the wanted stack has no
-free joint there, whichever it is. Here it is always in place 0 (`tasks.manipulation.bricks`), and
-the free joints, in the order of the names, are where they are there.
-`Record` translates: state, model fields and who is where, of each recorded step and start.
+free joint there, whichever it is. Here a brick is a fixed or a free body (`Bricks`); the free
+joints that there are follow each other as they do there. `Record` translates: state, model fields
+and which body a brick is, of each recorded step and start.
 """
 
 import functools
@@ -16,7 +16,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.tasks.manipulation.bricks import brick_name, hint_name
+from mjgym.tasks.manipulation.bricks import PARKED, Bricks, brick_name, free_name
 
 DATA = Path(__file__).parent / "data" / "manipulation"
 
@@ -80,20 +80,17 @@ class Record:
         """What the task remembers in the episode of a step."""
         return tasks()[self.name]["episodes"][self.arrays["episode"][row]]
 
-    def bricks(self) -> int:
-        """Number of bricks that have places."""
+    def bricks(self) -> Bricks | None:
+        """The bricks of the scene, where there is something to stack."""
         if self.name not in STACKS:
-            return 0
-        return len(tasks()[self.name]["episodes"][0]["brick_positions"])
+            return None
+        count = len(tasks()[self.name]["episodes"][0]["brick_positions"])
+        base = "any" if "random" in self.name else "free" if "moveable" in self.name else "first"
+        return Bricks(count, len(self.order(0)), base)
 
     def order(self, episode: int) -> list[int]:
         """Numbers of the bricks of the wanted stack, from the bottom."""
         return tasks()[self.name]["episodes"][episode].get("desired_order", [])
-
-    def places(self, episode: int) -> list[int]:
-        """The number of the brick in each place: the lowest wanted one, then the others."""
-        lowest = self.order(episode)[:1]
-        return [*lowest, *(i for i in range(self.bricks()) if i not in lowest)]
 
     def state(self, row: int, when: str = "before") -> dict[str, np.ndarray]:
         """qpos, qvel and userdata of a step; and "before" it qacc_warmstart and ctrl.
@@ -111,12 +108,14 @@ class Record:
 
     def ours(self, name: str, episode: int) -> str:
         """Our name of a recorded element."""
+        bricks = self.bricks()
+        if bricks is None or bricks.base != "any":
+            return OURS.get(name, name)
         entity, slash, rest = name.partition("/")
-        for k, i in enumerate(self.places(episode)):
-            if entity == brick_name(i):
-                return brick_name(k) + slash + rest
-            if entity == hint_name(i):
-                return hint_name(k) + slash + rest
+        lowest = self.order(episode)[0]
+        for i in range(bricks.count):
+            if entity == brick_name(i) and i != lowest:
+                return free_name(i if i < lowest else i - 1) + slash + rest
         return OURS.get(name, name)
 
     def fields(self, row: int, model: mujoco.MjModel) -> dict[str, np.ndarray]:
@@ -128,10 +127,17 @@ class Record:
             rows = self.arrays.get(f"model_{field}")
             recorded = columns[field] if rows is None else rows[row]
             values = fields[field] = np.array(getattr(model, field))
+            if field == "body_pos":
+                self._park(values, model)
             for name, value in zip(columns["name"], recorded, strict=True):
                 if not name.startswith(ROBOT):
                     values[getattr(model, kind)(self.ours(name, episode)).id] = value
         return fields
+
+    def _park(self, places: np.ndarray, model: mujoco.MjModel) -> None:
+        bricks = self.bricks()
+        for i in range(bricks.count if bricks is not None and bricks.base == "any" else 0):
+            places[model.body(f"{brick_name(i)}/").id] = PARKED
 
     def observation(self, row: int, *, start: bool = False) -> dict[str, np.ndarray]:
         """The observation after a step, or the first of the episode number `row`, by its keys."""

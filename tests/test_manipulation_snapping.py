@@ -23,14 +23,7 @@ from mjgym.resets import put
 from mjgym.rotations import about_z
 from mjgym.sim import Single
 from mjgym.tasks.manipulation.arena import arena
-from mjgym.tasks.manipulation.bricks import (
-    HEIGHT,
-    add_bricks,
-    pair_distances,
-    snapped,
-    stack_poses,
-    want,
-)
+from mjgym.tasks.manipulation.bricks import HEIGHT, Bricks, snapped, stack_poses
 
 LOWER, UPPER = "duplo2x4", "duplo2x4_2"
 WEIGHT = 0.0122874 * 9.81  # N, of a brick
@@ -54,14 +47,15 @@ class Pair:
 
     def __init__(self, *, free, lifted=0.0, aside=(0.0, 0.0), yaw=0.4, turned=False, radius=None):
         spec = arena()
-        add_bricks(spec, 2, 2, free_base=free)
+        self.bricks = Bricks(2, 2, "free" if free else "first")
+        self.bricks.add_to(spec)
         for geom in spec.geoms if radius else ():
             if "/stud_" in geom.name:
                 geom.size[0] = radius
         self.single = Single(spec.compile(), ("body_pos", "body_quat"))
         self.single.restore_defaults()
         self.view, self.data = self.single.view, self.single.data
-        want(self.view, [0, 1])
+        self.bricks.want(self.view, [0, 1])
         places, quats = stack_poses((0, 0, 1e-6), about_z(yaw), [turned])
         put(self.view, f"{LOWER}/", places[0], quats[0])
         put(self.view, f"{UPPER}/", places[1] + np.array([*aside, lifted]), quats[1])
@@ -70,11 +64,11 @@ class Pair:
 
     @property
     def distance(self):
-        return float(pair_distances(self.view, 2)[0])
+        return float(self.bricks.distances(self.view)[0])
 
     @property
     def reward(self):
-        return float(snapped(pair_distances(self.view, 2)))
+        return float(snapped(self.bricks.distances(self.view)))
 
     def wait(self, seconds):
         self.data.xfrc_applied[:] = 0

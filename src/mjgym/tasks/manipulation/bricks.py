@@ -1,24 +1,27 @@
 """Toy bricks that snap together, stacks of them, and the translucent stack that shows the goal.
 
-Who is who. The published tasks with a random order compile a model for each episode, in which the
-lowest brick of the wanted stack has lost its free joint. Here the model stays: bricks are alike but
-for name and colour, so episodes give the places in the model to them anew. Place 0, the one without
-a joint, holds the lowest brick of the wanted stack; the others follow in the order of their names.
-Where the lowest brick is the first one by name, as in all tasks with a fixed order, place k holds
-brick k. `userdata` holds the wanted stack, from the bottom, by the bricks' numbers: their positions
-among the names ("duplo2x4", "duplo2x4_2", "duplo2x4_4", ...) and colours. The hint of a brick is in
-the place of the same number. The reward, the names in the observation and the colours are looked up
-(`places`); nothing else depends on it.
+Bricks have numbers, which are their positions among the published names ("duplo2x4", "duplo2x4_2",
+"duplo2x4_4", ...) and colours. An episode's wanted stack, the numbers from the bottom, is in
+`userdata`.
+
+The published tasks with a random order compile a model for each episode, in which the lowest brick
+of the wanted stack has lost its free joint. Here the model stays. It has a fixed body for each
+brick, under the brick's name, and between each two of them a free one, "free_0", "free_1", ... The
+lowest brick is its own fixed body, those before it are the free ones behind theirs, those after it
+the free ones before theirs, and the other fixed bodies are parked. So the bodies that are in use,
+and their joints, follow each other as in the published model. That matters: the engine goes through
+contacts in the order of the bodies, and its noslip solver stops after five rounds.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, load
-from mjgym.resets import put
+from mjgym.resets import Box, place_bodies, put
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm, product
 from mjgym.sim.single import SingleView
@@ -38,6 +41,7 @@ COLOURS = (
     (0.80, 0.15, 0.60),  # magenta
 )
 HINT_ALPHA = 0.75
+PARKED = (0.0, 0.0, -10.0)  # m, of a fixed body that no brick is
 PLASTIC = "plastic"  # the material of a brick
 
 CLOSE = 0.01  # m, sum of distances of two studs from their holes at which bricks are close
@@ -64,6 +68,11 @@ def hint_name(i: int) -> str:
     return f"duplo2x4_{2 * i + 1}"
 
 
+def free_name(i: int) -> str:
+    """The name of the free body between the fixed ones of bricks i and i + 1."""
+    return f"free_{i}"
+
+
 def brick(*, corners: bool = False) -> Spec:
     """One red brick by itself.
 
@@ -84,82 +93,159 @@ def hint() -> Spec:
     return part
 
 
-def add_bricks(scene: Spec, count: int, height: int, *, free_base: bool = False) -> None:
-    """Bricks in their places, place 0 fixed and the others free, and the hint of each.
+Base = Literal["first", "any", "free"]
+"""Which brick is fixed: the first one by name, one that each episode draws anew, or none."""
+
+
+@dataclass(frozen=True)
+class Bricks:
+    """The bricks of a scene, and what is wanted of them.
 
     Args:
-        scene: the model to put them into; its `userdata` holds the wanted stack.
         count: number of bricks.
         height: of the wanted stack, in bricks.
-        free_base: whether the brick in place 0 is free, too.
+        base: which brick is fixed; with "any" it is the lowest one of the wanted stack.
 
     Raises:
         ValueError: there are fewer than two bricks in the stack, or more than there are bricks, or
             more bricks than colours.
     """
-    if not 2 <= height <= count <= len(COLOURS):
-        raise ValueError(
-            f"height, bricks: expected 2 <= height <= bricks <= {len(COLOURS)}, got height {height}"
-            f" and {count} bricks"
-        )
-    scene.nuserdata = height
-    for k in range(count):
-        for name, part, alpha, free in (
-            (brick_name(k), brick(), 1.0, k > 0 or free_base),
-            (hint_name(k), hint(), HINT_ALPHA, False),
-        ):
-            part.material(PLASTIC).rgba = [*COLOURS[k], alpha]
-            add_part(scene, part, name, free=free)
 
+    count: int
+    height: int
+    base: Base = "first"
 
-# Who is who.
+    def __post_init__(self) -> None:
+        if not 2 <= self.height <= self.count <= len(COLOURS):
+            raise ValueError(
+                f"height, count: expected 2 <= height <= count <= {len(COLOURS)}, got height"
+                f" {self.height} of {self.count} bricks"
+            )
 
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Names of what bricks can be in the model, in its order; see `places`."""
+        names = [brick_name(i) for i in range(self.count)]
+        if self.base == "any":
+            for i in reversed(range(1, self.count)):
+                names.insert(i, free_name(i - 1))
+        return tuple(names)
 
-def want(v: SingleView, order: Sequence[int]) -> None:
-    """Write the wanted stack, the numbers of its bricks from the bottom; that gives the places."""
-    v.userdata = order
+    @property
+    def free_joints(self) -> tuple[str, ...]:
+        """Names of the joints of the bricks that are free."""
+        fixed = {"first": 1, "free": 0, "any": 0}[self.base]
+        names = self.entities[1::2] if self.base == "any" else self.entities[fixed:]
+        return tuple(f"{name}/" for name in names)
 
+    def add_to(self, scene: Spec) -> None:
+        """Put the bricks and their hints into a model, whose `userdata` holds the wanted stack."""
+        scene.nuserdata = self.height
+        joints = self.free_joints
+        for i in range(self.count):
+            parts = [(brick_name(i), brick(), 1.0), (hint_name(i), hint(), HINT_ALPHA)]
+            if free_name(i) in self.entities:
+                parts.append((free_name(i), brick(), 1.0))
+            for name, part, alpha in parts:
+                part.material(PLASTIC).rgba = [*COLOURS[i], alpha]
+                add_part(scene, part, name, free=f"{name}/" in joints)
 
-def wanted(v: View) -> Array:
-    """Numbers of the bricks of the wanted stack, from the bottom, (..., height)."""
-    return v.userdata
+    # Starts.
 
+    def want(self, v: SingleView, order: Sequence[int]) -> None:
+        """Write the wanted stack, from the bottom; the first thing that an episode does."""
+        v.userdata = order
+        if self.base == "any":
+            for i in range(self.count):
+                put(v, f"{brick_name(i)}/", PARKED)
 
-def places(v: View, bricks: Array) -> Array:
-    """Where bricks of some numbers, (..., n), are in the model: their places, (..., n) int.
+    def bodies(self, v: SingleView, numbers: Sequence[int] | np.ndarray) -> list[str]:
+        """Names of the frame bodies that bricks of some numbers are in this episode."""
+        return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
-    The lowest of the wanted stack is in place 0, and those with lower numbers have moved up by one.
-    """
-    lowest = v.userdata[..., :1]
-    moved = v.xp.where(bricks < lowest, bricks + 1, bricks)
-    return v.xp.astype(v.xp.where(bricks == lowest, 0, moved), v.xp.int64)
+    def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
+        """Put all bricks anywhere in a box, see `place_bodies`."""
+        place_bodies(v, rng, self.bodies(v, range(self.count)), box, attempts=attempts)
 
+    def put_stack(
+        self, v: SingleView, order: Sequence[int], poses: tuple[np.ndarray, np.ndarray]
+    ) -> None:
+        """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
+        for body, pos, quat in zip(self.bodies(v, order), *poses, strict=True):
+            put(v, body, pos, quat)
 
-def bricks_observation(v: View, count: int) -> Arrays:
-    """Velocities and pose of each brick, under its published name, in the order of the names."""
-    numbers = v.xp.arange(count, dtype=v.userdata.dtype)
-    where = places(v, numbers)[..., None]
-    readings = {}
-    for sensor in SEEN:
-        values = [v.sensor(f"{brick_name(k)}/{sensor}").data for k in range(count)]
-        readings[sensor] = v.xp.take_along_axis(v.xp.stack(values, axis=-2), where, axis=-2)
-    return {
-        f"{brick_name(i)}/{sensor}": readings[sensor][..., i, :]
-        for i in range(count)
-        for sensor in SEEN
-    }
+    def show_goal(self, v: SingleView, turns: Sequence[bool] | np.ndarray) -> None:
+        """Stack the hints of the wanted bricks.
 
+        Those of other bricks stay where they are compiled, in the middle of the work top, as
+        published.
+        """
+        poses = stack_poses(HINT_POS, HINT_QUAT, turns)
+        for i, pos, quat in zip(self.wanted(v), *poses, strict=True):
+            put(v, f"{hint_name(int(i))}/", pos, quat)
 
-def brick_colours(v: View, count: int) -> Arrays:
-    """Colours of bricks and hints, for `Task.colours`: each place shows the brick that is there."""
-    where = np.asarray(places(v, np.arange(count)))
-    colours = np.array(COLOURS)[np.argsort(where, axis=-1)]
-    shown: Arrays = {}
-    for k in range(count):
-        for name, alpha in ((brick_name(k), 1.0), (hint_name(k), HINT_ALPHA)):
-            opacity = np.full((*v.lead, 1), alpha)
-            shown[f"material {name}/{PLASTIC}"] = np.concatenate([colours[..., k, :], opacity], -1)
-    return shown
+    # What is seen and rewarded.
+
+    def wanted(self, v: View) -> Array:
+        """Numbers of the bricks of the wanted stack, from the bottom, (..., height)."""
+        return v.userdata
+
+    def places(self, v: View, numbers: Array) -> Array:
+        """Which of the `entities` bricks of some numbers are, (..., n) to (..., n) int."""
+        if self.base == "any":
+            lowest = v.userdata[..., :1]
+            numbers = 2 * numbers + v.xp.sign(lowest - numbers)
+        return v.xp.astype(numbers, v.xp.int64)
+
+    def observation(self, v: View) -> Arrays:
+        """Velocities and pose of each brick, under its published name, in the order of names."""
+        where = self.places(v, self._numbers(v))[..., None]
+        readings = {}
+        for sensor in SEEN:
+            values = [v.sensor(f"{name}/{sensor}").data for name in self.entities]
+            readings[sensor] = v.xp.take_along_axis(v.xp.stack(values, axis=-2), where, axis=-2)
+        return {
+            f"{brick_name(i)}/{sensor}": readings[sensor][..., i, :]
+            for i in range(self.count)
+            for sensor in SEEN
+        }
+
+    def colours(self, v: View) -> Arrays:
+        """Colours of the free bodies, for `Task.colours`: those of the bricks that they are."""
+        if self.base != "any":
+            return {}
+        lowest = np.asarray(v.userdata)[..., 0]
+        shown: Arrays = {}
+        for i in range(self.count - 1):
+            behind = (lowest <= i)[..., None]  # then it is the brick after, not the one before
+            colour = np.where(behind, (*COLOURS[i + 1], 1.0), (*COLOURS[i], 1.0))
+            shown[f"material {free_name(i)}/{PLASTIC}"] = colour
+        return shown
+
+    def distances(self, v: View) -> Array:
+        """How far each brick of the wanted stack is from the one below it, by `pair_distance`.
+
+        Returns:
+            From the bottom, (..., height - 1) m.
+        """
+        where = self.places(v, self.wanted(v))
+        studs = self._corners(v, "stud", where[..., :-1])
+        holes = self._corners(v, "hole", where[..., 1:])
+        return pair_distance(studs, holes)
+
+    def _corners(self, v: View, site: str, where: Array) -> Array:
+        """Two studs, or holes, at opposite corners of some entities, (..., n, 2, 3) m."""
+        by_corner = []
+        for corner in _OPPOSITE:
+            points = [v.site(f"{name}/{site}_{corner}").xpos for name in self.entities]
+            stacked = v.xp.stack(points, axis=-2)
+            by_corner.append(v.xp.take_along_axis(stacked, where[..., None], axis=-2))
+        return v.xp.stack(by_corner, axis=-2)
+
+    def _numbers(self, v: View) -> Array:
+        """The numbers of all bricks, (..., count)."""
+        numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
+        return v.xp.broadcast_to(numbers, (*v.lead, self.count))
 
 
 # Stacks.
@@ -190,49 +276,7 @@ def stack_poses(
     return np.stack(places), np.stack(quats)
 
 
-def put_stack(v: SingleView, order: Sequence[int], poses: tuple[np.ndarray, np.ndarray]) -> None:
-    """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
-    for k, pos, quat in zip(places(v, np.asarray(order)), *poses, strict=True):
-        put(v, f"{brick_name(k)}/", pos, quat)
-
-
-def show_goal(v: SingleView, turns: Sequence[bool] | np.ndarray) -> None:
-    """Stack the hints of the wanted bricks.
-
-    Those of other bricks stay where they are compiled, in the middle of the work top, as published.
-    """
-    poses = stack_poses(HINT_POS, HINT_QUAT, turns)
-    for k, pos, quat in zip(places(v, wanted(v)), *poses, strict=True):
-        put(v, f"{hint_name(k)}/", pos, quat)
-
-
 # Reward.
-
-
-def pair_distances(v: View, count: int) -> Array:
-    """How far each brick of the wanted stack is from the one below it, as `pair_distance` says.
-
-    Args:
-        v: the simulation.
-        count: number of bricks in the model.
-
-    Returns:
-        From the bottom, (..., height - 1) m.
-    """
-    where = places(v, wanted(v))
-    studs = _corners(v, "stud", count, where[..., :-1])
-    holes = _corners(v, "hole", count, where[..., 1:])
-    return pair_distance(studs, holes)
-
-
-def _corners(v: View, site: str, count: int, where: Array) -> Array:
-    """Two studs, or holes, at opposite corners of the bricks in some places, (..., n, 2, 3) m."""
-    by_corner = []
-    for corner in _OPPOSITE:
-        sites = [v.site(f"{brick_name(k)}/{site}_{corner}").xpos for k in range(count)]
-        by_place = v.xp.stack(sites, axis=-2)
-        by_corner.append(v.xp.take_along_axis(by_place, where[..., None], axis=-2))
-    return v.xp.stack(by_corner, axis=-2)
 
 
 def pair_distance(studs: Array, holes: Array) -> Array:
@@ -263,7 +307,7 @@ def snapped(distances: Array, close_weight: float = CLOSE_WEIGHT) -> Array:
     """The mean over the pairs of (w close + click) / (w + 1), (..., pairs) to (...).
 
     Args:
-        distances: as `pair_distances` gives them, m.
+        distances: as `Bricks.distances` gives them, m.
         close_weight: w, what being close is worth in units of being snapped together.
     """
     value = (close_weight * close(distances) + click(distances)) / (close_weight + 1)
