@@ -544,6 +544,22 @@ def test_a_batch_sees_and_pays_as_single_simulations_do():
             np.testing.assert_array_equal(colours[key][row], value)
 
 
+def test_a_batch_steps_as_single_simulations_do_wherever_the_fixed_bricks_are():
+    name = "stack_3_bricks_random_order"
+    record, model = Record(name), scene(name, robot=True)
+    n = len(record)
+    controls = np.array([record.state(row)["ctrl"] for row in range(n)])
+    batch = Batched(model, n, 2, VARIES)
+    batch.reset(lambda row, scratch: write(scratch, record, row, "before"))
+    batch.step(controls, 20)
+    single = simulation(name, robot=True)
+    for row in range(n):
+        single.reset(lambda _, scratch, row=row: write(scratch, record, row, "before"))
+        single.step(controls[row], 20)
+        np.testing.assert_array_equal(batch.view.qpos[row], single.data.qpos)
+        np.testing.assert_array_equal(batch.view.xpos[row], single.data.xpos)
+
+
 class Foreign:
     """A batch's view in arrays that have nothing but what the array standard demands."""
 
