@@ -3,12 +3,15 @@
 import functools
 import itertools
 import re
+from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import ClassVar
 
 import array_api_strict
 import mujoco
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from jaco_facts import jaco
 from manipulation_records import (
     NAMES,
@@ -22,11 +25,13 @@ from manipulation_records import (
     tasks,
 )
 
+from mjgym.env import Env
 from mjgym.mjcf import add, load
 from mjgym.resets import place_bodies, put, settle
 from mjgym.rewards import tolerance
 from mjgym.rotations import about_z
 from mjgym.sim import Batched, Single
+from mjgym.task import Task
 from mjgym.tasks.manipulation.arena import add_part, add_spawn_area, arena
 from mjgym.tasks.manipulation.bricks import (
     COLOURS,
@@ -48,6 +53,7 @@ from mjgym.tasks.manipulation.bricks import (
 )
 from mjgym.tasks.manipulation.pedestals import PEDESTAL, TARGET, add_pedestal
 from mjgym.tasks.manipulation.props import LARGE_BOX, add_large_box, lowest_corner, prop_observation
+from mjgym.vector import VectorEnv
 
 SPHERE = int(mujoco.mjtGeom.mjGEOM_SPHERE)
 RANDOM_ORDER = [name for name in NAMES if "random" in name]
@@ -391,6 +397,49 @@ def test_bricks_start_as_their_rules_say(name):
     if bricks.base == "any":  # the others lie far below
         heights = np.array([v.body(f"{name}/").xpos[2] for name in bricks.entities])
         assert (heights == PARKED[2]).sum() == count - 1
+
+
+@dataclass(frozen=True)
+class Crowded(Task):
+    """Three bricks in a square."""
+
+    half: float = 0.1  # m, half a side of the square
+
+    time_limit: float = 1.0
+    control_timestep: float = 0.04
+    varies = VARIES
+
+    bricks: ClassVar[Bricks] = Bricks(3, 3)
+
+    def model(self):
+        spec = arena()
+        self.bricks.add_to(spec)
+        return spec
+
+    def initialize(self, v, rng):
+        self.bricks.want(v, [0, 1, 2])
+        square = (-self.half, -self.half, 1e-6), (self.half, self.half, 1e-6)
+        self.bricks.place(v, rng, square)
+
+    def observation(self, v):
+        return self.bricks.observation(v)
+
+    def terms(self, v):
+        return {"snapped": snapped(self.bricks.distances(v))}
+
+
+def test_an_episode_without_room_for_its_bricks_does_not_begin():
+    env = Env(Crowded())
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    env.close()
+    message = "no place for 'duplo2x4_2/' without contacts in 20 attempts"
+    for env in (Env(Crowded(half=0.001)), VectorEnv(Crowded(half=0.001), 2)):
+        with pytest.raises(RuntimeError, match=message):
+            env.reset(seed=0)
+        with pytest.raises(ResetNeeded):
+            env.step(env.action_space.sample())
+        env.close()
 
 
 @pytest.mark.parametrize("top", ["brick", "cradle"])
