@@ -6,7 +6,15 @@ import mujoco
 import numpy as np
 import pytest
 
-from mjgym.resets import random_joints, unit_vector, until_free
+from mjgym.resets import (
+    place_bodies,
+    put,
+    random_joints,
+    random_pose,
+    settle,
+    unit_vector,
+    until_free,
+)
 from mjgym.sim import Single
 
 JOINTS = """
@@ -29,7 +37,8 @@ N = 4000
 
 def simulation(xml):
     single = Single(mujoco.MjModel.from_xml_string(xml))
-    single.reset()
+    single.restore_defaults()
+    single.forward()
     return single
 
 
@@ -240,3 +249,139 @@ class TestUntilFree:
 
         with pytest.raises(ZeroDivisionError):
             until_free(v, draw)
+
+
+BALLS = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="1 1 .1"/>
+    <body name="a" pos="0 0 5"><freejoint name="a"/><geom size=".1"/></body>
+    <body name="b" pos="0 0 6"><freejoint name="b"/><geom type="box" size=".1 .1 .1"/></body>
+    <body name="post" pos="3 0 1">
+      <geom size=".1"/>
+      <body name="top" pos="0 0 .2"><geom size=".1"/></body>
+    </body>
+    <body name="door" pos="0 3 1"><joint name="door"/><geom size=".1" pos=".2 0 0"/></body>
+  </worldbody>
+</mujoco>
+"""
+BOX = (-0.6, -0.4, 0.2), (0.6, 0.4, 0.2)
+
+
+class TestPut:
+    def test_moves_a_free_body_by_its_joint_and_stops_it(self):
+        v = simulation(BALLS).view
+        v.qvel = 1.0
+        put(v, "a", (1, 2, 3), (0, 0, 0, 2))
+        v.forward()
+        np.testing.assert_array_equal(v.body("a").xpos, (1, 2, 3))
+        np.testing.assert_array_equal(v.body("a").xquat, (0, 0, 0, 1))
+        assert not v.joint("a").qvel.any()
+        assert v.joint("b").qvel.all()
+
+    def test_moves_a_fixed_body_in_the_model_with_all_that_is_on_it(self):
+        v = simulation(BALLS).view
+        put(v, "post", (1, 2, 3))
+        v.forward()
+        np.testing.assert_array_equal(v.body("post").pos, (1, 2, 3))
+        np.testing.assert_allclose(v.body("top").xpos, (1, 2, 3.2))
+
+    @pytest.mark.parametrize(
+        ("body", "reason"), [("top", "not in the world but on another"), ("door", "not free")]
+    )
+    def test_refuses_what_cannot_be_put(self, body, reason):
+        v = simulation(BALLS).view
+        before = v.body_pos.copy()
+        with pytest.raises(ValueError, match=f"'{body}'.*{reason}"):
+            put(v, body, (0, 0, 0))
+        np.testing.assert_array_equal(v.body_pos, before)
+
+
+class TestRandomPose:
+    def test_is_uniform_in_the_box_and_about_the_vertical(self):
+        rng = np.random.default_rng(0)
+        poses = [random_pose(rng, ((-1, 0, 2), (1, 3, 2))) for _ in range(N)]
+        places = np.array([pos for pos, _ in poses])
+        quats = np.array([quat for _, quat in poses])
+        assert distance(places[:, 0], uniform(-1, 1)) < 1.95
+        assert distance(places[:, 1], uniform(0, 3)) < 1.95
+        assert (places[:, 2] == 2).all()
+        assert not quats[:, 1:3].any()
+        angles = 2 * np.arctan2(quats[:, 3], quats[:, 0])
+        assert distance(angles, uniform(-np.pi, np.pi)) < 1.95
+
+
+class TestPlaceBodies:
+    def test_finds_places_where_nothing_touches(self):
+        v = simulation(BALLS).view
+        rng = np.random.default_rng(0)
+        places = []
+        for _ in range(300):
+            place_bodies(v, rng, ["post", "a", "b"], BOX)
+            assert v.ncon == 0
+            places.append([v.body(name).xpos.copy() for name in ("post", "a", "b")])
+        places = np.array(places)
+        assert (np.abs(places[..., :2]) <= (0.6, 0.4)).all()
+        # The first one is anywhere, whatever is placed later.
+        assert distance(places[:, 0, 0], uniform(-0.6, 0.6)) < 1.95
+        assert np.linalg.norm(places[:, 0] - places[:, 1], axis=-1).min() > 0.2
+
+    def test_can_leave_them_straight(self):
+        v = simulation(BALLS).view
+        place_bodies(v, np.random.default_rng(0), ["b"], BOX, turned=False)
+        np.testing.assert_array_equal(v.body("b").xquat, (1, 0, 0, 0))
+
+    def test_names_the_body_that_has_no_place(self):
+        v = simulation(BALLS).view
+        small = (-0.01, -0.01, 0.2), (0.01, 0.01, 0.2)
+        with pytest.raises(RuntimeError, match="no place for 'b' without contacts in 7 attempts"):
+            place_bodies(v, np.random.default_rng(0), ["a", "b"], small, attempts=7)
+
+    def test_what_is_ignored_may_be_touched(self):
+        v = simulation(BALLS).view
+        small = (-0.01, -0.01, 0.2), (0.01, 0.01, 0.2)
+        place_bodies(v, np.random.default_rng(0), ["a"], small)
+        place_bodies(v, np.random.default_rng(0), ["b"], small, attempts=1, ignored=["a"])
+        assert v.ncon > 0
+
+    def test_what_hangs_on_a_body_counts_as_the_body(self):
+        v = simulation(BALLS).view
+        put(v, "a", (0, 0, 0.4))
+        beside = (0, 0, 0.2), (0, 0, 0.2)  # the top of the post would be in the ball
+        with pytest.raises(RuntimeError, match="'post'"):
+            place_bodies(v, np.random.default_rng(0), ["post"], beside, attempts=1)
+
+    def test_what_comes_near_within_its_margin_does_not_touch(self):
+        v = simulation(BALLS.replace('<geom type="box"', '<geom margin=".05" type="box"')).view
+        place = (0, 0, 0.13), (0, 0, 0.13)
+        place_bodies(v, np.random.default_rng(0), ["b"], place, attempts=1)
+        assert v.ncon > 0
+        assert v.contact.dist.min() > 0
+
+
+class TestSettle:
+    def test_lets_some_fall_and_holds_the_others(self):
+        v = simulation(BALLS).view
+        put(v, "a", (0, 0, 0.12))
+        put(v, "b", (1, 0, 0.12))
+        v.joint("door").qvel = 2.0
+        v.time = 0.5
+        before = v.joint("a").qpos.copy(), v.joint("door").qpos.copy()
+        settle(v, ["b"])
+        assert v.body("b").xpos[2] == pytest.approx(0.1, abs=1e-3)
+        assert np.abs(v.joint("b").qvel).max() < 1e-3
+        np.testing.assert_array_equal(v.joint("a").qpos, before[0])
+        np.testing.assert_array_equal(v.joint("door").qpos, before[1])
+        assert v.joint("door").qvel == 2.0
+        assert not v.joint("a").qvel.any()
+        assert v.time == 0.5
+        v.step(100)  # it stays at rest, and the held one falls now
+        assert v.body("b").xpos[2] == pytest.approx(0.1, abs=1e-3)
+        assert v.body("a").xpos[2] < 0.115
+
+    def test_goes_on_when_the_time_is_up(self):
+        v = simulation(BALLS).view
+        put(v, "a", (0, 0, 100))
+        settle(v, ["a"], time_limit=0.5)
+        assert v.body("a").xpos[2] == pytest.approx(100 - 9.81 * 0.5**2 / 2, abs=0.02)
+        assert v.time == 0

@@ -1,12 +1,17 @@
 """Samplers for the starts of episodes; `Task.initialize` uses them on a scratch simulation."""
 
+import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
+
+Box = tuple[Sequence[float], Sequence[float]]
+"""Lower and upper corner of a box that positions are drawn from, (3,) m each."""
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 
@@ -65,9 +70,137 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
     Raises:
         RuntimeError: there was a contact in every attempt.
     """
+    if not _repeat(v, draw, lambda: bool(v.ncon == 0), attempts):
+        raise RuntimeError(f"no start without contacts in {attempts} attempts")
+
+
+def _repeat(
+    v: SingleView, draw: Callable[[], None], is_free: Callable[[], bool], attempts: int | None
+) -> bool:
+    """Repeat `draw` until the scene `is_free`, and say whether that has been in time."""
     for _ in itertools.count() if attempts is None else range(attempts):
         draw()
         v.detect_contacts()
-        if v.ncon == 0:
-            return
-    raise RuntimeError(f"no start without contacts in {attempts} attempts")
+        if is_free():
+            return True
+    return False
+
+
+def random_pose(rng: Any, box: Box) -> tuple[np.ndarray, np.ndarray]:
+    """A position uniform in a box, (3,) m, and a quaternion uniform about the vertical, (4,)."""
+    pos = rng.uniform(*box)
+    return pos, np.asarray(about_z(rng.uniform(-np.pi, np.pi)))
+
+
+def put(v: SingleView, body: str, pos: Any, quat: Any = None) -> None:
+    """Put a body of the world somewhere, at rest.
+
+    A body with a free joint is moved by it; a fixed one by `body_pos` and `body_quat`, which the
+    task then names in its `varies`.
+
+    Args:
+        v: the scratch simulation.
+        body: its name.
+        pos: in the world, (3,) m.
+        quat: in the world, (4,), normalised here; None keeps the body's own.
+
+    Raises:
+        ValueError: the body has other joints, or hangs on another body.
+    """
+    named = v.body(body)
+    if named.parentid[0] != 0:
+        raise ValueError(f"put: body {body!r} is not in the world but on another body")
+    joint = int(named.jntadr[0])
+    if joint >= 0 and v.jnt_type[joint] != _FREE:
+        raise ValueError(f"put: body {body!r} moves by joints that are not free")
+    place, turn = named.pos, named.quat
+    if joint >= 0:
+        start, speed = int(v.jnt_qposadr[joint]), int(v.jnt_dofadr[joint])
+        place, turn = v.qpos[start : start + 3], v.qpos[start + 3 : start + 7]
+        v.qvel[speed : speed + 6] = 0
+    place[:] = pos
+    if quat is not None:
+        turn[:] = np.asarray(quat) / np.linalg.norm(quat)
+
+
+def place_bodies(
+    v: SingleView,
+    rng: Any,
+    bodies: Sequence[str],
+    box: Box,
+    *,
+    turned: bool = True,
+    attempts: int = 20,
+    ignored: Sequence[str] = (),
+) -> None:
+    """Draw places for bodies of the world, one after the other, each until nothing touches it.
+
+    Each body is put anywhere in the box, turned about the vertical by any angle, and drawn again
+    while it overlaps with or touches something. Bodies that have still to be placed do not count.
+
+    Args:
+        v: the scratch simulation.
+        rng: the generator.
+        bodies: their names; see `put` for how they are moved.
+        box: where their frames may be.
+        turned: whether they are turned; else they stand straight.
+        attempts: for each body.
+        ignored: names of bodies of the world that may be touched.
+
+    Raises:
+        RuntimeError: a body touched something in all attempts; the message names it.
+    """
+    for i, body in enumerate(bodies):
+        unseen = [v.body(name).id for name in (*bodies[i + 1 :], *ignored)]
+        draw = functools.partial(_put_anywhere, v, rng, body, box, turned)
+        is_free = functools.partial(_is_free, v, v.body(body).id, unseen)
+        if not _repeat(v, draw, is_free, attempts):
+            raise RuntimeError(f"no place for {body!r} without contacts in {attempts} attempts")
+
+
+def _put_anywhere(v: SingleView, rng: Any, body: str, box: Box, turned: bool) -> None:
+    pos, quat = random_pose(rng, box) if turned else (rng.uniform(*box), (1.0, 0.0, 0.0, 0.0))
+    put(v, body, pos, quat)
+
+
+def _is_free(v: SingleView, body: int, unseen: Sequence[int]) -> bool:
+    """Whether a body of the world, with all that is on it, touches nothing but the `unseen`."""
+    contact = v.contact
+    # Pairs of bodies of the world; geoms with a margin are listed before they touch.
+    pairs = v.body_rootid[v.geom_bodyid[contact.geom]][contact.dist <= 0]
+    touching = pairs[(pairs == body).any(axis=-1)]
+    return bool(np.isin(touching, unseen).any(axis=-1).all())
+
+
+def settle(
+    v: SingleView,
+    joints: Sequence[str],
+    *,
+    speed: float = 1e-3,
+    acceleration: float = 1e-2,
+    time_limit: float = 2.0,
+) -> None:
+    """Let what hangs on some joints fall and come to rest, while all other joints are held.
+
+    After each physics step the others are put back to where they were. The clock is put back at the
+    end. What has not come to rest within the time limit stays as it is then.
+
+    Args:
+        v: the scratch simulation.
+        joints: names of those that move.
+        speed: m/s and rad/s; below it in all directions is rest.
+        acceleration: m/s^2 and rad/s^2; and below this.
+        time_limit: s of simulated time.
+    """
+    positions, velocities = v.rows("qpos", joints), v.rows("qvel", joints)
+    start, held = v.time, (v.qpos.copy(), v.qvel.copy())
+    v.forward()
+    while v.time - start < time_limit:
+        v.step()
+        moved = v.qpos[positions].copy(), v.qvel[velocities].copy()
+        v.qpos[:], v.qvel[:] = held
+        v.qpos[positions], v.qvel[velocities] = moved
+        v.forward()
+        if np.abs(moved[1]).max() < speed and np.abs(v.qacc[velocities]).max() < acceleration:
+            break
+    v.time = start

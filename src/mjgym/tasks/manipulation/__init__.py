@@ -1,0 +1,1 @@
+"""Manipulation: an arm, a hand and toy bricks on a work top."""

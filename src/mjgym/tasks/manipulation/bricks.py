@@ -1,0 +1,314 @@
+"""Toy bricks that snap together, stacks of them, and the translucent stack that shows the goal.
+
+Bricks have numbers, which are their positions among the published names ("duplo2x4", "duplo2x4_2",
+"duplo2x4_4", ...) and colours. An episode's wanted stack, the numbers from the bottom, is in
+`userdata`.
+
+The published tasks with a random order compile a model for each episode, in which the lowest brick
+of the wanted stack has lost its free joint. Here the model stays. It has a fixed body for each
+brick, under the brick's name, and between each two of them a free one, "free_0", "free_1", ... The
+lowest brick is its own fixed body, those before it are the free ones behind theirs, those after it
+the free ones before theirs, and the other fixed bodies are parked. So the bodies that are in use,
+and their joints, follow each other as in the published model. That matters: the engine goes through
+contacts in the order of the bodies, and its noslip solver stops after five rounds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mjgym.arrays import Array, namespace, total
+from mjgym.mjcf import Spec, load
+from mjgym.resets import Box, place_bodies, put
+from mjgym.rewards import tolerance
+from mjgym.rotations import norm, product
+from mjgym.sim.single import SingleView
+from mjgym.sim.view import View
+from mjgym.task import Arrays
+from mjgym.tasks.manipulation.arena import add_part
+from mjgym.tasks.manipulation.props import SEEN, mark_corners
+
+HEIGHT = 0.0192  # m, from a brick's frame to that of a brick pressed onto it
+BOUNDS = (0.0, 0.0, 0.0119), (0.016, 0.0319, 0.012)  # m, middle and half sizes of the whole brick
+
+COLOURS = (
+    (0.80, 0.08, 0.09),  # red
+    (0.10, 0.62, 0.22),  # green
+    (0.05, 0.33, 0.75),  # blue
+    (0.05, 0.70, 0.75),  # cyan
+    (0.80, 0.15, 0.60),  # magenta
+)
+HINT_ALPHA = 0.75
+PARKED = (0.0, 0.0, -10.0)  # m, of a fixed body that no brick is
+PLASTIC = "plastic"  # the material of a brick
+
+CLOSE = 0.01  # m, sum of distances of two studs from their holes at which bricks are close
+CLOSE_MARGIN = 0.1  # m, beyond that, where closeness is 0.1
+CLICK = 0.001  # m, sum of distances at which one has snapped onto the other
+CLICK_MARGIN = 0.001  # m
+CLOSE_WEIGHT = 0.1  # of being close, where being snapped together is worth 1
+
+HINT_POS = np.array([0.2, 0.1, 0.0])  # m, of the lowest brick of the stack that shows the goal
+HINT_QUAT = np.array([-0.38268343, 0.0, 0.0, 0.92387953])  # and how it is turned
+HINT_QUAT /= np.linalg.norm(HINT_QUAT)
+
+_HALF_TURN = np.array([0.0, 0.0, 0.0, 1.0])  # about the vertical
+_OPPOSITE = ("00", "13")  # corners: with both of these studs in holes, all are
+
+
+def brick_name(i: int) -> str:
+    """The published name of brick i: "duplo2x4", "duplo2x4_2", "duplo2x4_4", ..."""
+    return f"duplo2x4_{2 * i}" if i else "duplo2x4"
+
+
+def hint_name(i: int) -> str:
+    """The published name of the hint of brick i: "duplo2x4_1", "duplo2x4_3", ..."""
+    return f"duplo2x4_{2 * i + 1}"
+
+
+def free_name(i: int) -> str:
+    """The name of the free body between the fixed ones of bricks i and i + 1."""
+    return f"free_{i}"
+
+
+def brick(*, corners: bool = False) -> Spec:
+    """One red brick by itself.
+
+    Args:
+        corners: whether its corners are marked, for `lowest_corner`.
+    """
+    part = load("manipulation/duplo.xml")
+    if corners:
+        mark_corners(part, *BOUNDS)
+    return part
+
+
+def hint() -> Spec:
+    """A translucent brick that nothing touches."""
+    part = brick()
+    for geom in part.geoms:
+        geom.contype = geom.conaffinity = 0
+    return part
+
+
+Base = Literal["first", "any", "free"]
+"""Which brick is fixed: the first one by name, one that each episode draws anew, or none."""
+
+
+@dataclass(frozen=True)
+class Bricks:
+    """The bricks of a scene, and what is wanted of them.
+
+    Args:
+        count: number of bricks.
+        height: of the wanted stack, in bricks.
+        base: which brick is fixed; with "any" it is the lowest one of the wanted stack.
+
+    Raises:
+        ValueError: there are fewer than two bricks in the stack, or more than there are bricks, or
+            more bricks than colours.
+    """
+
+    count: int
+    height: int
+    base: Base = "first"
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.height <= self.count <= len(COLOURS):
+            raise ValueError(
+                f"height, count: expected 2 <= height <= count <= {len(COLOURS)}, got height"
+                f" {self.height} of {self.count} bricks"
+            )
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Names of what bricks can be in the model, in its order; see `places`."""
+        names = [brick_name(i) for i in range(self.count)]
+        if self.base == "any":
+            for i in reversed(range(1, self.count)):
+                names.insert(i, free_name(i - 1))
+        return tuple(names)
+
+    @property
+    def free_joints(self) -> tuple[str, ...]:
+        """Names of the joints of the bricks that are free."""
+        fixed = {"first": 1, "free": 0, "any": 0}[self.base]
+        names = self.entities[1::2] if self.base == "any" else self.entities[fixed:]
+        return tuple(f"{name}/" for name in names)
+
+    def add_to(self, scene: Spec) -> None:
+        """Put the bricks and their hints into a model, whose `userdata` holds the wanted stack."""
+        scene.nuserdata = self.height
+        joints = self.free_joints
+        for i in range(self.count):
+            parts = [(brick_name(i), brick(), 1.0), (hint_name(i), hint(), HINT_ALPHA)]
+            if free_name(i) in self.entities:
+                parts.append((free_name(i), brick(), 1.0))
+            for name, part, alpha in parts:
+                part.material(PLASTIC).rgba = [*COLOURS[i], alpha]
+                add_part(scene, part, name, free=f"{name}/" in joints)
+
+    # Starts.
+
+    def want(self, v: SingleView, order: Sequence[int]) -> None:
+        """Write the wanted stack, from the bottom; the first thing that an episode does."""
+        v.userdata = order
+        if self.base == "any":
+            for i in range(self.count):
+                put(v, f"{brick_name(i)}/", PARKED)
+
+    def bodies(self, v: SingleView, numbers: Sequence[int] | np.ndarray) -> list[str]:
+        """Names of the frame bodies that bricks of some numbers are in this episode."""
+        return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
+
+    def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
+        """Put all bricks anywhere in a box, see `place_bodies`."""
+        place_bodies(v, rng, self.bodies(v, range(self.count)), box, attempts=attempts)
+
+    def put_stack(
+        self, v: SingleView, order: Sequence[int], poses: tuple[np.ndarray, np.ndarray]
+    ) -> None:
+        """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
+        for body, pos, quat in zip(self.bodies(v, order), *poses, strict=True):
+            put(v, body, pos, quat)
+
+    def show_goal(self, v: SingleView, turns: Sequence[bool] | np.ndarray) -> None:
+        """Stack the hints of the wanted bricks.
+
+        Those of other bricks stay where they are compiled, in the middle of the work top, as
+        published.
+        """
+        poses = stack_poses(HINT_POS, HINT_QUAT, turns)
+        for i, pos, quat in zip(self.wanted(v), *poses, strict=True):
+            put(v, f"{hint_name(int(i))}/", pos, quat)
+
+    # What is seen and rewarded.
+
+    def wanted(self, v: View) -> Array:
+        """Numbers of the bricks of the wanted stack, from the bottom, (..., height)."""
+        return v.userdata
+
+    def places(self, v: View, numbers: Array) -> Array:
+        """Which of the `entities` bricks of some numbers are, (..., n) to (..., n) int."""
+        if self.base == "any":
+            lowest = v.userdata[..., :1]
+            numbers = 2 * numbers + v.xp.sign(lowest - numbers)
+        return v.xp.astype(numbers, v.xp.int64)
+
+    def observation(self, v: View) -> Arrays:
+        """Velocities and pose of each brick, under its published name, in the order of names."""
+        where = self.places(v, self._numbers(v))[..., None]
+        readings = {}
+        for sensor in SEEN:
+            values = [v.sensor(f"{name}/{sensor}").data for name in self.entities]
+            readings[sensor] = v.xp.take_along_axis(v.xp.stack(values, axis=-2), where, axis=-2)
+        return {
+            f"{brick_name(i)}/{sensor}": readings[sensor][..., i, :]
+            for i in range(self.count)
+            for sensor in SEEN
+        }
+
+    def colours(self, v: View) -> Arrays:
+        """Colours of the free bodies, for `Task.colours`: those of the bricks that they are."""
+        if self.base != "any":
+            return {}
+        lowest = np.asarray(v.userdata)[..., 0]
+        shown: Arrays = {}
+        for i in range(self.count - 1):
+            behind = (lowest <= i)[..., None]  # then it is the brick after, not the one before
+            colour = np.where(behind, (*COLOURS[i + 1], 1.0), (*COLOURS[i], 1.0))
+            shown[f"material {free_name(i)}/{PLASTIC}"] = colour
+        return shown
+
+    def distances(self, v: View) -> Array:
+        """How far each brick of the wanted stack is from the one below it, by `pair_distance`.
+
+        Returns:
+            From the bottom, (..., height - 1) m.
+        """
+        where = self.places(v, self.wanted(v))
+        studs = self._corners(v, "stud", where[..., :-1])
+        holes = self._corners(v, "hole", where[..., 1:])
+        return pair_distance(studs, holes)
+
+    def _corners(self, v: View, site: str, where: Array) -> Array:
+        """Two studs, or holes, at opposite corners of some entities, (..., n, 2, 3) m."""
+        by_corner = []
+        for corner in _OPPOSITE:
+            points = [v.site(f"{name}/{site}_{corner}").xpos for name in self.entities]
+            stacked = v.xp.stack(points, axis=-2)
+            by_corner.append(v.xp.take_along_axis(stacked, where[..., None], axis=-2))
+        return v.xp.stack(by_corner, axis=-2)
+
+    def _numbers(self, v: View) -> Array:
+        """The numbers of all bricks, (..., count)."""
+        numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
+        return v.xp.broadcast_to(numbers, (*v.lead, self.count))
+
+
+# Stacks.
+
+
+def random_turns(rng: Any, height: int) -> np.ndarray:
+    """For each brick of a stack above the lowest, whether it is turned by 180 degrees, bool."""
+    return np.asarray(rng.integers(2, size=height - 1), dtype=bool)
+
+
+def stack_poses(
+    pos: np.ndarray, quat: np.ndarray, turns: Sequence[bool] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poses of bricks that are pressed onto each other, holes on studs.
+
+    Args:
+        pos: of the lowest one, (3,) m.
+        quat: of the lowest one, which stands upright, (4,).
+        turns: of each other brick, whether it is turned by 180 degrees from the one below.
+
+    Returns:
+        Positions (n + 1, 3) m and quaternions (n + 1, 4), from the bottom.
+    """
+    places, quats = [np.asarray(pos, dtype=float)], [np.asarray(quat, dtype=float)]
+    for turned in turns:
+        places.append(places[-1] + (0.0, 0.0, HEIGHT))
+        quats.append(product(quats[-1], _HALF_TURN) if turned else quats[-1])
+    return np.stack(places), np.stack(quats)
+
+
+# Reward.
+
+
+def pair_distance(studs: Array, holes: Array) -> Array:
+    """The sum of the distances of two studs from two holes, the nearer way round, (...) m.
+
+    A brick fits onto another both ways, so either stud may be in either hole.
+
+    Args:
+        studs: two studs at opposite corners of the lower brick, (..., 2, 3) m.
+        holes: the two holes at the same corners of the upper brick, (..., 2, 3) m.
+    """
+    straight = total(norm(studs - holes))
+    crossed = norm(studs[..., 0, :] - holes[..., 1, :]) + norm(studs[..., 1, :] - holes[..., 0, :])
+    return namespace(studs, holes).minimum(straight, crossed)
+
+
+def close(distance: Array) -> Array:
+    """1 while two bricks are within 1 cm of fitting, 0.1 at 11 cm."""
+    return tolerance(distance, (0, CLOSE), margin=CLOSE_MARGIN)
+
+
+def click(distance: Array) -> Array:
+    """1 while one brick has snapped onto another, to 1 mm; 0.1 at 2 mm."""
+    return tolerance(distance, (0, CLICK), margin=CLICK_MARGIN)
+
+
+def snapped(distances: Array, close_weight: float = CLOSE_WEIGHT) -> Array:
+    """The mean over the pairs of (w close + click) / (w + 1), (..., pairs) to (...).
+
+    Args:
+        distances: as `Bricks.distances` gives them, m.
+        close_weight: w, what being close is worth in units of being snapped together.
+    """
+    value = (close_weight * close(distances) + click(distances)) / (close_weight + 1)
+    return total(value) / distances.shape[-1]

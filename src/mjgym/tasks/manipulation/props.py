@@ -1,0 +1,52 @@
+"""Things to lift, and what is seen of any thing that lies on the work top."""
+
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec, add, load
+from mjgym.sim.view import View
+from mjgym.task import Arrays
+from mjgym.tasks.manipulation.arena import add_part
+
+LARGE_BOX = "unnamed_model"
+LARGE_BOX_HALF_SIZE = (0.09, 0.09, 0.09)  # m
+
+SEEN = ("angular_velocity", "linear_velocity", "orientation", "position")
+"""Sensors of a thing that are observed, in the observation's order: rad/s, m/s, a quaternion and m,
+all in world axes."""
+
+CORNERS = 8
+
+
+def add_large_box(scene: Spec) -> str:
+    """A cube of 18 cm, free to move, with its corners marked; returns its name."""
+    part = load("manipulation/large_box.xml")
+    mark_corners(part, (0.0, 0.0, 0.0), LARGE_BOX_HALF_SIZE)
+    add_part(scene, part, LARGE_BOX, free=True)
+    return LARGE_BOX
+
+
+def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...]) -> None:
+    """Sites at the corners of a box in a part's frame, for `lowest_corner`.
+
+    Args:
+        part: before it is attached.
+        middle: of the box, m.
+        half: its half sizes, m.
+    """
+    signs = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    for i, sign in enumerate(signs):
+        corner = [m + s * h for m, s, h in zip(middle, sign, half, strict=True)]
+        add(
+            part.worldbody, "site", name=f"vertex_{i}", pos=corner, size=(0.002, 0, 0),
+            rgba=(1, 0, 0, 0.3), group=3,
+        )  # fmt: skip
+
+
+def lowest_corner(v: View, name: str) -> Array:
+    """Height of the lowest corner of a thing that `mark_corners` has marked, (...) m."""
+    heights = [v.site(f"{name}/vertex_{i}").xpos[..., 2] for i in range(CORNERS)]
+    return v.xp.min(v.xp.stack(heights, axis=-1), axis=-1)
+
+
+def prop_observation(v: View, name: str) -> Arrays:
+    """Velocities and pose of a thing by its sensors, under "<name>/<sensor>"."""
+    return {f"{name}/{sensor}": v.sensor(f"{name}/{sensor}").data for sensor in SEEN}
