@@ -57,6 +57,119 @@ def to_local(xmat: Array, vector: Array) -> Array:
     )
 
 
+def to_world(xmat: Array, vector: Array) -> Array:
+    """A frame's vector in world axes: the frame's matrix times the vector, (..., 9), (..., 3)."""
+    return (
+        xmat[..., 0::3] * vector[..., 0:1]
+        + xmat[..., 1::3] * vector[..., 1:2]
+        + xmat[..., 2::3] * vector[..., 2:3]
+    )
+
+
+def compose(a: Array, b: Array) -> Array:
+    """The matrix of the rotation b followed by a, both about fixed axes: (..., 9) each."""
+    rows = [
+        a[..., 3 * i : 3 * i + 1] * b[..., 0:3]
+        + a[..., 3 * i + 1 : 3 * i + 2] * b[..., 3:6]
+        + a[..., 3 * i + 2 : 3 * i + 3] * b[..., 6:9]
+        for i in range(3)
+    ]
+    return namespace(a, b).concat(rows, axis=-1)
+
+
+def transposed(xmat: Array) -> Array:
+    """The matrix of the inverse rotation, (..., 9)."""
+    return namespace(xmat).concat([xmat[..., i::3] for i in range(3)], axis=-1)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """The vector product, (..., 3) each."""
+    parts = [
+        a[..., i : i + 1] * b[..., j : j + 1] - a[..., j : j + 1] * b[..., i : i + 1]
+        for i, j in ((1, 2), (2, 0), (0, 1))
+    ]
+    return namespace(a, b).concat(parts, axis=-1)
+
+
+def from_rotation_vector(vector: Array) -> Array:
+    """The matrix (..., 9) of a turn about a vector (..., 3) by its length in rad.
+
+    Rodrigues' formula in half angles, so that no turn is too small for it.
+    """
+    xp = namespace(vector)
+    x, y, z = (vector[..., i : i + 1] for i in range(3))
+    squared = x * x + y * y + z * z
+    turns = squared > 0
+    half = xp.sqrt(squared) / 2
+    # sin(h) / (2 h), and its limit where there is no turn.
+    share = xp.where(turns, xp.sin(half) / xp.where(turns, 2 * half, 1.0), 0.5)
+    w, x, y, z = xp.cos(half), share * x, share * y, share * z
+    entries = [
+        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    ]
+    return xp.concat(entries, axis=-1)
+
+
+def to_rotation_vector(xmat: Array) -> Array:
+    """The axis of a rotation (..., 9) times its angle in [0, pi] rad, (..., 3), by its quaternion.
+
+    Of the four ways to a quaternion, the one that divides by its largest part is taken, so that
+    turns near 0 and near pi are as exact as others.
+    """
+    xp = namespace(xmat)
+    m = [xmat[..., i : i + 1] for i in range(9)]
+    a, b, c = m[ZY] - m[YZ], m[XZ] - m[ZX], m[YX] - m[XY]
+    d, e, f = m[XY] + m[YX], m[XZ] + m[ZX], m[YZ] + m[ZY]
+    squares = [
+        1 + m[XX] + m[YY] + m[ZZ],
+        1 + m[XX] - m[YY] - m[ZZ],
+        1 - m[XX] + m[YY] - m[ZZ],
+        1 - m[XX] - m[YY] + m[ZZ],
+    ]  # four times the square of each part, in the order w, x, y, z
+    ways = [
+        [squares[0], a, b, c],
+        [a, squares[1], d, e],
+        [b, d, squares[2], f],
+        [c, e, f, squares[3]],
+    ]
+    best, largest = xp.concat(ways[0], axis=-1), squares[0]
+    for way, square in zip(ways[1:], squares[1:], strict=True):
+        better = square > largest
+        best = xp.where(better, xp.concat(way, axis=-1), best)
+        largest = xp.where(better, square, largest)
+    # Four times the largest part and the quaternion; its own length takes out the factor.
+    w, v = best[..., 0:1], best[..., 1:4]
+    v = xp.where(w < 0, -v, v)
+    sine = xp.sqrt(
+        v[..., 0:1] * v[..., 0:1] + v[..., 1:2] * v[..., 1:2] + v[..., 2:3] * v[..., 2:3]
+    )
+    angle = 2 * xp.atan2(sine, xp.abs(w))
+    return v * xp.where(sine > 0, angle / xp.where(sine > 0, sine, 1.0), 0.0)
+
+
+def rotation_error(xmat: Array, wanted: Array) -> Array:
+    """Axis times sine of the turn from one rotation to another, (..., 9) each, (..., 3) in rad.
+
+    Half the sum of the vector products of the axes x, y, z of the two frames: Luh, Walker and Paul,
+    "Resolved-acceleration control of mechanical manipulators" (1980).
+    """
+    error = [
+        (
+            (xmat[..., j + 0 : j + 1] * wanted[..., k + 0 : k + 1])
+            - (xmat[..., k + 0 : k + 1] * wanted[..., j + 0 : j + 1])
+            + (xmat[..., j + 1 : j + 2] * wanted[..., k + 1 : k + 2])
+            - (xmat[..., k + 1 : k + 2] * wanted[..., j + 1 : j + 2])
+            + (xmat[..., j + 2 : j + 3] * wanted[..., k + 2 : k + 3])
+            - (xmat[..., k + 2 : k + 3] * wanted[..., j + 2 : j + 3])
+        )
+        / 2
+        for j, k in ((3, 6), (6, 0), (0, 3))
+    ]
+    return namespace(xmat, wanted).concat(error, axis=-1)
+
+
 def about_z(angle: Array) -> Array:
     """The quaternion of a turn about the world's vertical, (...) in rad to (..., 4)."""
     half = np.asarray(angle) / 2

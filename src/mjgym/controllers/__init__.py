@@ -1,1 +1,24 @@
 """Laws that turn an action into joint torques: pure functions on arrays with any leading shape."""
+
+from mjgym.controllers.chain import Chain
+from mjgym.controllers.composite import Composite
+from mjgym.controllers.controller import Actions, Controller, State, controllers, make
+from mjgym.controllers.inverse_kinematics_pose import InverseKinematicsPose
+from mjgym.controllers.joint import JointPosition, JointTorque, JointVelocity
+from mjgym.controllers.operational_space import OperationalSpacePose, OperationalSpacePosition
+
+__all__ = [
+    "Actions",
+    "Chain",
+    "Composite",
+    "Controller",
+    "InverseKinematicsPose",
+    "JointPosition",
+    "JointTorque",
+    "JointVelocity",
+    "OperationalSpacePose",
+    "OperationalSpacePosition",
+    "State",
+    "controllers",
+    "make",
+]

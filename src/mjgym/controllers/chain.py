@@ -1,0 +1,149 @@
+"""Where an arm's numbers are in a model, and its state in a simulation or in many."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.arrays import Array, namespace
+from mjgym.controllers.controller import State
+from mjgym.sim.dynamics import (
+    chain_mask,
+    dense_inertia,
+    inertia_index,
+    point_jacobian,
+    point_velocity,
+)
+from mjgym.sim.view import nearest
+
+
+@dataclass(frozen=True)
+class Point:
+    """A site, and where what moves it is.
+
+    Args:
+        site: its number.
+        body: that it is on.
+        root: of the body's tree, whose `subtree_com` motions are about.
+        moves: whether any joint moves it.
+    """
+
+    site: int
+    body: int
+    root: int
+    moves: bool
+
+    @classmethod
+    def of(cls, model: mujoco.MjModel, name: str) -> "Point":
+        """The site of a name.
+
+        Raises:
+            KeyError: there is none; the message names the nearest ones.
+        """
+        site = _find(model, "site", name)
+        body = int(model.site_bodyid[site])
+        moves = int(model.body_weldid[body]) != 0
+        return cls(site, body, int(model.body_rootid[body]), moves)
+
+    def offset(self, v: Any) -> Array:
+        """From the centre of mass of its tree, (..., 3), m."""
+        return v.site_xpos[..., self.site, :] - v.subtree_com[..., self.root, :]
+
+    def velocities(self, v: Any) -> tuple[Array, Array]:
+        """Linear (m/s) and angular (rad/s), (..., 3) each, in world axes."""
+        return point_velocity(v.cvel[..., self.body, :], self.offset(v))
+
+
+class Chain:
+    """An arm's joints and tool in a model, and the readings of its state.
+
+    Args:
+        model: the compiled model.
+        joints: of the arm, each with one degree of freedom, in their order from the base.
+        actuators: one motor for each joint, in the same order.
+        tool: the site whose pose is controlled.
+        origin: the site that actions are given in the axes of.
+
+    Raises:
+        KeyError: the model has no element of a name; the message names the nearest ones.
+        ValueError: a joint has several degrees of freedom, or joints and actuators do not match.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        joints: Sequence[str],
+        actuators: Sequence[str],
+        tool: str,
+        origin: str,
+    ) -> None:
+        if len(joints) != len(actuators):
+            raise ValueError(f"{len(actuators)} actuators for {len(joints)} joints")
+        ids = [_find(model, "joint", name) for name in joints]
+        single = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+        for i in ids:
+            if model.jnt_type[i] not in [int(kind) for kind in single]:
+                raise ValueError(f"joint {model.joint(i).name!r} has several degrees of freedom")
+        self.joints = tuple(joints)
+        self.dofs = np.array([int(model.jnt_dofadr[i]) for i in ids])
+        self.qpos = np.array([int(model.jnt_qposadr[i]) for i in ids])
+        self.ctrl = np.array([_find(model, "actuator", name) for name in actuators])
+        limits = np.where(
+            model.actuator_ctrllimited[self.ctrl, None],
+            model.actuator_ctrlrange[self.ctrl],
+            [-np.inf, np.inf],
+        )
+        self.torque_low, self.torque_high = limits[:, 0].copy(), limits[:, 1].copy()
+        self.tool, self.origin = Point.of(model, tool), Point.of(model, origin)
+        self._mask = chain_mask(model, self.tool.body, self.dofs)
+        self._inertia = inertia_index(model, self.dofs)
+
+    def state(self, v: Any) -> State:
+        """What a controller sees of the arm now.
+
+        Args:
+            v: a view, or MjData itself.
+
+        Returns:
+            The state; its readings are taken when a law first looks at them, so it is to be used
+            before the simulation moves on.
+        """
+
+        def own(field: str, places: np.ndarray) -> Array:
+            array = getattr(v, field)
+            xp = namespace(array)
+            return xp.take(array, xp.asarray(places, device=array.device), axis=-1)
+
+        def still() -> Array:
+            return 0.0 * v.site_xpos[..., self.origin.site, :]
+
+        tool, origin = self.tool, self.origin
+        return State(
+            position=lambda: v.site_xpos[..., tool.site, :] + 0.0,
+            rotation=lambda: v.site_xmat[..., tool.site, :] + 0.0,
+            linear=lambda: tool.velocities(v)[0],
+            angular=lambda: tool.velocities(v)[1],
+            origin_position=lambda: v.site_xpos[..., origin.site, :] + 0.0,
+            origin_rotation=lambda: v.site_xmat[..., origin.site, :] + 0.0,
+            origin_linear=(lambda: origin.velocities(v)[0]) if origin.moves else still,
+            origin_angular=(lambda: origin.velocities(v)[1]) if origin.moves else still,
+            jacobian=lambda: point_jacobian(
+                namespace(v.cdof).take(v.cdof, self.dofs, axis=-2), tool.offset(v), self._mask
+            ),
+            inertia=lambda: dense_inertia(v.M, *self._inertia),
+            bias=lambda: own("qfrc_bias", self.dofs),
+            qpos=lambda: own("qpos", self.qpos),
+            qvel=lambda: own("qvel", self.dofs),
+            torque_low=self.torque_low,
+            torque_high=self.torque_high,
+        )
+
+
+def _find(model: mujoco.MjModel, kind: str, name: str) -> int:
+    count = {"site": model.nsite, "joint": model.njnt, "actuator": model.nu}[kind]
+    known = [getattr(model, kind)(i).name for i in range(count)]
+    if name not in known:
+        raise KeyError(f"the model has no {kind} {name!r}{nearest(name, known)}")
+    return known.index(name)

@@ -1,0 +1,69 @@
+"""Several controllers side by side: two arms, an arm and its gripper."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mjgym.arrays import Array
+from mjgym.controllers.controller import Actions, Arrays, Controller, State
+
+
+@dataclass(frozen=True)
+class Composite:
+    """Controllers of parts, by the parts' names; their actions stand in the parts' order.
+
+    Args:
+        parts: pairs of a name and a controller.
+        joints: the names of each part's joints.
+
+    Raises:
+        ValueError: names and joints do not match, or a name is there twice.
+    """
+
+    parts: tuple[tuple[str, Controller], ...]
+    joints: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.parts]
+        if len(set(names)) < len(names):
+            raise ValueError(f"parts: a name is there twice: {names}")
+        if len(self.joints) != len(names):
+            raise ValueError(f"joints: of {len(self.joints)} parts, expected {len(names)}")
+
+    def actions(self) -> Actions:
+        """What all numbers do; their names begin with the part's."""
+        total = Actions((), (), (), (), ())
+        for (name, part), joints in zip(self.parts, self.joints, strict=True):
+            total += part.actions(joints).prefixed(f"{name} ")
+        return total
+
+    def memory(self, states: Mapping[str, State]) -> Arrays:
+        """What all parts remember, at an episode's start, from the state of each."""
+        return _joined({name: part.memory(states[name]) for name, part in self.parts})
+
+    def goal(self, states: Mapping[str, State], action: Array, memory: Arrays) -> Arrays:
+        """The memory at the start of a control step."""
+        changed, start = {}, 0
+        for (name, part), joints in zip(self.parts, self.joints, strict=True):
+            end = start + len(part.actions(joints))
+            changed[name] = part.goal(states[name], action[..., start:end], _of(name, memory))
+            start = end
+        return _joined(changed)
+
+    def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
+        """Each part's torques, (..., n), by its name."""
+        return {name: part.torque(states[name], _of(name, memory)) for name, part in self.parts}
+
+    def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
+        """The memory after a physics step."""
+        return _joined(
+            {name: part.substep(states[name], _of(name, memory)) for name, part in self.parts}
+        )
+
+
+def _joined(parts: Mapping[str, Arrays]) -> Arrays:
+    return {f"{name}/{key}": array for name, part in parts.items() for key, array in part.items()}
+
+
+def _of(name: str, memory: Arrays) -> Arrays:
+    prefix = f"{name}/"
+    return {k.removeprefix(prefix): x for k, x in memory.items() if k.startswith(prefix)}

@@ -1,0 +1,24 @@
+"""Linear interpolation: a goal that is reached over the first physics steps of a control step."""
+
+import math
+
+from mjgym.arrays import Array, namespace
+
+
+def ramp_steps(ramp_ratio: float, substeps: int) -> int:
+    """Physics steps until a goal is reached: a share of those in a control step, rounded up."""
+    return math.ceil(ramp_ratio * substeps - 1e-9)
+
+
+def ramp(since: Array, steps: int) -> Array:
+    """How much of the way to a goal has been gone, (...) in (0, 1].
+
+    The published ramp is harmonic: 1/5, 1/4, 1/3, 1/2 and 1 of the way for five steps. What is
+    called linear are the steps that it takes where each starts from the one before.
+
+    Args:
+        since: physics steps since the goal was set, (...), from 0.
+        steps: of `ramp_steps`.
+    """
+    xp = namespace(since)
+    return 1 / xp.maximum(steps - since, xp.ones_like(since))

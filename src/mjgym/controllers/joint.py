@@ -1,0 +1,220 @@
+"""Laws on an arm's joints: torque, velocity, position."""
+
+from dataclasses import dataclass
+
+from mjgym.arrays import Array, namespace
+from mjgym.controllers.controller import Actions, Arrays, State, controllers, limited
+from mjgym.controllers.linear_algebra import times
+from mjgym.controllers.parameters import Numbers, clip, constant, finite
+from mjgym.controllers.scaled import ImpedanceController, ScaledController
+
+
+@dataclass(frozen=True)
+class JointTorque(ScaledController):
+    """Torques on top of what holds the arm against gravity.
+
+    Args:
+        torque_limits: the least and the greatest torque that an action asks for, N m; None for the
+            motors' own.
+        use_torque_compensation: add the bias forces.
+
+    The default range of 0.1 N m hardly moves an arm whose joints rub as much; raise `output_max`.
+    """
+
+    output_max: Numbers = 0.1
+    output_min: Numbers = -0.1
+    torque_limits: tuple[Numbers, Numbers] | None = None
+    use_torque_compensation: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_limits("torque_limits", self.torque_limits)
+
+    def actions(self, joints: tuple[str, ...]) -> Actions:
+        """One torque for each joint."""
+        units = ("N m",) * len(joints)
+        return self.scaled_actions(joints, units, tuple(f"torque on {j}" for j in joints))
+
+    def memory(self, state: State) -> Arrays:
+        """No torque."""
+        return self.held("torque", namespace(state.qpos).zeros_like(state.qpos))
+
+    def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
+        """The torques that are asked for."""
+        low, high = self.torque_limits or (state.torque_low, state.torque_high)
+        torque = clip(self.scaled(action), constant(low, action), constant(high, action))
+        return self.moved("torque", torque, memory)
+
+    def torque(self, state: State, memory: Arrays) -> Array:
+        """tau = goal + bias."""
+        torque = self.current("torque", memory)
+        return limited(state, torque + state.bias if self.use_torque_compensation else torque)
+
+
+# Shares of the gain on the error: on its sum over physics steps, and on its difference.
+INTEGRAL, DERIVATIVE = 0.005, 0.001
+DIFFERENCES = 5  # of the error, whose mean is its derivative
+
+
+@dataclass(frozen=True)
+class JointVelocity(ScaledController):
+    """Velocities, tracked by a PID law of each joint and the bias forces.
+
+    The sum of the errors stands still while a joint's motor is at its limit. The law's errors are
+    those after each physics step, so a goal enters the sum one physics step after it is set.
+
+    Args:
+        kp: gain on the error as a share of the range of the joint's torque, s/rad; with one for
+            each joint, the gains themselves, N m s/rad.
+        velocity_limits: the least and the greatest velocity that is asked for, rad/s; None for any.
+        use_torque_compensation: add the bias forces.
+    """
+
+    output_max: Numbers = 0.5
+    output_min: Numbers = -0.5
+    kp: Numbers = 3.0
+    velocity_limits: tuple[Numbers, Numbers] | None = (-1.0, 1.0)
+    use_torque_compensation: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        finite("kp", self.kp)
+        _check_limits("velocity_limits", self.velocity_limits)
+
+    def actions(self, joints: tuple[str, ...]) -> Actions:
+        """One velocity for each joint."""
+        finite("kp", self.kp, len(joints))
+        units = ("rad/s",) * len(joints)
+        return self.scaled_actions(joints, units, tuple(f"velocity of {j}" for j in joints))
+
+    def memory(self, state: State) -> Arrays:
+        """No velocity, no errors."""
+        xp = namespace(state.qvel)
+        zero = xp.zeros_like(state.qvel)
+        return {
+            **self.held("velocity", zero),
+            "error": zero,
+            "error_sum": zero,
+            "error_differences": xp.stack([zero] * DIFFERENCES, axis=-2),
+        }
+
+    def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
+        """The velocities that are asked for."""
+        velocity = self.scaled(action)
+        if self.velocity_limits is not None:
+            velocity = clip(velocity, *(constant(limit, action) for limit in self.velocity_limits))
+        return self.moved("velocity", velocity, memory)
+
+    def torque(self, state: State, memory: Arrays) -> Array:
+        """tau = Kp e + Ki sum(e) + Kd mean(differences of e) + bias."""
+        return limited(state, self._unlimited(state, memory))
+
+    def substep(self, state: State, memory: Arrays) -> Arrays:
+        """The errors after a physics step."""
+        xp = namespace(state.qvel)
+        memory = super().substep(state, memory)
+        error = self.current("velocity", memory) - state.qvel
+        difference = (error - memory["error"])[..., None, :]
+        unlimited = self._unlimited(state, memory)
+        at_limit = (unlimited < state.torque_low) | (unlimited > state.torque_high)
+        more = xp.where(xp.any(at_limit, axis=-1)[..., None], xp.zeros_like(error), error)
+        return {
+            **memory,
+            "error": error,
+            "error_sum": memory["error_sum"] + more,
+            "error_differences": xp.concat(
+                [memory["error_differences"][..., 1:, :], difference], axis=-2
+            ),
+        }
+
+    def _unlimited(self, state: State, memory: Arrays) -> Array:
+        gain = constant(self.kp, state.qvel)
+        if not isinstance(self.kp, tuple):
+            gain = gain * (state.torque_high - state.torque_low)
+        error = self.current("velocity", memory) - state.qvel
+        differences = memory["error_differences"]
+        derivative = differences[..., 0, :]
+        for i in range(1, DIFFERENCES):
+            derivative = derivative + differences[..., i, :]
+        torque = gain * (
+            error + INTEGRAL * memory["error_sum"] + DERIVATIVE * (derivative / DIFFERENCES)
+        )
+        return torque + state.bias if self.use_torque_compensation else torque
+
+
+@dataclass(frozen=True)
+class JointPosition(ImpedanceController):
+    """Positions, tracked by a spring and a damper at each joint in units of acceleration.
+
+    Args:
+        kd: gain on velocity, 1/s; None for what the damping ratio gives.
+        qpos_limits: the least and the greatest position that is asked for, rad; None for any.
+        use_torque_compensation: multiply by the inertia matrix and add the bias forces; without,
+            the law's accelerations are the torques.
+    """
+
+    output_max: Numbers = 0.05
+    output_min: Numbers = -0.05
+    kp: Numbers = 50.0
+    kd: Numbers | None = None
+    qpos_limits: tuple[Numbers, Numbers] | None = None
+    use_torque_compensation: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kd is not None:
+            finite("kd", self.kd)
+            if self.impedance_mode != "fixed":
+                raise ValueError("kd: only for impedance_mode 'fixed', as others ask for damping")
+        _check_limits("qpos_limits", self.qpos_limits)
+
+    def actions(self, joints: tuple[str, ...]) -> Actions:
+        """One position for each joint, after what the impedance asks for."""
+        gains = self.impedance_actions(joints)
+        units = ("rad",) * len(joints)
+        if self.input_type == "absolute":
+            meanings = tuple(f"position of {j}" for j in joints)
+            return gains + self.free_actions(joints, units, meanings)
+        meanings = tuple(f"how far {j} is to turn" for j in joints)
+        return gains + self.scaled_actions(joints, units, meanings)
+
+    def memory(self, state: State) -> Arrays:
+        """The joints where they are."""
+        return {**self.held("qpos", state.qpos), **self.resting(state.qpos, state.qpos.shape[-1])}
+
+    def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
+        """The joints where they are to be."""
+        gains, action = self.impedance(action, state.qpos.shape[-1])
+        qpos = action if self.input_type == "absolute" else state.qpos + self.scaled(action)
+        if self.qpos_limits is not None:
+            qpos = clip(qpos, *(constant(limit, qpos) for limit in self.qpos_limits))
+        return {**self.moved("qpos", qpos, memory), **gains}
+
+    def torque(self, state: State, memory: Arrays) -> Array:
+        """tau = M (kp (goal - q) - kd qd) + bias."""
+        kp, kd = self.gains(memory, state.qpos)
+        if self.kd is not None:
+            kd = constant(self.kd, state.qpos)
+        torque = kp * (self.current("qpos", memory) - state.qpos) - kd * state.qvel
+        if self.use_torque_compensation:
+            torque = times(state.inertia, torque) + state.bias
+        return limited(state, torque)
+
+
+def _check_limits(name: str, limits: tuple[Numbers, Numbers] | None) -> None:
+    """Check that limits are the least and the greatest of something, or none.
+
+    Raises:
+        ValueError: they are not.
+    """
+    if limits is None:
+        return
+    if not (isinstance(limits, tuple) and len(limits) == 2):
+        raise ValueError(f"{name}: expected the least and the greatest, got {limits!r}")
+    for limit in limits:
+        finite(name, limit)
+
+
+controllers.add("JOINT_TORQUE", JointTorque())
+controllers.add("JOINT_VELOCITY", JointVelocity())
+controllers.add("JOINT_POSITION", JointPosition())

@@ -1,0 +1,170 @@
+"""Operational space control: the tool's pose by forces at the tool, decoupled by its inertia.
+
+O. Khatib, "A unified approach for motion and force control of robot manipulators: the operational
+space formulation" (1987).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mjgym import rotations
+from mjgym.arrays import Array, namespace
+from mjgym.controllers.controller import Actions, Arrays, State, controllers, limited
+from mjgym.controllers.linear_algebra import mobility, solve, times, transposed
+from mjgym.controllers.parameters import Numbers, clip, constant, finite, one_of
+from mjgym.controllers.scaled import ImpedanceController
+
+AXES = ("x", "y", "z", "rx", "ry", "rz")
+UNITS = ("m", "m", "m", "rad", "rad", "rad")
+POSTURE_GAIN = 10.0  # 1/s^2, of the pull towards the joints' start that the tool does not feel
+
+
+@dataclass(frozen=True)
+class OperationalSpacePose(ImpedanceController):
+    """The tool's place and axes: where it is at the control step, moved by the action, or absolute.
+
+    Args:
+        position_limits: the least and the greatest place that is asked for, m, in the axes of
+            `input_ref_frame`; None for any.
+        uncouple_pos_ori: forces from the inertia felt in displacement alone, and torques from that
+            felt in rotation alone; False for both from the whole.
+        input_ref_frame: the axes of the action: "base", those of the arm's origin, or "world".
+    """
+
+    output_max: Numbers = (0.05, 0.05, 0.05, 0.5, 0.5, 0.5)
+    output_min: Numbers = (-0.05, -0.05, -0.05, -0.5, -0.5, -0.5)
+    position_limits: tuple[Numbers, Numbers] | None = None
+    uncouple_pos_ori: bool = True
+    input_ref_frame: str = "base"
+    turns: ClassVar[bool] = True
+    """Whether the action turns the tool."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("input_ref_frame", self.input_ref_frame, ("base", "world"))
+        if self.position_limits is not None:
+            for limit in self.position_limits:
+                finite("position_limits", limit, 3)
+
+    def actions(self, joints: tuple[str, ...]) -> Actions:
+        """A displacement and a turn of the tool, after what the impedance asks for."""
+        count = len(AXES) if self.turns else 3
+        frame = "the world" if self.input_ref_frame == "world" else "the arm's origin"
+        if self.input_type == "absolute":
+            place, turn, make = "the tool's", "rotation vector of the tool,", self.free_actions
+        else:
+            place, turn = "how far the tool is to go along", "how far the tool is to turn about"
+            make = self.scaled_actions
+        meanings = tuple(
+            f"{place if i < 3 else turn} {axis[-1]} of {frame}" for i, axis in enumerate(AXES)
+        )
+        return self.impedance_actions(AXES) + make(AXES[:count], UNITS[:count], meanings[:count])
+
+    def memory(self, state: State) -> Arrays:
+        """The tool where it is, and the joints' start that they are drawn to."""
+        position, rotation = self._in_frame(state)
+        memory = {
+            **self.held("position", position),
+            **self.resting(position, len(AXES)),
+            "rotation": rotation,
+            "start": state.qpos,
+        }
+        if self.interpolation:
+            memory["rotation_from"] = rotation
+            memory["turn"] = namespace(position).zeros_like(position)
+        return memory
+
+    def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
+        """Where the tool is to be, in the axes of the action."""
+        gains, action = self.impedance(action, len(AXES))
+        if self.input_type == "absolute":
+            position = action[..., 0:3]
+            if self.turns:
+                rotation = rotations.from_rotation_vector(action[..., 3:6])
+            else:
+                _, rotation = self._in_frame(state)
+        else:
+            action = self.scaled(action)
+            position, rotation = self._in_frame(state)
+            position = position + action[..., 0:3]
+            if self.turns:
+                turn = rotations.from_rotation_vector(action[..., 3:6])
+                rotation = rotations.compose(turn, rotation)
+        if self.position_limits is not None:
+            position = clip(position, *(constant(x, position) for x in self.position_limits))
+        changed = {**self.moved("position", position, memory), **gains, "rotation": rotation}
+        if self.interpolation:
+            start = memory["rotation"]
+            changed["rotation_from"] = start
+            changed["turn"] = rotations.to_rotation_vector(
+                rotations.compose(rotation, rotations.transposed(start))
+            )
+        return changed
+
+    def torque(self, state: State, memory: Arrays) -> Array:
+        """tau = J^T (F - L J z) + M z + bias.
+
+        F = L (kp e - kd (v - v0)) with L = (J M^-1 J^T)^-1 and the errors e of place and axes; z
+        is the acceleration towards the joints' start, of which J^T L J z is what the tool would
+        feel.
+        """
+        xp = namespace(state.qpos)
+        position, rotation = self._wanted(state, memory)
+        error = xp.concat(
+            [position - state.position, rotations.rotation_error(state.rotation, rotation)], axis=-1
+        )
+        velocity = xp.concat(
+            [state.linear - state.origin_linear, state.angular - state.origin_angular], axis=-1
+        )
+        kp, kd = self.gains(memory, error)
+        acceleration = kp * error - kd * velocity
+        posture = (
+            POSTURE_GAIN * (memory["start"] - state.qpos) - 2 * math.sqrt(POSTURE_GAIN) * state.qvel
+        )
+        felt = times(state.jacobian, posture)
+        whole = mobility(state.inertia, state.jacobian)
+        if self.uncouple_pos_ori:
+            blocks = xp.stack([whole[..., 0:3, 0:3], whole[..., 3:6, 3:6]], axis=-3)
+            halves = xp.stack([acceleration[..., 0:3], acceleration[..., 3:6]], axis=-2)
+            force = solve(blocks, halves)
+            force = xp.concat([force[..., 0, :], force[..., 1, :]], axis=-1)
+            force = force - solve(whole, felt)
+        else:
+            force = solve(whole, acceleration - felt)
+        return limited(
+            state,
+            times(transposed(state.jacobian), force) + times(state.inertia, posture) + state.bias,
+        )
+
+    def _in_frame(self, state: State) -> tuple[Array, Array]:
+        """The tool's place and axes in the axes of the action."""
+        if self.input_ref_frame == "world":
+            return state.position, state.rotation
+        place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)
+        inverse = rotations.transposed(state.origin_rotation)
+        return place, rotations.compose(inverse, state.rotation)
+
+    def _wanted(self, state: State, memory: Arrays) -> tuple[Array, Array]:
+        """The place and axes that are asked for at this physics step, in world axes."""
+        position, rotation = self.current("position", memory), memory["rotation"]
+        if self.interpolation:
+            turn = rotations.from_rotation_vector(memory["turn"] * self.share(memory))
+            rotation = rotations.compose(turn, memory["rotation_from"])
+        if self.input_ref_frame == "world":
+            return position, rotation
+        place = state.origin_position + rotations.to_world(state.origin_rotation, position)
+        return place, rotations.compose(state.origin_rotation, rotation)
+
+
+@dataclass(frozen=True)
+class OperationalSpacePosition(OperationalSpacePose):
+    """The tool's place; it keeps the axes that it has at the control step."""
+
+    output_max: Numbers = 0.05
+    output_min: Numbers = -0.05
+    turns: ClassVar[bool] = False
+
+
+controllers.add("OSC_POSE", OperationalSpacePose())
+controllers.add("OSC_POSITION", OperationalSpacePosition())

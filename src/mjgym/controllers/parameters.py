@@ -1,0 +1,79 @@
+"""Parameters of control laws: checked when they are given, and as they enter arithmetic."""
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from mjgym.arrays import Array, namespace
+
+Numbers = float | tuple[float, ...]
+"""One number for all, or one for each."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: those that look like it, or all."""
+    known = list(known)
+    near = difflib.get_close_matches(word, known, n=3)
+    return f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(known)}"
+
+
+def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
+    """Check that a parameter has one of the values that it can have.
+
+    Raises:
+        ValueError: it has another; the message names the nearest.
+    """
+    if value not in known:
+        raise ValueError(f"{what}: no {value!r}{nearest(str(value), [repr(k) for k in known])}")
+
+
+def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
+    """Check that a parameter is a number, or as many as there are.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    numbers = value if isinstance(value, tuple) else (value,)
+    if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
+        raise ValueError(f"{what}: expected finite numbers, got {value!r}")
+    if count is not None and isinstance(value, tuple) and len(value) != count:
+        raise ValueError(f"{what}: expected one number or {count}, got {len(value)}")
+
+
+def each(value: Numbers, count: int) -> tuple[float, ...]:
+    """A parameter as one number for each."""
+    return value if isinstance(value, tuple) else (value,) * count
+
+
+def constant(value: Numbers, like: Array) -> Array:
+    """A parameter as it enters arithmetic: a number, or an array of an array's own kind."""
+    if not isinstance(value, tuple):
+        return value
+    return namespace(like).asarray(value, dtype=like.dtype, device=like.device)
+
+
+def clip(x: Array, low: Array, high: Array) -> Array:
+    """x within limits: arrays that broadcast with it, or numbers."""
+    xp = namespace(x)
+    return xp.minimum(xp.maximum(x, low), high)
+
+
+def damping(kp: Array, damping_ratio: Array) -> Array:
+    """The gain on velocity that damps a gain on position: 2 sqrt(kp) times a ratio."""
+    if isinstance(kp, int | float):
+        return 2 * math.sqrt(kp) * damping_ratio
+    return 2 * namespace(kp).sqrt(kp) * damping_ratio
+
+
+def scaled(
+    action: Array, input_min: Numbers, input_max: Numbers, output_min: Numbers, output_max: Numbers
+) -> Array:
+    """An action (..., k) clipped to its range and mapped from there to the range of what it asks.
+
+    u = clip(a); (u - mid_in) (out_max - out_min) / (in_max - in_min) + mid_out
+    """
+    low, high = constant(input_min, action), constant(input_max, action)
+    least, most = constant(output_min, action), constant(output_max, action)
+    share = (most - least) / (high - low)
+    return (clip(action, low, high) - (low + high) / 2) * share + (least + most) / 2

@@ -1,0 +1,217 @@
+"""What laws with scaled actions have in common: ranges, ramps to a goal, variable impedance."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.arrays import Array, namespace
+from mjgym.controllers.controller import Actions, Arrays, Controller
+from mjgym.controllers.interpolation import ramp, ramp_steps
+from mjgym.controllers.parameters import (
+    Numbers,
+    clip,
+    constant,
+    damping,
+    each,
+    finite,
+    one_of,
+    scaled,
+)
+
+IMPEDANCE = ("fixed", "variable", "variable_kp")
+
+
+@dataclass(frozen=True)
+class ScaledController(Controller):
+    """A law whose action is clipped to one range and mapped to another, and whose goal may ramp.
+
+    Args:
+        input_max: the greatest value of an action.
+        input_min: the least value.
+        output_max: what the greatest value asks for.
+        output_min: what the least value asks for.
+        interpolation: "linear" to go to each goal over the first physics steps, None to jump there.
+        ramp_ratio: the share of the control step's physics steps that this takes.
+        substeps: physics steps in a control step; only interpolation looks at it.
+
+    Raises:
+        ValueError: a parameter has no such value.
+    """
+
+    input_max: Numbers = 1.0
+    input_min: Numbers = -1.0
+    output_max: Numbers = 1.0
+    output_min: Numbers = -1.0
+    interpolation: str | None = None
+    ramp_ratio: float = 0.2
+    substeps: int = 25
+
+    def __post_init__(self) -> None:
+        for name in ("input_max", "input_min", "output_max", "output_min"):
+            finite(name, getattr(self, name))
+        one_of("interpolation", self.interpolation, (None, "linear"))
+        if not 0 < self.ramp_ratio <= 1:
+            raise ValueError(
+                f"ramp_ratio: expected more than 0 and at most 1, got {self.ramp_ratio}"
+            )
+        if self.substeps < 1:
+            raise ValueError(f"substeps: expected 1 or more, got {self.substeps}")
+
+    def scaled(self, action: Array) -> Array:
+        """What an action (..., k) asks for."""
+        return scaled(action, self.input_min, self.input_max, self.output_min, self.output_max)
+
+    def scaled_actions(
+        self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]
+    ) -> Actions:
+        """What the numbers of an action do, by the units of what they ask for."""
+        count = len(names)
+        ranges = (self.input_min, self.input_max, self.output_min, self.output_max)
+        for field, value in zip(
+            ("input_min", "input_max", "output_min", "output_max"), ranges, strict=True
+        ):
+            finite(field, value, count)
+        low, high, least, most = (each(value, count) for value in ranges)
+        return Actions(
+            names,
+            tuple(
+                f"{(m - s) / (h - b):g} {unit}"
+                for b, h, s, m, unit in zip(low, high, least, most, units, strict=True)
+            ),
+            low,
+            high,
+            tuple(
+                f"{meaning}, {s:g} to {m:g} {unit}"
+                for meaning, s, m, unit in zip(meanings, least, most, units, strict=True)
+            ),
+        )
+
+    def free_actions(
+        self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]
+    ) -> Actions:
+        """What the numbers of an action do that are used as they are."""
+        low, high = (-math.inf,) * len(names), (math.inf,) * len(names)
+        return Actions(names, units, low, high, meanings)
+
+    # A goal that ramps is three arrays: where it started, where it goes, how long since.
+
+    def held(self, name: str, goal: Array) -> Arrays:
+        """The memory of a goal that is where it is, (..., k)."""
+        memory = {name: goal}
+        if self.interpolation:
+            memory[f"{name}_from"] = goal
+            memory["since"] = namespace(goal).zeros_like(goal[..., 0])
+        return memory
+
+    def moved(self, name: str, goal: Array, memory: Arrays) -> Arrays:
+        """The memory of a goal that is set anew."""
+        changed = {**memory, name: goal}
+        if self.interpolation:
+            changed[f"{name}_from"] = memory[name]
+            changed["since"] = namespace(goal).zeros_like(goal[..., 0])
+        return changed
+
+    def share(self, memory: Arrays) -> Array:
+        """How much of the way from the goal before has been gone, (..., 1)."""
+        steps = ramp_steps(self.ramp_ratio, self.substeps)
+        return ramp(memory["since"], steps)[..., None]
+
+    def current(self, name: str, memory: Arrays) -> Array:
+        """The goal as it is at this physics step, (..., k)."""
+        goal = memory[name]
+        if not self.interpolation:
+            return goal
+        start = memory[f"{name}_from"]
+        return start + (goal - start) * self.share(memory)
+
+    def substep(self, state: Any, memory: Arrays) -> Arrays:
+        """The memory after a physics step: one more since the goal was set."""
+        if not self.interpolation:
+            return memory
+        return {**memory, "since": memory["since"] + 1}
+
+
+@dataclass(frozen=True)
+class ImpedanceController(ScaledController):
+    """A law like a spring and a damper between what is and what an action asks for.
+
+    Args:
+        kp: gain on position, 1/s^2, or one for each axis or joint.
+        damping_ratio: 1 for critical damping, or one for each.
+        impedance_mode: "fixed"; "variable": the action begins with damping ratios and gains;
+            "variable_kp": it begins with gains. They are clipped to their limits, not scaled.
+        kp_limits: of gains in an action.
+        damping_ratio_limits: of damping ratios in an action.
+        input_type: "delta": the action moves the goal away from where the arm is; "absolute": it is
+            the goal, neither clipped nor scaled.
+
+    Raises:
+        ValueError: a parameter has no such value.
+    """
+
+    kp: Numbers = 150.0
+    damping_ratio: Numbers = 1.0
+    impedance_mode: str = "fixed"
+    kp_limits: tuple[float, float] = (0.0, 300.0)
+    damping_ratio_limits: tuple[float, float] = (0.0, 10.0)
+    input_type: str = "delta"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        finite("kp", self.kp)
+        finite("damping_ratio", self.damping_ratio)
+        one_of("impedance_mode", self.impedance_mode, IMPEDANCE)
+        one_of("input_type", self.input_type, ("delta", "absolute"))
+        for name in ("kp_limits", "damping_ratio_limits"):
+            limits = getattr(self, name)
+            if not (isinstance(limits, tuple) and len(limits) == 2 and 0 <= limits[0] <= limits[1]):
+                raise ValueError(f"{name}: expected the least and the greatest, got {limits!r}")
+
+    def impedance_actions(self, axes: tuple[str, ...]) -> Actions:
+        """What the numbers do that an action begins with: none for a fixed impedance."""
+        for field in ("kp", "damping_ratio"):
+            finite(field, getattr(self, field), len(axes))
+        actions = Actions((), (), (), (), ())
+        kinds = {
+            "variable": (
+                ("damping_ratio", "1", self.damping_ratio_limits, "damping ratio"),
+                ("kp", "1/s^2", self.kp_limits, "gain"),
+            ),
+            "variable_kp": (("kp", "1/s^2", self.kp_limits, "gain"),),
+        }.get(self.impedance_mode, ())
+        for name, unit, (low, high), meaning in kinds:
+            n = len(axes)
+            actions += Actions(
+                tuple(f"{name} {axis}" for axis in axes),
+                (unit,) * n,
+                (low,) * n,
+                (high,) * n,
+                tuple(f"{meaning} of {axis}" for axis in axes),
+            )
+        return actions
+
+    def impedance(self, action: Array, axes: int) -> tuple[Arrays, Array]:
+        """The gains that an action asks for, to remember, and the rest of the action."""
+        if self.impedance_mode == "fixed":
+            return {}, action
+        ratio: Array = constant(self.damping_ratio, action)
+        if self.impedance_mode == "variable":
+            ratio = clip(action[..., :axes], *self.damping_ratio_limits)
+            action = action[..., axes:]
+        kp = clip(action[..., :axes], *self.kp_limits)
+        return {"kp": kp, "kd": damping(kp, ratio)}, action[..., axes:]
+
+    def gains(self, memory: Arrays, like: Array) -> tuple[Array, Array]:
+        """The gains on position and on velocity: numbers, or one for each axis."""
+        if "kp" in memory:
+            return memory["kp"], memory["kd"]
+        kp = constant(self.kp, like)
+        return kp, damping(kp, constant(self.damping_ratio, like))
+
+    def resting(self, like: Array, axes: int) -> Arrays:
+        """The gains before the first action, where they are remembered."""
+        if self.impedance_mode == "fixed":
+            return {}
+        one = namespace(like).ones_like(like[..., :1])
+        kp = namespace(like).concat([one * x for x in each(self.kp, axes)], axis=-1)
+        return {"kp": kp, "kd": damping(kp, constant(self.damping_ratio, like))}

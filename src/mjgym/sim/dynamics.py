@@ -1,0 +1,99 @@
+"""Jacobians, velocities and the joint-space inertia from the engine's live arrays.
+
+Pure functions on arrays with any leading shape, exact to the bit of what the engine's own functions
+give for one simulation, without running anything again. Which entries they look at is worked out
+from the model once: `chain_mask`, `inertia_index`.
+"""
+
+import mujoco
+import numpy as np
+
+from mjgym.arrays import Array, namespace
+from mjgym.rotations import cross
+
+
+def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray:
+    """Which of some degrees of freedom move a body, (n,) bool."""
+    chain = set()
+    dof = -1
+    while body > 0 and dof < 0:
+        count = int(model.body_dofnum[body])
+        dof = int(model.body_dofadr[body]) + count - 1 if count else -1
+        body = int(model.body_parentid[body])
+    while dof >= 0:
+        chain.add(dof)
+        dof = int(model.dof_parentid[dof])
+    return np.array([int(d) in chain for d in dofs], dtype=bool)
+
+
+def inertia_index(model: mujoco.MjModel, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the inertia matrix of some degrees of freedom is in the engine's sparse `M`.
+
+    Returns:
+        An index into `M` and a mask, (n, n) each; the mask is False where the matrix is 0 for lack
+        of an entry, as between two arms.
+    """
+    n = len(dofs)
+    index, there = np.zeros((n, n), dtype=np.int64), np.zeros((n, n), dtype=bool)
+    for i, row in enumerate(dofs):
+        start = int(model.M_rowadr[row])
+        columns = model.M_colind[start : start + int(model.M_rownnz[row])].tolist()
+        for j, column in enumerate(dofs):
+            if int(column) in columns:  # M holds the lower triangle
+                index[i, j] = index[j, i] = start + columns.index(int(column))
+                there[i, j] = there[j, i] = True
+    return index, there
+
+
+def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -> Array:
+    """The Jacobian of a point of a body: how it moves and turns with each degree of freedom.
+
+    Args:
+        cdof: of the degrees of freedom, (..., n, 6).
+        offset: the point's position minus the `subtree_com` of its tree's root, (..., 3), m.
+        mask: which of the degrees of freedom move the body, (n,) bool; None for all.
+
+    Returns:
+        (..., 6, n): three rows for the point's velocity (m/s) and three for the body's angular
+        velocity (rad/s), in world axes.
+    """
+    xp = namespace(cdof, offset)
+    turning, moving = cdof[..., 0:3], cdof[..., 3:6]
+    columns = xp.concat([moving + cross(turning, offset[..., None, :]), turning], axis=-1)
+    if mask is not None and not mask.all():
+        keep = xp.asarray(mask[:, None], device=columns.device)
+        columns = xp.where(keep, columns, 0.0)
+    return columns.mT if hasattr(columns, "mT") else xp.matrix_transpose(columns)
+
+
+def point_velocity(cvel: Array, offset: Array) -> tuple[Array, Array]:
+    """The linear (m/s) and angular velocity (rad/s) of a point of a body in world axes.
+
+    Args:
+        cvel: of the body, (..., 6).
+        offset: the point's position minus the `subtree_com` of its tree's root, (..., 3), m.
+
+    Returns:
+        Two arrays (..., 3).
+    """
+    turning = cvel[..., 0:3]
+    return cvel[..., 3:6] + cross(turning, offset), turning
+
+
+def dense_inertia(inertia: Array, index: np.ndarray, there: np.ndarray | None = None) -> Array:
+    """The joint-space inertia matrix of some degrees of freedom, armature included.
+
+    Args:
+        inertia: the engine's sparse `M`, (..., nM).
+        index: of `inertia_index`, (n, n).
+        there: of `inertia_index`, (n, n) bool; None where every entry is there.
+
+    Returns:
+        (..., n, n): a block of the whole matrix, not what is left of it with the others held.
+    """
+    xp = namespace(inertia)
+    flat = xp.asarray(index.reshape(-1), device=inertia.device)
+    dense = xp.reshape(xp.take(inertia, flat, axis=-1), (*inertia.shape[:-1], *index.shape))
+    if there is not None and not there.all():
+        dense = xp.where(xp.asarray(there, device=inertia.device), dense, 0.0)
+    return dense
