@@ -1,4 +1,4 @@
-"""The arms of the tabletop family as models without geoms, built from their measured numbers."""
+"""The arms of the tabletop family, built from their measured numbers."""
 
 import json
 from pathlib import Path
@@ -60,7 +60,7 @@ def build(numbers: dict) -> mujoco.MjModel:
         )
     for site in numbers["sites"]:
         bodies[site["body"]].add_site(name=site["name"], pos=site["pos"], quat=site["quat"])
-    for geom in numbers.get("colliding_geoms", ()):
+    for geom in numbers["geoms"]:
         bodies[geom["body"]].add_geom(
             name=geom["name"],
             type=_GEOMS[geom["type"]],

@@ -6,6 +6,7 @@ batch of them give the same bits.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -68,27 +69,35 @@ def to_world(xmat: Array, vector: Array) -> Array:
 
 def compose(a: Array, b: Array) -> Array:
     """The matrix of the rotation b followed by a, both about fixed axes: (..., 9) each."""
-    rows = [
-        a[..., 3 * i : 3 * i + 1] * b[..., 0:3]
-        + a[..., 3 * i + 1 : 3 * i + 2] * b[..., 3:6]
-        + a[..., 3 * i + 2 : 3 * i + 3] * b[..., 6:9]
-        for i in range(3)
-    ]
-    return namespace(a, b).concat(rows, axis=-1)
+    xp = namespace(a, b)
+    a, b = _square(xp, a), _square(xp, b)
+    product = (
+        a[..., :, 0:1] * b[..., 0:1, :]
+        + a[..., :, 1:2] * b[..., 1:2, :]
+        + a[..., :, 2:3] * b[..., 2:3, :]
+    )
+    return xp.reshape(product, (*product.shape[:-2], 9))
+
+
+def _square(xp: Any, xmat: Array) -> Array:
+    return xp.reshape(xmat, (*xmat.shape[:-1], 3, 3))
 
 
 def transposed(xmat: Array) -> Array:
     """The matrix of the inverse rotation, (..., 9)."""
-    return namespace(xmat).concat([xmat[..., i::3] for i in range(3)], axis=-1)
+    xp = namespace(xmat)
+    return xp.reshape(xp.matrix_transpose(_square(xp, xmat)), xmat.shape)
 
 
 def cross(a: Array, b: Array) -> Array:
     """The vector product, (..., 3) each."""
-    parts = [
-        a[..., i : i + 1] * b[..., j : j + 1] - a[..., j : j + 1] * b[..., i : i + 1]
-        for i, j in ((1, 2), (2, 0), (0, 1))
-    ]
-    return namespace(a, b).concat(parts, axis=-1)
+    # Its z, x and y; each number is the engine's own difference of two products.
+    turned = a * _yzx(b) - _yzx(a) * b
+    return _yzx(turned)
+
+
+def _yzx(vector: Array) -> Array:
+    return namespace(vector).concat([vector[..., 1:3], vector[..., 0:1]], axis=-1)
 
 
 def from_rotation_vector(vector: Array) -> Array:
@@ -155,19 +164,11 @@ def rotation_error(xmat: Array, wanted: Array) -> Array:
     Half the sum of the vector products of the axes x, y, z of the two frames: Luh, Walker and Paul,
     "Resolved-acceleration control of mechanical manipulators" (1980).
     """
-    error = [
-        (
-            (xmat[..., j + 0 : j + 1] * wanted[..., k + 0 : k + 1])
-            - (xmat[..., k + 0 : k + 1] * wanted[..., j + 0 : j + 1])
-            + (xmat[..., j + 1 : j + 2] * wanted[..., k + 1 : k + 2])
-            - (xmat[..., k + 1 : k + 2] * wanted[..., j + 1 : j + 2])
-            + (xmat[..., j + 2 : j + 3] * wanted[..., k + 2 : k + 3])
-            - (xmat[..., k + 2 : k + 3] * wanted[..., j + 2 : j + 3])
-        )
-        / 2
-        for j, k in ((3, 6), (6, 0), (0, 3))
-    ]
-    return namespace(xmat, wanted).concat(error, axis=-1)
+    xp = namespace(xmat, wanted)
+    between = compose(wanted, transposed(xmat))
+    rows = between[..., ZY : ZY + 1], between[..., XZ : XZ + 1], between[..., YX : YX + 1]
+    columns = between[..., YZ : YZ + 1], between[..., ZX : ZX + 1], between[..., XY : XY + 1]
+    return (xp.concat(rows, axis=-1) - xp.concat(columns, axis=-1)) / 2
 
 
 def about_z(angle: Array) -> Array:

@@ -16,7 +16,10 @@ from mjgym.sim.dynamics import (
     point_jacobian,
     point_velocity,
 )
+from mjgym.sim.view import _as_slice as as_slice
 from mjgym.sim.view import nearest
+
+Places = slice | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class Point:
         """From the centre of mass of its tree, (..., 3), m."""
         return v.site_xpos[..., self.site, :] - v.subtree_com[..., self.root, :]
 
-    def velocities(self, v: Any) -> tuple[Array, Array]:
-        """Linear (m/s) and angular (rad/s), (..., 3) each, in world axes."""
+    def velocity(self, v: Any) -> Array:
+        """Its velocity and angular velocity, (..., 6), m/s and rad/s, in world axes."""
         return point_velocity(v.cvel[..., self.body, :], self.offset(v))
 
 
@@ -87,18 +90,19 @@ class Chain:
             if model.jnt_type[i] not in [int(kind) for kind in single]:
                 raise ValueError(f"joint {model.joint(i).name!r} has several degrees of freedom")
         self.joints = tuple(joints)
-        self.dofs = np.array([int(model.jnt_dofadr[i]) for i in ids])
-        self.qpos = np.array([int(model.jnt_qposadr[i]) for i in ids])
-        self.ctrl = np.array([_find(model, "actuator", name) for name in actuators])
+        dofs = np.array([int(model.jnt_dofadr[i]) for i in ids])
+        motors = np.array([_find(model, "actuator", name) for name in actuators])
+        self.dofs, self.ctrl = as_slice(dofs), as_slice(motors)
+        self.qpos = as_slice(np.array([int(model.jnt_qposadr[i]) for i in ids]))
         limits = np.where(
-            model.actuator_ctrllimited[self.ctrl, None],
-            model.actuator_ctrlrange[self.ctrl],
+            model.actuator_ctrllimited[motors, None],
+            model.actuator_ctrlrange[motors],
             [-np.inf, np.inf],
         )
         self.torque_low, self.torque_high = limits[:, 0].copy(), limits[:, 1].copy()
         self.tool, self.origin = Point.of(model, tool), Point.of(model, origin)
-        self._mask = chain_mask(model, self.tool.body, self.dofs)
-        self._inertia = inertia_index(model, self.dofs)
+        self._mask = chain_mask(model, self.tool.body, dofs)
+        self._inertia = inertia_index(model, dofs)
 
     def state(self, v: Any) -> State:
         """What a controller sees of the arm now.
@@ -111,34 +115,32 @@ class Chain:
             before the simulation moves on.
         """
 
-        def own(field: str, places: np.ndarray) -> Array:
-            array = getattr(v, field)
-            xp = namespace(array)
-            return xp.take(array, xp.asarray(places, device=array.device), axis=-1)
-
-        def still() -> Array:
-            return 0.0 * v.site_xpos[..., self.origin.site, :]
-
         tool, origin = self.tool, self.origin
         return State(
             position=lambda: v.site_xpos[..., tool.site, :] + 0.0,
             rotation=lambda: v.site_xmat[..., tool.site, :] + 0.0,
-            linear=lambda: tool.velocities(v)[0],
-            angular=lambda: tool.velocities(v)[1],
+            velocity=lambda: tool.velocity(v),
             origin_position=lambda: v.site_xpos[..., origin.site, :] + 0.0,
             origin_rotation=lambda: v.site_xmat[..., origin.site, :] + 0.0,
-            origin_linear=(lambda: origin.velocities(v)[0]) if origin.moves else still,
-            origin_angular=(lambda: origin.velocities(v)[1]) if origin.moves else still,
+            origin_velocity=(lambda: origin.velocity(v)) if origin.moves else 0.0,
             jacobian=lambda: point_jacobian(
-                namespace(v.cdof).take(v.cdof, self.dofs, axis=-2), tool.offset(v), self._mask
+                _taken(v.cdof, self.dofs, -2), tool.offset(v), self._mask
             ),
             inertia=lambda: dense_inertia(v.M, *self._inertia),
-            bias=lambda: own("qfrc_bias", self.dofs),
-            qpos=lambda: own("qpos", self.qpos),
-            qvel=lambda: own("qvel", self.dofs),
+            bias=lambda: _taken(v.qfrc_bias, self.dofs) + 0.0,
+            qpos=lambda: _taken(v.qpos, self.qpos) + 0.0,
+            qvel=lambda: _taken(v.qvel, self.dofs) + 0.0,
             torque_low=self.torque_low,
             torque_high=self.torque_high,
         )
+
+
+def _taken(array: Array, places: Places, axis: int = -1) -> Array:
+    """Some numbers along an axis: at a range of places, which costs nothing, or any."""
+    if isinstance(places, slice):
+        return array[..., places] if axis == -1 else array[..., places, :]
+    xp = namespace(array)
+    return xp.take(array, xp.asarray(places, device=array.device), axis=axis)
 
 
 def _find(model: mujoco.MjModel, kind: str, name: str) -> int:

@@ -27,18 +27,14 @@ class State:
     """The tool's place, (..., 3), m."""
     rotation: Array
     """The tool's axes, (..., 9), row by row."""
-    linear: Array
-    """The tool's velocity, (..., 3), m/s."""
-    angular: Array
-    """The tool's angular velocity, (..., 3), rad/s."""
+    velocity: Array
+    """The tool's velocity and angular velocity, (..., 6), m/s and rad/s."""
     origin_position: Array
     """The place of the frame that the arm's actions are given in, (..., 3), m."""
     origin_rotation: Array
     """The axes of that frame, (..., 9)."""
-    origin_linear: Array
-    """The velocity of that frame, (..., 3), m/s."""
-    origin_angular: Array
-    """The angular velocity of that frame, (..., 3), rad/s."""
+    origin_velocity: Array
+    """The velocity and angular velocity of that frame, (..., 6); 0 where nothing moves it."""
     jacobian: Array
     """Of the tool with respect to the arm's n joints, (..., 6, n): three rows of velocity, three
     of angular velocity."""

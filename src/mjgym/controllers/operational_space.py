@@ -114,11 +114,8 @@ class OperationalSpacePose(ImpedanceController):
         error = xp.concat(
             [position - state.position, rotations.rotation_error(state.rotation, rotation)], axis=-1
         )
-        velocity = xp.concat(
-            [state.linear - state.origin_linear, state.angular - state.origin_angular], axis=-1
-        )
         kp, kd = self.gains(memory, error)
-        acceleration = kp * error - kd * velocity
+        acceleration = kp * error - kd * (state.velocity - state.origin_velocity)
         posture = (
             POSTURE_GAIN * (memory["start"] - state.qpos) - 2 * math.sqrt(POSTURE_GAIN) * state.qvel
         )

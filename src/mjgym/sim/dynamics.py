@@ -63,28 +63,29 @@ def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -
     if mask is not None and not mask.all():
         keep = xp.asarray(mask[:, None], device=columns.device)
         columns = xp.where(keep, columns, 0.0)
-    return columns.mT if hasattr(columns, "mT") else xp.matrix_transpose(columns)
+    return columns.mT
 
 
-def point_velocity(cvel: Array, offset: Array) -> tuple[Array, Array]:
-    """The linear (m/s) and angular velocity (rad/s) of a point of a body in world axes.
+def point_velocity(cvel: Array, offset: Array) -> Array:
+    """The velocity of a point of a body and the body's angular velocity, in world axes.
 
     Args:
         cvel: of the body, (..., 6).
         offset: the point's position minus the `subtree_com` of its tree's root, (..., 3), m.
 
     Returns:
-        Two arrays (..., 3).
+        (..., 6): m/s and rad/s.
     """
     turning = cvel[..., 0:3]
-    return cvel[..., 3:6] + cross(turning, offset), turning
+    moving = cvel[..., 3:6] + cross(turning, offset)
+    return namespace(cvel).concat([moving, turning], axis=-1)
 
 
 def dense_inertia(inertia: Array, index: np.ndarray, there: np.ndarray | None = None) -> Array:
     """The joint-space inertia matrix of some degrees of freedom, armature included.
 
     Args:
-        inertia: the engine's sparse `M`, (..., nM).
+        inertia: the engine's sparse `M`, (..., nC).
         index: of `inertia_index`, (n, n).
         there: of `inertia_index`, (n, n) bool; None where every entry is there.
 
