@@ -1,10 +1,14 @@
 """The arms of the tabletop family, built from their measured numbers."""
 
+import functools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
+
+from mjgym.controllers import Chain, Controller
 
 DATA = Path(__file__).parent / "data" / "robosuite"
 TIMESTEP = 0.002  # s
@@ -113,3 +117,87 @@ def build(numbers: dict) -> mujoco.MjModel:
         if equality["type"] == "connect":
             made.objtype = mujoco.mjtObj.mjOBJ_BODY
     return spec.compile()
+
+
+@functools.cache
+def numbers() -> dict:
+    """The measured numbers of all arms."""
+    return json.loads((DATA / "controllers_arms.json").read_text())
+
+
+ARMS = tuple(name for name in numbers() if not name.startswith("_"))
+
+# What a state is read from.
+FIELDS = ("qpos", "qvel", "qfrc_bias", "M", "cdof", "cvel", "site_xpos", "site_xmat", "subtree_com")
+
+
+class Arms:
+    """The arms of one robot in a simulation, each with a controller of its own."""
+
+    def __init__(self, name: str, controller: Controller | None = None) -> None:
+        self.model = build(numbers()[name])
+        self.data = mujoco.MjData(self.model)
+        self.chains = [
+            Chain(self.model, arm["joints"], arm["actuators"], arm["tool"], arm["origin"])
+            for arm in numbers()[name]["arms"]
+        ]
+        every = np.arange(self.model.nq)  # of joints with one degree of freedom each
+        self.joints = np.concatenate([every[chain.qpos] for chain in self.chains])
+        self.motors = np.concatenate([np.arange(self.model.nu)[c.ctrl] for c in self.chains])
+        self.data.qpos[self.joints] = numbers()[name]["start"]
+        self.controller = controller
+        self.begin()
+
+    def begin(self) -> None:
+        """The start of an episode where the joints are."""
+        mujoco.mj_step1(self.model, self.data)
+        if self.controller:
+            self.memories = [self.controller.memory(state) for state in self.states()]
+
+    def states(self) -> list:
+        return [chain.state(self.data) for chain in self.chains]
+
+    def goal(self, action: np.ndarray) -> None:
+        actions = np.split(action, len(self.chains))
+        self.memories = [
+            self.controller.goal(*each)
+            for each in zip(self.states(), actions, self.memories, strict=True)
+        ]
+
+    def torque(self) -> np.ndarray:
+        pairs = zip(self.states(), self.memories, strict=True)
+        return np.concatenate([self.controller.torque(*pair) for pair in pairs])
+
+    def physics_step(self) -> None:
+        """The law, the physics, and what the law remembers of it."""
+        self.data.ctrl[self.motors] = self.torque()
+        mujoco.mj_step2(self.model, self.data)
+        mujoco.mj_step1(self.model, self.data)
+        pairs = zip(self.states(), self.memories, strict=True)
+        self.memories = [self.controller.substep(*pair) for pair in pairs]
+
+    def step(self, action: np.ndarray) -> None:
+        """One control step."""
+        self.goal(np.asarray(action, dtype=np.float64))
+        for _ in range(SUBSTEPS):
+            self.physics_step()
+
+    @property
+    def tool(self) -> np.ndarray:
+        """The first arm's tool, (3,), m."""
+        return self.data.site_xpos[self.chains[0].tool.site].copy()
+
+
+def many(name: str, count: int, seed: int = 0) -> tuple[Chain, SimpleNamespace]:
+    """The first arm of a robot in random configurations that move: arrays that lead with (count,)."""
+    arms = Arms(name)
+    rng = np.random.default_rng(seed)
+    kept: dict[str, list] = {field: [] for field in FIELDS}
+    start = arms.data.qpos.copy()
+    for _ in range(count):
+        arms.data.qpos[:] = start + rng.normal(size=start.shape) * 0.3
+        arms.data.qvel[:] = rng.normal(size=arms.model.nv) * 0.3
+        mujoco.mj_step1(arms.model, arms.data)
+        for field in FIELDS:
+            kept[field].append(getattr(arms.data, field).copy())
+    return arms.chains[0], SimpleNamespace(**{f: np.array(rows) for f, rows in kept.items()})
