@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Actions, Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import times
-from mjgym.controllers.parameters import Numbers, clip, constant, finite
+from mjgym.controllers.parameters import Numbers, clip, constant, finite, not_negative
 from mjgym.controllers.scaled import ImpedanceController, ScaledController
 
 
@@ -65,7 +65,8 @@ class JointVelocity(ScaledController):
 
     Args:
         kp: gain on the error as a share of the range of the joint's torque, s/rad; with one for
-            each joint, the gains themselves, N m s/rad.
+            each joint, the gains themselves, N m s/rad. A joint whose inertia is less than half of
+            its gain times the physics timestep chatters: light arms (Baxter's) want less.
         velocity_limits: the least and the greatest velocity that is asked for, rad/s; None for any.
         use_torque_compensation: add the bias forces.
     """
@@ -78,7 +79,7 @@ class JointVelocity(ScaledController):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        finite("kp", self.kp)
+        not_negative("kp", self.kp)
         _check_limits("velocity_limits", self.velocity_limits)
 
     def actions(self, joints: tuple[str, ...]) -> Actions:
@@ -163,7 +164,7 @@ class JointPosition(ImpedanceController):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kd is not None:
-            finite("kd", self.kd)
+            not_negative("kd", self.kd)
             if self.impedance_mode != "fixed":
                 raise ValueError("kd: only for impedance_mode 'fixed', as others ask for damping")
         _check_limits("qpos_limits", self.qpos_limits)

@@ -41,6 +41,17 @@ def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
         raise ValueError(f"{what}: expected one number or {count}, got {len(value)}")
 
 
+def not_negative(what: str, value: Numbers) -> None:
+    """Check that a parameter is 0 or more, for all.
+
+    Raises:
+        ValueError: it is not.
+    """
+    finite(what, value)
+    if min(each(value, 1)) < 0:
+        raise ValueError(f"{what}: expected 0 or more, got {value!r}")
+
+
 def each(value: Numbers, count: int) -> tuple[float, ...]:
     """A parameter as one number for each."""
     return value if isinstance(value, tuple) else (value,) * count

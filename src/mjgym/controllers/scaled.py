@@ -14,6 +14,7 @@ from mjgym.controllers.parameters import (
     damping,
     each,
     finite,
+    not_negative,
     one_of,
     scaled,
 )
@@ -49,6 +50,12 @@ class ScaledController(Controller):
     def __post_init__(self) -> None:
         for name in ("input_max", "input_min", "output_max", "output_min"):
             finite(name, getattr(self, name))
+        count = max(len(each(x, 1)) for x in (self.input_min, self.input_max))
+        pairs = zip(each(self.input_min, count), each(self.input_max, count), strict=False)
+        if not all(low < high for low, high in pairs):
+            raise ValueError(
+                f"input_min: {self.input_min} is not below input_max, {self.input_max}"
+            )
         one_of("interpolation", self.interpolation, (None, "linear"))
         if not 0 < self.ramp_ratio <= 1:
             raise ValueError(
@@ -158,8 +165,8 @@ class ImpedanceController(ScaledController):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        finite("kp", self.kp)
-        finite("damping_ratio", self.damping_ratio)
+        not_negative("kp", self.kp)
+        not_negative("damping_ratio", self.damping_ratio)
         one_of("impedance_mode", self.impedance_mode, IMPEDANCE)
         one_of("input_type", self.input_type, ("delta", "absolute"))
         for name in ("kp_limits", "damping_ratio_limits"):
