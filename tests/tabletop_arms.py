@@ -189,7 +189,7 @@ class Arms:
 
 
 def many(name: str, count: int, seed: int = 0) -> tuple[Chain, SimpleNamespace]:
-    """The first arm of a robot in random configurations that move, as arrays that lead with count."""
+    """The first arm of a robot in random moving configurations, as arrays that lead with count."""
     arms = Arms(name)
     rng = np.random.default_rng(seed)
     kept: dict[str, list] = {field: [] for field in FIELDS}

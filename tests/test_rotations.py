@@ -125,6 +125,85 @@ def test_about_z_is_the_engines_quaternion():
     assert about_z(0.0).tolist() == [1, 0, 0, 0]
 
 
+def test_products_of_matrices_and_vectors_are_the_engines(frames):
+    _, matrices, vectors = frames
+    pairs = zip(matrices, matrices[::-1], vectors, vectors[::-1], strict=True)
+    for a, b, u, v in pairs:
+        product, turned, vertical = np.empty((3, 3)), np.empty(3), np.empty(3)
+        mujoco.mju_mulMatMat(product, a.reshape(3, 3), b.reshape(3, 3))
+        mujoco.mju_mulMatVec3(turned, a, v)
+        mujoco.mju_cross(vertical, u, v)
+        np.testing.assert_allclose(rotations.compose(a, b), product.ravel(), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(rotations.to_world(a, v), turned, rtol=1e-12, atol=1e-12)
+        assert (bits(rotations.cross(u, v)) == bits(vertical)).all()
+        assert (bits(rotations.transposed(a)) == bits(a.reshape(3, 3).T.ravel())).all()
+
+
+ANGLES = (0.0, 1e-300, 1e-160, 1e-12, 1e-6, 0.3, 1.5, 3.0, np.pi - 1e-6, np.pi - 1e-12, np.pi)
+
+
+def test_rotation_vectors_are_the_engines_axes_and_angles(frames):
+    _, _, vectors = frames
+    axes = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    for angle in ANGLES:
+        matrices = rotations.from_rotation_vector(angle * axes)
+        back = rotations.to_rotation_vector(matrices)
+        for axis, matrix, vector in zip(axes[:100], matrices, back, strict=False):
+            quaternion, expected = np.empty(4), np.empty(9)
+            mujoco.mju_axisAngle2Quat(quaternion, axis, angle)
+            mujoco.mju_quat2Mat(expected, quaternion)
+            np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-14)
+            # Half a turn is one about either end of the axis.
+            side = -1 if angle > 3.1 and vector @ axis < 0 else 1
+            np.testing.assert_allclose(side * vector, angle * axis, rtol=0, atol=1e-11)
+
+
+def test_rotation_vectors_about_the_axes_themselves():
+    for axis in np.concatenate([np.eye(3), -np.eye(3)]):
+        for angle in ANGLES[:-1]:
+            back = rotations.to_rotation_vector(rotations.from_rotation_vector(angle * axis))
+            np.testing.assert_allclose(back, angle * axis, rtol=0, atol=1e-14)
+
+
+def test_rotation_error_is_the_axis_times_the_sine(frames):
+    _, matrices, vectors = frames
+    axes = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    angles = np.linspace(0, np.pi, N)[:, None]
+    wanted = rotations.compose(rotations.from_rotation_vector(angles * axes), matrices)
+    error = rotations.rotation_error(matrices, wanted)
+    np.testing.assert_allclose(error, np.sin(angles) * axes, rtol=0, atol=1e-14)
+    a, b = matrices.reshape(N, 3, 3), wanted.reshape(N, 3, 3)
+    crosses = sum(np.cross(a[:, :, i], b[:, :, i]) for i in range(3)) / 2
+    np.testing.assert_allclose(error, crosses, rtol=0, atol=1e-15)
+
+
+PRODUCTS = {
+    "to_world": lambda a, b, u, v: rotations.to_world(a, u),
+    "compose": lambda a, b, u, v: rotations.compose(a, b),
+    "transposed": lambda a, b, u, v: rotations.transposed(a),
+    "cross": lambda a, b, u, v: rotations.cross(u, v),
+    "from_rotation_vector": lambda a, b, u, v: rotations.from_rotation_vector(u),
+    "to_rotation_vector": lambda a, b, u, v: rotations.to_rotation_vector(a),
+    "rotation_error": lambda a, b, u, v: rotations.rotation_error(a, b),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_one_and_of_many_and_of_other_libraries(frames, name):
+    import array_api_strict as xp
+
+    _, matrices, vectors = frames
+    given = (matrices, matrices[::-1], vectors, vectors[::-1])
+    many = PRODUCTS[name](*given)
+    one = [PRODUCTS[name](*row) for row in zip(*given, strict=True)]
+    assert (bits(many) == bits(one)).all()
+    shaped = PRODUCTS[name](*(x.reshape(10, 100, -1) for x in given))
+    assert (bits(shaped) == bits(many.reshape(10, 100, -1))).all()
+    other = PRODUCTS[name](*(xp.asarray(x.copy()) for x in given))
+    assert type(other) is type(xp.asarray(0.0))
+    np.testing.assert_allclose(np.asarray(other), many, rtol=1e-14, atol=1e-14)
+
+
 def test_other_array_libraries(frames):
     """`array_api_strict` has nothing but what the array standard demands."""
     import array_api_strict as xp
