@@ -70,12 +70,7 @@ def to_world(xmat: Array, vector: Array) -> Array:
 def compose(a: Array, b: Array) -> Array:
     """The matrix of the rotation b followed by a, both about fixed axes: (..., 9) each."""
     xp = namespace(a, b)
-    a, b = _square(xp, a), _square(xp, b)
-    product = (
-        a[..., :, 0:1] * b[..., 0:1, :]
-        + a[..., :, 1:2] * b[..., 1:2, :]
-        + a[..., :, 2:3] * b[..., 2:3, :]
-    )
+    product = _product(_square(xp, a), _square(xp, b))
     return xp.reshape(product, (*product.shape[:-2], 9))
 
 
@@ -83,10 +78,18 @@ def _square(xp: Any, xmat: Array) -> Array:
     return xp.reshape(xmat, (*xmat.shape[:-1], 3, 3))
 
 
+def _product(a: Array, b: Array) -> Array:
+    return (
+        a[..., :, 0:1] * b[..., 0:1, :]
+        + a[..., :, 1:2] * b[..., 1:2, :]
+        + a[..., :, 2:3] * b[..., 2:3, :]
+    )
+
+
 def transposed(xmat: Array) -> Array:
     """The matrix of the inverse rotation, (..., 9)."""
     xp = namespace(xmat)
-    return xp.reshape(xp.matrix_transpose(_square(xp, xmat)), xmat.shape)
+    return xp.reshape(_square(xp, xmat).mT, xmat.shape)
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -165,10 +168,9 @@ def rotation_error(xmat: Array, wanted: Array) -> Array:
     "Resolved-acceleration control of mechanical manipulators" (1980).
     """
     xp = namespace(xmat, wanted)
-    between = compose(wanted, transposed(xmat))
-    rows = between[..., ZY : ZY + 1], between[..., XZ : XZ + 1], between[..., YX : YX + 1]
-    columns = between[..., YZ : YZ + 1], between[..., ZX : ZX + 1], between[..., XY : XY + 1]
-    return (xp.concat(rows, axis=-1) - xp.concat(columns, axis=-1)) / 2
+    between = _product(_square(xp, wanted), _square(xp, xmat).mT)
+    twice = between - between.mT
+    return xp.concat([twice[..., 2, 1:2], twice[..., 0, 2:3], twice[..., 1, 0:1]], axis=-1) / 2
 
 
 def about_z(angle: Array) -> Array:

@@ -7,19 +7,19 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array
 from mjgym.controllers.controller import State
+from mjgym.controllers.linear_algebra import times
 from mjgym.sim.dynamics import (
     chain_mask,
     dense_inertia,
     inertia_index,
+    places,
     point_jacobian,
     point_velocity,
+    taken,
 )
-from mjgym.sim.view import _as_slice as as_slice
 from mjgym.sim.view import nearest
-
-Places = slice | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class Chain:
         self.joints = tuple(joints)
         dofs = np.array([int(model.jnt_dofadr[i]) for i in ids])
         motors = np.array([_find(model, "actuator", name) for name in actuators])
-        self.dofs, self.ctrl = as_slice(dofs), as_slice(motors)
-        self.qpos = as_slice(np.array([int(model.jnt_qposadr[i]) for i in ids]))
+        self.dofs, self.ctrl = places(dofs), places(motors)
+        self.qpos = places(np.array([int(model.jnt_qposadr[i]) for i in ids]))
         limits = np.where(
             model.actuator_ctrllimited[motors, None],
             model.actuator_ctrlrange[motors],
@@ -101,8 +101,13 @@ class Chain:
         )
         self.torque_low, self.torque_high = limits[:, 0].copy(), limits[:, 1].copy()
         self.tool, self.origin = Point.of(model, tool), Point.of(model, origin)
-        self._mask = chain_mask(model, self.tool.body, dofs)
-        self._inertia = inertia_index(model, dofs)
+        mask = chain_mask(model, self.tool.body, dofs)
+        self._mask = None if mask.all() else mask
+        index, there = inertia_index(model, dofs)
+        self._inertia = index, None if there.all() else there
+        # Whether nothing else moves the tool.
+        every = chain_mask(model, self.tool.body, np.arange(model.nv))
+        self._alone = bool(every.sum() == mask.sum())
 
     def state(self, v: Any) -> State:
         """What a controller sees of the arm now.
@@ -116,31 +121,31 @@ class Chain:
         """
 
         tool, origin = self.tool, self.origin
-        return State(
+
+        def jacobian() -> Array:
+            return point_jacobian(taken(v.cdof, self.dofs, -2), tool.offset(v), self._mask)
+
+        def velocity() -> Array:
+            if self._alone:
+                return times(state.jacobian, state.qvel)
+            return tool.velocity(v)
+
+        state = State(
             position=lambda: v.site_xpos[..., tool.site, :] + 0.0,
             rotation=lambda: v.site_xmat[..., tool.site, :] + 0.0,
-            velocity=lambda: tool.velocity(v),
+            velocity=velocity,
             origin_position=lambda: v.site_xpos[..., origin.site, :] + 0.0,
             origin_rotation=lambda: v.site_xmat[..., origin.site, :] + 0.0,
             origin_velocity=(lambda: origin.velocity(v)) if origin.moves else 0.0,
-            jacobian=lambda: point_jacobian(
-                _taken(v.cdof, self.dofs, -2), tool.offset(v), self._mask
-            ),
+            jacobian=jacobian,
             inertia=lambda: dense_inertia(v.M, *self._inertia),
-            bias=lambda: _taken(v.qfrc_bias, self.dofs) + 0.0,
-            qpos=lambda: _taken(v.qpos, self.qpos) + 0.0,
-            qvel=lambda: _taken(v.qvel, self.dofs) + 0.0,
+            bias=lambda: taken(v.qfrc_bias, self.dofs) + 0.0,
+            qpos=lambda: taken(v.qpos, self.qpos) + 0.0,
+            qvel=lambda: taken(v.qvel, self.dofs) + 0.0,
             torque_low=self.torque_low,
             torque_high=self.torque_high,
         )
-
-
-def _taken(array: Array, places: Places, axis: int = -1) -> Array:
-    """Some numbers along an axis: at a range of places, which costs nothing, or any."""
-    if isinstance(places, slice):
-        return array[..., places] if axis == -1 else array[..., places, :]
-    xp = namespace(array)
-    return xp.take(array, xp.asarray(places, device=array.device), axis=axis)
+        return state
 
 
 def _find(model: mujoco.MjModel, kind: str, name: str) -> int:

@@ -52,16 +52,17 @@ class State:
     """The greatest torque of each joint, (n,), N m."""
 
     def __init__(self, **readings: Array | Callable[[], Array]) -> None:
-        for name in readings:
-            if name not in State.__annotations__:
-                raise TypeError(f"State: no reading {name!r}{nearest(name, State.__annotations__)}")
-        self._waiting = {name: r for name, r in readings.items() if callable(r)}
-        self.__dict__.update((n, r) for n, r in readings.items() if n not in self._waiting)
+        if unknown := readings.keys() - State.__annotations__.keys():
+            name = min(unknown)
+            raise TypeError(f"State: no reading {name!r}{nearest(name, State.__annotations__)}")
+        self.__dict__["_readings"] = readings
 
     def __getattr__(self, name: str) -> Array:
-        if name.startswith("_") or name not in self._waiting:
+        if name.startswith("__") or name not in self._readings:
             raise AttributeError(f"this state has no {name!r}")
-        value = self._waiting[name]()
+        value = self._readings[name]
+        if callable(value):
+            value = value()
         self.__dict__[name] = value
         return value
 

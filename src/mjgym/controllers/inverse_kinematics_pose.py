@@ -7,7 +7,7 @@ from mjgym import rotations
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Actions, Arrays, Controller, State, controllers
 from mjgym.controllers.joint import JointPosition
-from mjgym.controllers.linear_algebra import solve, times, transposed
+from mjgym.controllers.linear_algebra import gram, solve, times
 from mjgym.controllers.operational_space import AXES, UNITS
 from mjgym.controllers.parameters import Numbers, constant
 
@@ -87,15 +87,13 @@ class InverseKinematicsPose(Controller):
             axis=-1,
         )
         jacobian = state.jacobian
-        across = transposed(jacobian)
-        square = jacobian @ across
+        across = jacobian.mT
         gains = POSTURE_GAINS + POSTURE_GAINS[-1:] * jacobian.shape[-1]
         posture = constant(gains[: jacobian.shape[-1]], action) * (memory["start"] - state.qpos)
-        damped = square + DAMPING**2 * xp.eye(6, dtype=square.dtype, device=square.device)
         velocity = (
-            times(across, solve(damped, twist))
+            times(across, solve(gram(jacobian, DAMPING**2), twist))
             + posture
-            - times(across, solve(square, times(jacobian, posture)))
+            - times(across, solve(gram(jacobian), times(jacobian, posture)))
         )
         fastest = xp.max(xp.abs(velocity), axis=-1)[..., None]
         velocity = velocity / xp.maximum(fastest / FASTEST, xp.ones_like(fastest))

@@ -17,13 +17,24 @@ def times(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0]
 
 
-def transposed(matrix: Array) -> Array:
-    """The last two axes swapped, (..., m, n) to (..., n, m)."""
-    return namespace(matrix).matrix_transpose(matrix)
+def solve(matrix: Array, right: Array) -> Array:
+    """The solution x of A x = b, (..., n, n) and (..., n) to (..., n)."""
+    solution: Array = namespace(matrix).linalg.solve(matrix, right[..., None])
+    return solution[..., 0]
+
+
+def gram(matrix: Array, ridge: float = 0.0) -> Array:
+    """A A^T, (..., m, n) to (..., m, m), and something on the diagonal that makes it regular.
+
+    Args:
+        matrix: A.
+        ridge: what to add, besides `RIDGE`.
+    """
+    return _regular(matrix @ matrix.mT, ridge)
 
 
 def mobility(inertia: Array, jacobian: Array) -> Array:
-    """J M^-1 J^T, whose inverse is the inertia felt at the tool.
+    """J M^-1 J^T, whose inverse is the inertia felt at the tool, made regular where it is not.
 
     Args:
         inertia: M, (..., n, n), positive definite.
@@ -32,20 +43,10 @@ def mobility(inertia: Array, jacobian: Array) -> Array:
     Returns:
         (..., m, m).
     """
-    return jacobian @ namespace(inertia).linalg.solve(inertia, transposed(jacobian))
+    return _regular(jacobian @ namespace(inertia).linalg.solve(inertia, jacobian.mT))
 
 
-def solve(matrix: Array, right: Array) -> Array:
-    """The solution x of A x = b for a symmetric positive semidefinite A.
-
-    Args:
-        matrix: A, (..., n, n).
-        right: b, (..., n).
-
-    Returns:
-        x, (..., n); large numbers in the directions that A does not determine.
-    """
+def _regular(matrix: Array, ridge: float = 0.0) -> Array:
     xp = namespace(matrix)
-    ridge = RIDGE * xp.linalg.trace(matrix)[..., None, None]
-    sound = matrix + ridge * xp.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-    return xp.linalg.solve(sound, right[..., None])[..., 0]
+    size = ridge + RIDGE * xp.linalg.trace(matrix)[..., None, None]
+    return matrix + size * xp.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)

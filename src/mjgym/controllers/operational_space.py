@@ -11,7 +11,7 @@ from typing import ClassVar
 from mjgym import rotations
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Actions, Arrays, State, controllers, limited
-from mjgym.controllers.linear_algebra import mobility, solve, times, transposed
+from mjgym.controllers.linear_algebra import mobility, solve, times
 from mjgym.controllers.parameters import Numbers, clip, constant, finite, one_of
 from mjgym.controllers.scaled import ImpedanceController
 
@@ -122,16 +122,15 @@ class OperationalSpacePose(ImpedanceController):
         felt = times(state.jacobian, posture)
         whole = mobility(state.inertia, state.jacobian)
         if self.uncouple_pos_ori:
-            blocks = xp.stack([whole[..., 0:3, 0:3], whole[..., 3:6, 3:6]], axis=-3)
-            halves = xp.stack([acceleration[..., 0:3], acceleration[..., 3:6]], axis=-2)
-            force = solve(blocks, halves)
-            force = xp.concat([force[..., 0, :], force[..., 1, :]], axis=-1)
-            force = force - solve(whole, felt)
+            blocks = [whole[..., None, 0:3, 0:3], whole[..., None, 3:6, 3:6]]
+            halves = xp.reshape(acceleration, (*acceleration.shape[:-1], 2, 3))
+            force = solve(xp.concat(blocks, axis=-3), halves)
+            force = xp.reshape(force, acceleration.shape) - solve(whole, felt)
         else:
             force = solve(whole, acceleration - felt)
         return limited(
             state,
-            times(transposed(state.jacobian), force) + times(state.inertia, posture) + state.bias,
+            times(state.jacobian.mT, force) + times(state.inertia, posture) + state.bias,
         )
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:

@@ -11,6 +11,24 @@ import numpy as np
 from mjgym.arrays import Array, namespace
 from mjgym.rotations import cross
 
+Places = slice | np.ndarray
+"""Where some numbers stand along an axis: a range, which costs nothing to look at, or anywhere."""
+
+
+def places(numbers: np.ndarray) -> Places:
+    """A range instead of an index where numbers stand in a row."""
+    first, last = int(numbers[0]), int(numbers[-1]) + 1
+    in_a_row = np.array_equal(numbers, np.arange(first, last))
+    return slice(first, last) if in_a_row else numbers
+
+
+def taken(array: Array, where: Places, axis: int = -1) -> Array:
+    """Some of the numbers (-1) or rows (-2) of an array, as `places` says."""
+    if isinstance(where, slice):
+        return array[..., where] if axis == -1 else array[..., where, :]
+    xp = namespace(array)
+    return xp.take(array, xp.asarray(where, device=array.device), axis=axis)
+
 
 def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray:
     """Which of some degrees of freedom move a body, (n,) bool."""
@@ -60,7 +78,7 @@ def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -
     xp = namespace(cdof, offset)
     turning, moving = cdof[..., 0:3], cdof[..., 3:6]
     columns = xp.concat([moving + cross(turning, offset[..., None, :]), turning], axis=-1)
-    if mask is not None and not mask.all():
+    if mask is not None:
         keep = xp.asarray(mask[:, None], device=columns.device)
         columns = xp.where(keep, columns, 0.0)
     return columns.mT
@@ -95,6 +113,6 @@ def dense_inertia(inertia: Array, index: np.ndarray, there: np.ndarray | None = 
     xp = namespace(inertia)
     flat = xp.asarray(index.reshape(-1), device=inertia.device)
     dense = xp.reshape(xp.take(inertia, flat, axis=-1), (*inertia.shape[:-1], *index.shape))
-    if there is not None and not there.all():
+    if there is not None:
         dense = xp.where(xp.asarray(there, device=inertia.device), dense, 0.0)
     return dense
