@@ -15,6 +15,8 @@ from mjgym import rotations
 from mjgym.controllers import Actions, Chain, Composite, Controller, State, controllers, make
 from mjgym.controllers.controller import limited
 from mjgym.controllers.interpolation import ramp, ramp_steps
+from mjgym.sim.batched import Batched
+from mjgym.sim.single import Single
 
 ROLLOUTS = np.load(DATA / "controllers_rollouts.npz")
 DYNAMICS = np.load(DATA / "controllers_dynamics.npz")
@@ -450,6 +452,48 @@ def test_many_at_once_are_each_alone_to_the_bit(parameters):
         ]
         for name, value in worked(law, chain, alone, action[i]).items():
             np.testing.assert_array_equal(value, together[name][i], err_msg=name)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_batch_of_simulations_is_each_alone_to_the_bit(name):
+    """The law and the engine hand in hand, on the views that tasks see."""
+    arms = Arms("Panda", make(name))
+    chain, law, count = arms.chains[0], arms.controller, 3
+    rng = np.random.default_rng(0)
+    starts = arms.data.qpos + rng.normal(size=(count, arms.model.nq)) * 0.02
+    actions = rng.normal(size=(3, count, len(law.actions(chain.joints)))) * 0.3
+
+    def run(view, step, actions):
+        memory = law.memory(chain.state(view))
+        for action in actions:
+            memory = law.goal(chain.state(view), action, memory)
+            for _ in range(5):
+                ctrl = np.zeros((*view.lead, arms.model.nu))
+                ctrl[..., chain.ctrl] = law.torque(chain.state(view), memory)
+                step(ctrl)
+                memory = law.substep(chain.state(view), memory)
+        return {**memory, "its qpos": view.qpos.copy(), "its qvel": view.qvel.copy()}
+
+    batch = Batched(arms.model, count, 1)
+    for field in FIELDS:
+        getattr(batch.view, field)  # a field is filled by the call after it was first looked at
+    scratch = Single(arms.model)
+    for i in range(count):
+        scratch.view.qpos[:] = starts[i]
+        batch.start(i, scratch)
+    batch.begin(np.arange(count), actuation=True)
+    together = run(batch.view, lambda ctrl: batch.step(ctrl, 1), actions)
+    for i in range(count):
+        alone = Single(arms.model)
+        alone.view.qpos[:] = starts[i]
+        alone.forward()
+
+        def step(ctrl, alone=alone):
+            alone.data.ctrl[:] = ctrl
+            alone.step(1)
+
+        for key, value in run(alone.view, step, actions[:, i]).items():
+            np.testing.assert_array_equal(value, together[key][i], err_msg=key)
 
 
 @pytest.mark.parametrize("lead", [(), (5,), (2, 3)])
