@@ -12,7 +12,8 @@ import torch
 from tabletop_arms import ARMS, DATA, FIELDS, SUBSTEPS, TIMESTEP, Arms, many, numbers
 
 from mjgym import rotations
-from mjgym.controllers import Actions, Chain, Composite, Controller, State, controllers, make
+from mjgym.actions import UNLIMITED, Action
+from mjgym.controllers import Chain, Composite, Controller, State, controllers, make
 from mjgym.controllers.controller import limited
 from mjgym.controllers.interpolation import ramp, ramp_steps
 from mjgym.sim.batched import Batched
@@ -463,36 +464,31 @@ def test_batch_of_simulations_is_each_alone_to_the_bit(name):
     starts = arms.data.qpos + rng.normal(size=(count, arms.model.nq)) * 0.02
     actions = rng.normal(size=(3, count, len(law.actions(chain.joints)))) * 0.3
 
-    def run(view, step, actions):
+    def run(simulation, actions):
+        view = simulation.view
         memory = law.memory(chain.state(view))
         for action in actions:
             memory = law.goal(chain.state(view), action, memory)
             for _ in range(5):
                 ctrl = np.zeros((*view.lead, arms.model.nu))
                 ctrl[..., chain.ctrl] = law.torque(chain.state(view), memory)
-                step(ctrl)
+                simulation.step(ctrl, 1)
                 memory = law.substep(chain.state(view), memory)
         return {**memory, "its qpos": view.qpos.copy(), "its qvel": view.qvel.copy()}
 
     batch = Batched(arms.model, count, 1)
     for field in FIELDS:
         getattr(batch.view, field)  # a field is filled by the call after it was first looked at
-    scratch = Single(arms.model)
-    for i in range(count):
+
+    def start(i, scratch):
         scratch.view.qpos[:] = starts[i]
-        batch.start(i, scratch)
-    batch.begin(np.arange(count), actuation=True)
-    together = run(batch.view, lambda ctrl: batch.step(ctrl, 1), actions)
+
+    batch.reset(start)
+    together = run(batch, actions)
     for i in range(count):
         alone = Single(arms.model)
-        alone.view.qpos[:] = starts[i]
-        alone.forward()
-
-        def step(ctrl, alone=alone):
-            alone.data.ctrl[:] = ctrl
-            alone.step(1)
-
-        for key, value in run(alone.view, step, actions[:, i]).items():
+        alone.reset(lambda _, scratch, i=i: start(i, scratch))
+        for key, value in run(alone, actions[:, i]).items():
             np.testing.assert_array_equal(value, together[key][i], err_msg=key)
 
 
@@ -538,24 +534,28 @@ def test_memory_is_no_view_of_the_simulation():
 def test_every_number_of_an_action_is_described(parameters):
     joints = tuple(f"j{i}" for i in range(7))
     actions = make(parameters).actions(joints)
-    assert len(set(actions.names)) == len(actions)
-    for part in dataclasses.astuple(actions):
-        assert len(part) == len(actions)
-        assert all(isinstance(x, float | int) or x for x in part)
-    assert all(low < high for low, high in zip(actions.low, actions.high, strict=True))
+    assert len({action.name for action in actions}) == len(actions)
+    for action in actions:
+        assert action.meaning
+        assert action.unit
+        assert action.low < action.high
+
+
+def column(actions, field):
+    return [getattr(action, field) for action in actions]
 
 
 def test_units_are_what_a_change_by_one_stands_for():
-    assert make("OSC_POSE").actions(()).units == ("0.05 m",) * 3 + ("0.5 rad",) * 3
-    assert make("JOINT_TORQUE").actions(("a",)).units == ("0.1 N m",)
-    scaled = make("JOINT_VELOCITY", input_min=0, input_max=4).actions(("a",))
-    assert scaled.units == ("0.25 rad/s",)
-    assert (scaled.low, scaled.high) == ((0,), (4,))
-    inverse = make("IK_POSE").actions(("a",))
-    assert inverse.high == (0.02,) * 3 + (0.05,) * 3
+    assert column(make("OSC_POSE").actions(()), "unit") == ["0.05 m"] * 3 + ["0.5 rad"] * 3
+    assert column(make("JOINT_TORQUE").actions(("a",)), "unit") == ["0.1 N m"]
+    (scaled,) = make("JOINT_VELOCITY", input_min=0, input_max=4).actions(("a",))
+    assert (scaled.unit, scaled.low, scaled.high) == ("0.25 rad/s", 0, 4)
+    absolute = make("OSC_POSE", input_type="absolute").actions(())
+    assert column(absolute, "unit") == ["m"] * 3 + ["rad"] * 3
+    assert column(absolute, "high") == [UNLIMITED] * 6
+    assert column(make("IK_POSE").actions(("a",)), "high") == [0.02] * 3 + [0.05] * 3
     variable = make("OSC_POSITION", impedance_mode="variable").actions(())
-    assert len(variable) == 15
-    assert variable.high[:12] == (10.0,) * 6 + (300.0,) * 6
+    assert column(variable, "high") == [10.0] * 6 + [300.0] * 6 + [1.0] * 3
 
 
 def test_range_of_an_action_is_mapped_to_that_of_what_it_asks():
@@ -640,7 +640,7 @@ class Hold(Controller):
     stiffness: float = 100.0
 
     def actions(self, joints):
-        return Actions(("grip",), ("1",), (0.0,), (1.0,), ("how firmly the joints are held",))
+        return (Action("grip", 0.0, 1.0, meaning="how firmly the joints are held"),)
 
     def goal(self, state, action, memory):
         return {"qpos": state.qpos, "share": action}
@@ -668,10 +668,8 @@ def test_two_arms_compose():
         tuple((side, make("OSC_POSE")) for side in sides),
         tuple(chain.joints for chain in together.chains),
     )
-    assert law.actions().names[:7] == (
-        *(f"right {axis}" for axis in ("x", "y", "z", "rx", "ry", "rz")),
-        "left x",
-    )
+    names = [f"{side} {axis}" for side in sides for axis in ("x", "y", "z", "rx", "ry", "rz")]
+    assert column(law.actions(), "name") == names
 
     def states():
         return dict(zip(sides, together.states(), strict=True))

@@ -2,13 +2,12 @@
 
 from mjgym.controllers.chain import Chain
 from mjgym.controllers.composite import Composite
-from mjgym.controllers.controller import Actions, Controller, State, controllers, make
+from mjgym.controllers.controller import Controller, State, controllers, make
 from mjgym.controllers.inverse_kinematics_pose import InverseKinematicsPose
 from mjgym.controllers.joint import JointPosition, JointTorque, JointVelocity
 from mjgym.controllers.operational_space import OperationalSpacePose, OperationalSpacePosition
 
 __all__ = [
-    "Actions",
     "Chain",
     "Composite",
     "Controller",

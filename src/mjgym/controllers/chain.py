@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import mujoco
 import numpy as np
 
+from mjgym.actions import Model
 from mjgym.arrays import Array
 from mjgym.controllers.controller import State
 from mjgym.controllers.linear_algebra import times
@@ -19,7 +19,9 @@ from mjgym.sim.dynamics import (
     point_velocity,
     taken,
 )
-from mjgym.sim.view import nearest
+from mjgym.suggestions import did_you_mean
+
+SLIDE, HINGE = 2, 3  # mjtJoint
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Point:
     moves: bool
 
     @classmethod
-    def of(cls, model: mujoco.MjModel, name: str) -> "Point":
+    def of(cls, model: Model, name: str) -> "Point":
         """The site of a name.
 
         Raises:
@@ -76,7 +78,7 @@ class Chain:
 
     def __init__(
         self,
-        model: mujoco.MjModel,
+        model: Model,
         joints: Sequence[str],
         actuators: Sequence[str],
         tool: str,
@@ -85,9 +87,8 @@ class Chain:
         if len(joints) != len(actuators):
             raise ValueError(f"{len(actuators)} actuators for {len(joints)} joints")
         ids = [_find(model, "joint", name) for name in joints]
-        single = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
         for i in ids:
-            if model.jnt_type[i] not in [int(kind) for kind in single]:
+            if int(model.jnt_type[i]) not in (SLIDE, HINGE):
                 raise ValueError(f"joint {model.joint(i).name!r} has several degrees of freedom")
         self.joints = tuple(joints)
         dofs = np.array([int(model.jnt_dofadr[i]) for i in ids])
@@ -148,9 +149,9 @@ class Chain:
         return state
 
 
-def _find(model: mujoco.MjModel, kind: str, name: str) -> int:
+def _find(model: Model, kind: str, name: str) -> int:
     count = {"site": model.nsite, "joint": model.njnt, "actuator": model.nu}[kind]
     known = [getattr(model, kind)(i).name for i in range(count)]
     if name not in known:
-        raise KeyError(f"the model has no {kind} {name!r}{nearest(name, known)}")
+        raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
     return known.index(name)

@@ -1,10 +1,12 @@
 """Several controllers side by side: two arms, an arm and its gripper."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mjgym.actions import Action
 from mjgym.arrays import Array
-from mjgym.controllers.controller import Actions, Arrays, Controller, State
+from mjgym.controllers.controller import Arrays, Controller, State
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,13 @@ class Composite:
         if len(self.joints) != len(names):
             raise ValueError(f"joints: of {len(self.joints)} parts, expected {len(names)}")
 
-    def actions(self) -> Actions:
+    def actions(self) -> tuple[Action, ...]:
         """What all numbers do; their names begin with the part's."""
-        total = Actions((), (), (), (), ())
-        for (name, part), joints in zip(self.parts, self.joints, strict=True):
-            total += part.actions(joints).prefixed(f"{name} ")
-        return total
+        return tuple(
+            dataclasses.replace(action, name=f"{name} {action.name}")
+            for (name, part), joints in zip(self.parts, self.joints, strict=True)
+            for action in part.actions(joints)
+        )
 
     def memory(self, states: Mapping[str, State]) -> Arrays:
         """What all parts remember, at an episode's start, from the state of each."""

@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mjgym.actions import Action
 from mjgym.arrays import Array
 from mjgym.catalogue import Catalogue
-from mjgym.controllers.parameters import clip, nearest
+from mjgym.controllers.parameters import clip
+from mjgym.suggestions import or_else
 
 Arrays = dict[str, Array]
 
@@ -54,7 +56,7 @@ class State:
     def __init__(self, **readings: Array | Callable[[], Array]) -> None:
         if unknown := readings.keys() - State.__annotations__.keys():
             name = min(unknown)
-            raise TypeError(f"State: no reading {name!r}{nearest(name, State.__annotations__)}")
+            raise TypeError(f"State: no reading {name!r}{or_else(name, State.__annotations__)}")
         self.__dict__["_readings"] = readings
 
     def __getattr__(self, name: str) -> Array:
@@ -68,37 +70,6 @@ class State:
 
 
 @dataclass(frozen=True)
-class Actions:
-    """What the numbers of an action do.
-
-    Args:
-        names: one for each number.
-        units: of each number: what a change by 1 stands for, as "0.05 m"; "1" for none.
-        low: the least value of each number; -inf for none.
-        high: the greatest value of each number; inf for none.
-        meanings: one phrase for each number.
-    """
-
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    meanings: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __add__(self, other: "Actions") -> "Actions":
-        """Two actions one after the other."""
-        pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
-        return Actions(*(a + b for a, b in pairs))
-
-    def prefixed(self, prefix: str) -> "Actions":
-        """The same numbers under names that begin with a prefix."""
-        return dataclasses.replace(self, names=tuple(prefix + name for name in self.names))
-
-
-@dataclass(frozen=True)
 class Controller:
     """A law that turns an action into joint torques: its parameters, and pure functions.
 
@@ -109,7 +80,7 @@ class Controller:
     A law of one's own defines `actions`, `goal` and `torque`, and is found as "module:Class".
     """
 
-    def actions(self, joints: tuple[str, ...]) -> Actions:
+    def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """What the numbers of an action do, for an arm of these joints."""
         raise NotImplementedError(f"{type(self).__name__} must define actions()")
 
@@ -156,7 +127,7 @@ def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) ->
     for name in parameters:
         if name not in known:
             raise TypeError(
-                f"controller {controller!r}: no parameter {name!r}{nearest(name, known)}"
+                f"controller {controller!r}: no parameter {name!r}{or_else(name, known)}"
             )
     return dataclasses.replace(found, **{n: _hashable(v) for n, v in parameters.items()})
 

@@ -4,8 +4,9 @@ import functools
 from dataclasses import dataclass
 
 from mjgym import rotations
+from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
-from mjgym.controllers.controller import Actions, Arrays, Controller, State, controllers
+from mjgym.controllers.controller import Arrays, Controller, State, controllers
 from mjgym.controllers.joint import JointPosition
 from mjgym.controllers.linear_algebra import gram, solve, times
 from mjgym.controllers.operational_space import AXES, UNITS
@@ -62,15 +63,21 @@ class InverseKinematicsPose(Controller):
             substeps=self.substeps,
         )
 
-    def actions(self, joints: tuple[str, ...]) -> Actions:
+    def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """A displacement and a turn of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
-        high = (self.ik_pos_limit,) * 3 + (self.ik_ori_limit,) * 3
-        meanings = tuple(
-            f"how far the tool is to {way} {axis[-1]} of the world"
-            for axis, way in zip(AXES, ["go along"] * 3 + ["turn about"] * 3, strict=True)
+        limits = (self.ik_pos_limit,) * 3 + (self.ik_ori_limit,) * 3
+        ways = ("go along",) * 3 + ("turn about",) * 3
+        return tuple(
+            Action(
+                axis,
+                -limit,
+                limit,
+                unit,
+                meaning=f"how far the tool is to {way} {axis[-1]} of the world",
+            )
+            for axis, limit, unit, way in zip(AXES, limits, UNITS, ways, strict=True)
         )
-        return Actions(AXES, UNITS, tuple(-x for x in high), high, meanings)
 
     def memory(self, state: State) -> Arrays:
         """The joints where they are, which is also the start that they are drawn to."""

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
-from mjgym.controllers.controller import Actions, Arrays, State, controllers, limited
+from mjgym.controllers.controller import Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import times
 from mjgym.controllers.parameters import Numbers, clip, constant, finite, not_negative
 from mjgym.controllers.scaled import ImpedanceController, ScaledController
@@ -30,7 +31,7 @@ class JointTorque(ScaledController):
         super().__post_init__()
         _check_limits("torque_limits", self.torque_limits)
 
-    def actions(self, joints: tuple[str, ...]) -> Actions:
+    def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """One torque for each joint."""
         units = ("N m",) * len(joints)
         return self.scaled_actions(joints, units, tuple(f"torque on {j}" for j in joints))
@@ -82,7 +83,7 @@ class JointVelocity(ScaledController):
         not_negative("kp", self.kp)
         _check_limits("velocity_limits", self.velocity_limits)
 
-    def actions(self, joints: tuple[str, ...]) -> Actions:
+    def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """One velocity for each joint."""
         finite("kp", self.kp, len(joints))
         units = ("rad/s",) * len(joints)
@@ -169,7 +170,7 @@ class JointPosition(ImpedanceController):
                 raise ValueError("kd: only for impedance_mode 'fixed', as others ask for damping")
         _check_limits("qpos_limits", self.qpos_limits)
 
-    def actions(self, joints: tuple[str, ...]) -> Actions:
+    def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """One position for each joint, after what the impedance asks for."""
         gains = self.impedance_actions(joints)
         units = ("rad",) * len(joints)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mjgym import rotations
+from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
-from mjgym.controllers.controller import Actions, Arrays, State, controllers, limited
+from mjgym.controllers.controller import Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import mobility, solve, times
 from mjgym.controllers.parameters import Numbers, clip, constant, finite, one_of
 from mjgym.controllers.scaled import ImpedanceController
@@ -47,7 +48,7 @@ class OperationalSpacePose(ImpedanceController):
             for limit in self.position_limits:
                 finite("position_limits", limit, 3)
 
-    def actions(self, joints: tuple[str, ...]) -> Actions:
+    def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """A displacement and a turn of the tool, after what the impedance asks for."""
         count = len(AXES) if self.turns else 3
         frame = "the world" if self.input_ref_frame == "world" else "the arm's origin"

@@ -1,21 +1,13 @@
 """Parameters of control laws: checked when they are given, and as they enter arithmetic."""
 
-import difflib
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from mjgym.arrays import Array, namespace
+from mjgym.suggestions import or_else
 
 Numbers = float | tuple[float, ...]
 """One number for all, or one for each."""
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: those that look like it, or all."""
-    known = list(known)
-    near = difflib.get_close_matches(word, known, n=3)
-    return f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(known)}"
 
 
 def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
@@ -25,7 +17,7 @@ def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
         ValueError: it has another; the message names the nearest.
     """
     if value not in known:
-        raise ValueError(f"{what}: no {value!r}{nearest(str(value), [repr(k) for k in known])}")
+        raise ValueError(f"{what}: no {value!r}{or_else(repr(value), map(repr, known))}")
 
 
 def finite(what: str, value: Numbers | None, count: int | None = None) -> None:

@@ -1,11 +1,11 @@
 """What laws with scaled actions have in common: ranges, ramps to a goal, variable impedance."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from mjgym.actions import UNLIMITED, Action
 from mjgym.arrays import Array, namespace
-from mjgym.controllers.controller import Actions, Arrays, Controller
+from mjgym.controllers.controller import Arrays, Controller
 from mjgym.controllers.interpolation import ramp, ramp_steps
 from mjgym.controllers.parameters import (
     Numbers,
@@ -70,7 +70,7 @@ class ScaledController(Controller):
 
     def scaled_actions(
         self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]
-    ) -> Actions:
+    ) -> tuple[Action, ...]:
         """What the numbers of an action do, by the units of what they ask for."""
         count = len(names)
         ranges = (self.input_min, self.input_max, self.output_min, self.output_max)
@@ -79,26 +79,27 @@ class ScaledController(Controller):
         ):
             finite(field, value, count)
         low, high, least, most = (each(value, count) for value in ranges)
-        return Actions(
-            names,
-            tuple(
-                f"{(m - s) / (h - b):g} {unit}"
-                for b, h, s, m, unit in zip(low, high, least, most, units, strict=True)
-            ),
-            low,
-            high,
-            tuple(
-                f"{meaning}, {s:g} to {m:g} {unit}"
-                for meaning, s, m, unit in zip(meanings, least, most, units, strict=True)
-            ),
+        return tuple(
+            Action(
+                name,
+                bottom,
+                top,
+                f"{(m - s) / (top - bottom):g} {unit}",
+                meaning=f"{meaning}, {s:g} to {m:g} {unit}",
+            )
+            for name, bottom, top, s, m, unit, meaning in zip(
+                names, low, high, least, most, units, meanings, strict=True
+            )
         )
 
     def free_actions(
         self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]
-    ) -> Actions:
+    ) -> tuple[Action, ...]:
         """What the numbers of an action do that are used as they are."""
-        low, high = (-math.inf,) * len(names), (math.inf,) * len(names)
-        return Actions(names, units, low, high, meanings)
+        return tuple(
+            Action(name, -UNLIMITED, UNLIMITED, unit, meaning=meaning)
+            for name, unit, meaning in zip(names, units, meanings, strict=True)
+        )
 
     # A goal that ramps is three arrays: where it started, where it goes, how long since.
 
@@ -174,11 +175,10 @@ class ImpedanceController(ScaledController):
             if not (isinstance(limits, tuple) and len(limits) == 2 and 0 <= limits[0] <= limits[1]):
                 raise ValueError(f"{name}: expected the least and the greatest, got {limits!r}")
 
-    def impedance_actions(self, axes: tuple[str, ...]) -> Actions:
+    def impedance_actions(self, axes: tuple[str, ...]) -> tuple[Action, ...]:
         """What the numbers do that an action begins with: none for a fixed impedance."""
         for field in ("kp", "damping_ratio"):
             finite(field, getattr(self, field), len(axes))
-        actions = Actions((), (), (), (), ())
         kinds = {
             "variable": (
                 ("damping_ratio", "1", self.damping_ratio_limits, "damping ratio"),
@@ -186,16 +186,11 @@ class ImpedanceController(ScaledController):
             ),
             "variable_kp": (("kp", "1/s^2", self.kp_limits, "gain"),),
         }.get(self.impedance_mode, ())
-        for name, unit, (low, high), meaning in kinds:
-            n = len(axes)
-            actions += Actions(
-                tuple(f"{name} {axis}" for axis in axes),
-                (unit,) * n,
-                (low,) * n,
-                (high,) * n,
-                tuple(f"{meaning} of {axis}" for axis in axes),
-            )
-        return actions
+        return tuple(
+            Action(f"{name} {axis}", low, high, unit, meaning=f"{meaning} of {axis}")
+            for name, unit, (low, high), meaning in kinds
+            for axis in axes
+        )
 
     def impedance(self, action: Array, axes: int) -> tuple[Arrays, Array]:
         """The gains that an action asks for, to remember, and the rest of the action."""
