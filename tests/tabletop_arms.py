@@ -1,5 +1,6 @@
-"""The arms of the tabletop family, built from their measured numbers."""
+"""The arms of the tabletop family in simulations, each driven by a control law."""
 
+import copy
 import functools
 import json
 from pathlib import Path
@@ -9,142 +10,71 @@ import mujoco
 import numpy as np
 
 from mjgym.controllers import Chain, Controller
+from mjgym.robots import Limb, arms, attach, bases, hands
 
 DATA = Path(__file__).parent / "data" / "robosuite"
 TIMESTEP = 0.002  # s
 SUBSTEPS = 25
-
-_JOINTS = {"hinge": mujoco.mjtJoint.mjJNT_HINGE, "slide": mujoco.mjtJoint.mjJNT_SLIDE}
-_EQUALITIES = {
-    "joint": mujoco.mjtEq.mjEQ_JOINT,
-    "connect": mujoco.mjtEq.mjEQ_CONNECT,
-    "tendon": mujoco.mjtEq.mjEQ_TENDON,
-}
-_GEOMS = {
-    "box": mujoco.mjtGeom.mjGEOM_BOX,
-    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
-    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
-}
-
-
-def build(numbers: dict) -> mujoco.MjModel:
-    """An arm with its hand: bodies, joints, motors, sites, tendons and equalities."""
-    spec = mujoco.MjSpec()
-    spec.compiler.degree = False
-    spec.option.timestep = TIMESTEP
-    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    spec.option.impratio = 20
-    spec.option.density, spec.option.viscosity = 1.2, 2e-5
-    bodies = {"world": spec.worldbody}
-    for body in numbers["bodies"]:
-        bodies[body["name"]] = bodies[body["parent"]].add_body(
-            name=body["name"],
-            pos=body["pos"],
-            quat=body["quat"],
-            mass=body["mass"],
-            ipos=body["ipos"],
-            iquat=body["iquat"],
-            inertia=body["inertia"],
-            explicitinertial=True,
-        )
-    for joint in numbers["joints"]:
-        bodies[joint["body"]].add_joint(
-            name=joint["name"],
-            type=_JOINTS[joint["type"]],
-            pos=joint["pos"],
-            axis=joint["axis"],
-            limited=joint["limited"],
-            range=joint["range"],
-            damping=[joint["damping"], 0, 0],
-            armature=joint["armature"],
-            frictionloss=joint["frictionloss"],
-            stiffness=[joint["stiffness"], 0, 0],
-            ref=joint["ref"],
-            springref=joint["springref"],
-        )
-    for site in numbers["sites"]:
-        bodies[site["body"]].add_site(name=site["name"], pos=site["pos"], quat=site["quat"])
-    for geom in numbers["geoms"]:
-        bodies[geom["body"]].add_geom(
-            name=geom["name"],
-            type=_GEOMS[geom["type"]],
-            size=geom["size"],
-            pos=geom["pos"],
-            quat=geom["quat"],
-            contype=geom["contype"],
-            conaffinity=geom["conaffinity"],
-            condim=geom["condim"],
-            friction=geom["friction"],
-            solref=geom["solref"],
-            solimp=geom["solimp"],
-        )
-    for tendon in numbers.get("tendons", ()):
-        made = spec.add_tendon(
-            name=tendon["name"],
-            limited=tendon["limited"],
-            range=tendon["range"],
-            stiffness=[tendon["stiffness"], 0, 0],
-            damping=[tendon["damping"], 0, 0],
-            frictionloss=tendon["frictionloss"],
-            springlength=tendon["springlength"],
-        )
-        for joint, coefficient in tendon["fixed"]:
-            made.wrap_joint(joint, coefficient)
-    for actuator in numbers["actuators"]:
-        target, kind = ("joint", "JOINT") if "joint" in actuator else ("tendon", "TENDON")
-        spec.add_actuator(
-            name=actuator["name"],
-            target=actuator[target],
-            trntype=getattr(mujoco.mjtTrn, f"mjTRN_{kind}"),
-            ctrllimited=True,
-            ctrlrange=actuator["ctrlrange"],
-            forcelimited=actuator["forcerange"] is not None,
-            forcerange=actuator["forcerange"] or [0, 0],
-            gainprm=[*actuator["gain"], *[0] * 7],
-            biasprm=[*actuator["bias"], *[0] * 7],
-            biastype=mujoco.mjtBias.mjBIAS_AFFINE,
-            gear=[actuator["gear"], 0, 0, 0, 0, 0],
-        )
-    for equality in numbers["equality"]:
-        made = spec.add_equality(
-            type=_EQUALITIES[equality["type"]],
-            name1=equality["a"],
-            name2=equality["b"] or "",
-            data=[*equality["data"], 0],
-            solref=equality["solref"],
-            solimp=equality["solimp"],
-        )
-        if equality["type"] == "connect":
-            made.objtype = mujoco.mjtObj.mjOBJ_BODY
-    return spec.compile()
-
-
-@functools.cache
-def numbers() -> dict:
-    """The measured numbers of all arms."""
-    return json.loads((DATA / "controllers_arms.json").read_text())
-
-
-ARMS = tuple(name for name in numbers() if not name.startswith("_"))
+FACTS = json.loads((DATA / "arms.json").read_text())
+ARMS = tuple(FACTS)
 
 # What a state is read from.
 FIELDS = ("qpos", "qvel", "qfrc_bias", "M", "cdof", "cvel", "site_xpos", "site_xmat", "subtree_com")
 
 
+@functools.cache
+def _scene(name: str, touching: frozenset[str]) -> mujoco.MjModel:
+    scene = mujoco.MjSpec()
+    option = scene.option
+    option.timestep, option.impratio, option.cone = TIMESTEP, 20, mujoco.mjtCone.mjCONE_ELLIPTIC
+    option.density, option.viscosity = 1.2, 2e-5
+    arm = arms.find(name)
+    floor = scene.worldbody.add_site(pos=[*FACTS[name]["root"][:2], 0])
+    attach(scene, bases.find(arm.base), "base0_", floor)
+    attach(scene, arm, "robot0_", "base0_mount")
+    for side, limb in arm.limbs.items():
+        attach(scene, hands.find(arm.hand), f"gripper0_{side}_", f"robot0_{limb.wrist}")
+    for exclude in list(scene.excludes):
+        if touching == {exclude.bodyname1, exclude.bodyname2}:
+            scene.delete(exclude)
+    return scene.compile()
+
+
+def compiled(name: str, touching: tuple[str, ...] = ()) -> mujoco.MjModel:
+    """A robot with its published hands on its mount, in a model of its own.
+
+    Args:
+        name: of the arm.
+        touching: two bodies that collide although the arm has them not.
+    """
+    return copy.copy(_scene(name, frozenset(touching)))
+
+
+def chain(model: mujoco.MjModel, side: str, limb: Limb) -> Chain:
+    """One of its arms, in such a model."""
+    return Chain(
+        model,
+        [f"robot0_{joint}" for joint in limb.joints],
+        [f"robot0_{actuator}" for actuator in limb.actuators],
+        f"gripper0_{side}_grip_site",
+        f"robot0_{limb.origin}",
+    )
+
+
 class Arms:
     """The arms of one robot in a simulation, each with a controller of its own."""
 
-    def __init__(self, name: str, controller: Controller | None = None) -> None:
-        self.model = build(numbers()[name])
+    def __init__(
+        self, name: str, controller: Controller | None = None, touching: tuple[str, ...] = ()
+    ) -> None:
+        self.model = compiled(name, touching)
         self.data = mujoco.MjData(self.model)
-        self.chains = [
-            Chain(self.model, arm["joints"], arm["actuators"], arm["tool"], arm["origin"])
-            for arm in numbers()[name]["arms"]
-        ]
+        arm = arms.find(name)
+        self.chains = [chain(self.model, side, limb) for side, limb in arm.limbs.items()]
         every = np.arange(self.model.nq)  # of joints with one degree of freedom each
         self.joints = np.concatenate([every[chain.qpos] for chain in self.chains])
-        self.motors = np.concatenate([np.arange(self.model.nu)[c.ctrl] for c in self.chains])
-        self.data.qpos[self.joints] = numbers()[name]["start"]
+        self.motors = np.concatenate([every[chain.ctrl] for chain in self.chains])
+        self.data.qpos[self.joints] = arm.start
         self.controller = controller
         self.begin()
 
