@@ -22,32 +22,37 @@ ARMS = tuple(FACTS)
 FIELDS = ("qpos", "qvel", "qfrc_bias", "M", "cdof", "cvel", "site_xpos", "site_xmat", "subtree_com")
 
 
-@functools.cache
-def _scene(name: str, touching: frozenset[str]) -> mujoco.MjModel:
-    scene = mujoco.MjSpec()
-    option = scene.option
+def scene(name: str, touching: frozenset[str] = frozenset()) -> mujoco.MjSpec:
+    """A robot with its published hands on its mount."""
+    spec = mujoco.MjSpec()
+    option = spec.option
     option.timestep, option.impratio, option.cone = TIMESTEP, 20, mujoco.mjtCone.mjCONE_ELLIPTIC
     option.density, option.viscosity = 1.2, 2e-5
     arm = arms.find(name)
-    floor = scene.worldbody.add_site(pos=[*FACTS[name]["root"][:2], 0])
-    attach(scene, bases.find(arm.base), "base0_", floor)
-    attach(scene, arm, "robot0_", "base0_mount")
+    floor = spec.worldbody.add_site(pos=[*FACTS[name]["root"][:2], 0])
+    attach(spec, bases.find(arm.base), "base0_", floor)
+    attach(spec, arm, "robot0_", "base0_mount")
     for side, limb in arm.limbs.items():
-        attach(scene, hands.find(arm.hand), f"gripper0_{side}_", f"robot0_{limb.wrist}")
-    for exclude in list(scene.excludes):
+        attach(spec, hands.find(arm.hand), f"gripper0_{side}_", f"robot0_{limb.wrist}")
+    for exclude in list(spec.excludes):
         if touching == {exclude.bodyname1, exclude.bodyname2}:
-            scene.delete(exclude)
-    return scene.compile()
+            spec.delete(exclude)
+    return spec
+
+
+@functools.cache
+def _compiled(name: str, touching: frozenset[str]) -> mujoco.MjModel:
+    return scene(name, touching).compile()
 
 
 def compiled(name: str, touching: tuple[str, ...] = ()) -> mujoco.MjModel:
-    """A robot with its published hands on its mount, in a model of its own.
+    """A robot's model, not shared with anybody.
 
     Args:
         name: of the arm.
         touching: two bodies that collide although the arm has them not.
     """
-    return copy.copy(_scene(name, frozenset(touching)))
+    return copy.copy(_compiled(name, frozenset(touching)))
 
 
 def chain(model: mujoco.MjModel, side: str, limb: Limb) -> Chain:

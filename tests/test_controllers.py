@@ -1,6 +1,7 @@
 """Control laws against recorded torques, and as laws: on one and many, on any array library."""
 
 import dataclasses
+import functools
 import json
 import re
 
@@ -9,13 +10,26 @@ import mujoco
 import numpy as np
 import pytest
 import torch
-from tabletop_arms import ARMS, DATA, FIELDS, SUBSTEPS, TIMESTEP, Arms, many
+from tabletop_arms import (
+    ARMS,
+    DATA,
+    FIELDS,
+    SUBSTEPS,
+    TIMESTEP,
+    Arms,
+    chain,
+    compiled,
+    many,
+    scene,
+)
 
+import mjgym
 from mjgym import rotations
 from mjgym.actions import UNLIMITED, Action
 from mjgym.controllers import Chain, Composite, Controller, State, controllers, make
 from mjgym.controllers.controller import limited
 from mjgym.controllers.interpolation import ramp, ramp_steps
+from mjgym.robots import arms
 from mjgym.sim.batched import Batched
 from mjgym.sim.single import Single
 
@@ -696,3 +710,74 @@ def test_composite_refuses_what_does_not_match():
         Composite((("a", make("OSC_POSE")), ("a", make("OSC_POSE"))), ((), ()))
     with pytest.raises(ValueError, match="joints"):
         Composite((("a", make("OSC_POSE")),), ())
+
+
+@functools.cache
+def panda():
+    return chain(compiled("Panda"), "right", arms.find("Panda"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Reach(mjgym.Task):
+    """A Panda whose tool an action moves, as a task has it: the law's memory is the task's own."""
+
+    time_limit: float = 1.0
+    control_timestep: float = 0.05
+    controller: str = "OSC_POSE"
+
+    control_every_substep = True
+
+    def model(self):
+        return scene("Panda")
+
+    def actions(self, model):
+        return make(self.controller).actions(panda().joints)
+
+    def initialize(self, v, rng):
+        v.qpos[:7] = np.array(arms.find("Panda").start) + rng.normal(size=7) * 0.02
+
+    def memory(self, v):
+        return make(self.controller).memory(panda().state(v))
+
+    def before_step(self, v, action):
+        return make(self.controller).goal(panda().state(v), action, v.memory)
+
+    def control(self, v, action):
+        torque = make(self.controller).torque(panda().state(v), v.memory)
+        return v.xp.concat([torque, 0 * v.ctrl[..., 7:]], axis=-1)
+
+    def substep(self, v):
+        return make(self.controller).substep(panda().state(v), v.memory)
+
+    def observation(self, v):
+        return {"qpos": v.qpos, "tool": v.site("gripper0_right_grip_site").xpos}
+
+    def terms(self, v):
+        return {"height": v.site("gripper0_right_grip_site").xpos[..., 2]}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_task_that_a_controller_drives_is_the_same_alone_and_among_many(name):
+    task = Reach(controller=name)
+    envs = mjgym.VectorEnv(task, 3, dtype="float64")
+    alone = [mjgym.Env(task, dtype="float64") for _ in range(3)]
+    envs.action_space.seed(0)
+    actions = [envs.action_space.sample() for _ in range(4)]
+    observations, _ = envs.reset(seed=5)
+    for i, env in enumerate(alone):
+        observation, _ = env.reset(seed=5 + i)
+        np.testing.assert_array_equal(observation, observations[i])
+    for action in actions:
+        observations = envs.step(action)[0]
+        for i, env in enumerate(alone):
+            np.testing.assert_array_equal(env.step(action[i])[0], observations[i])
+    envs.close()
+
+
+def test_task_that_a_controller_drives_moves_as_asked():
+    env = mjgym.Env(Reach(), dtype="float64")
+    before, _ = env.reset(seed=0)
+    for _ in range(20):
+        after = env.step(np.eye(6)[0])[0]
+    np.testing.assert_allclose((after - before)[-3:], [0.236, 0, -0.015], atol=0.02)
+    env.close()

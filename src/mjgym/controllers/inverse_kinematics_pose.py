@@ -10,7 +10,7 @@ from mjgym.controllers.controller import Arrays, Controller, State, controllers
 from mjgym.controllers.joint import JointPosition
 from mjgym.controllers.linear_algebra import gram, solve, times
 from mjgym.controllers.operational_space import AXES, UNITS
-from mjgym.controllers.parameters import Numbers, constant
+from mjgym.controllers.parameters import Numbers, as_precise, constant
 
 TIME = 0.1  # s, over which the joints' velocities are taken
 GAIN = 0.95  # share of the way that they are to go in it
@@ -86,6 +86,7 @@ class InverseKinematicsPose(Controller):
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
         """The joints where the tool would be as asked for."""
         xp = namespace(action)
+        action = as_precise(action, state.qpos)
         twist = (GAIN / TIME) * xp.concat(
             [
                 _shortened(action[..., 0:3], self.ik_pos_limit),

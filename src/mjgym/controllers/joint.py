@@ -6,7 +6,7 @@ from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import times
-from mjgym.controllers.parameters import Numbers, clip, constant, finite, not_negative
+from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, finite, not_negative
 from mjgym.controllers.scaled import ImpedanceController, ScaledController
 
 
@@ -42,6 +42,7 @@ class JointTorque(ScaledController):
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
         """The torques that are asked for."""
+        action = as_precise(action, state.bias)
         low, high = self.torque_limits or (state.torque_low, state.torque_high)
         torque = clip(self.scaled(action), constant(low, action), constant(high, action))
         return self.moved("torque", torque, memory)
@@ -102,6 +103,7 @@ class JointVelocity(ScaledController):
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
         """The velocities that are asked for."""
+        action = as_precise(action, state.qvel)
         velocity = self.scaled(action)
         if self.velocity_limits is not None:
             velocity = clip(velocity, *(constant(limit, action) for limit in self.velocity_limits))
@@ -186,6 +188,7 @@ class JointPosition(ImpedanceController):
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
         """The joints where they are to be."""
+        action = as_precise(action, state.qpos)
         gains, action = self.impedance(action, state.qpos.shape[-1])
         qpos = action if self.input_type == "absolute" else state.qpos + self.scaled(action)
         if self.qpos_limits is not None:

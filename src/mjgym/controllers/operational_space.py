@@ -13,7 +13,7 @@ from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import mobility, solve, times
-from mjgym.controllers.parameters import Numbers, clip, constant, finite, one_of
+from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, finite, one_of
 from mjgym.controllers.scaled import ImpedanceController
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
@@ -78,6 +78,7 @@ class OperationalSpacePose(ImpedanceController):
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
         """Where the tool is to be, in the axes of the action."""
+        action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
             position = action[..., 0:3]

@@ -56,6 +56,11 @@ def constant(value: Numbers, like: Array) -> Array:
     return namespace(like).asarray(value, dtype=like.dtype, device=like.device)
 
 
+def as_precise(action: Array, like: Array) -> Array:
+    """An action in the precision of the simulation, before any arithmetic."""
+    return namespace(action).astype(action, like.dtype, copy=False)
+
+
 def clip(x: Array, low: Array, high: Array) -> Array:
     """x within limits: arrays that broadcast with it, or numbers."""
     xp = namespace(x)
