@@ -604,6 +604,7 @@ def test_range_of_an_action_is_mapped_to_that_of_what_it_asks():
         ({"type": "JOINT_POSITION", "qpos_limits": [1, 2, 3]}, ValueError, "qpos_limits"),
         ({"type": "JOINT_POSITION", "kd": 3, "impedance_mode": "variable"}, ValueError, "kd"),
         ({"type": "JOINT_TORQUE", "torque_limits": 3}, ValueError, "torque_limits"),
+        ({"type": "JOINT_TORQUE", "torque_limits": [1, -1]}, ValueError, "exceeds"),
         ({"type": "IK_POSE", "ik_pos_limit": 0}, ValueError, "ik_pos_limit"),
         ({"type": "IK_POSE", "input_type": "absolute"}, TypeError, "input_type"),
         ("test_controllers:Hold_", ValueError, "Hold"),
@@ -623,12 +624,24 @@ def test_what_is_wrong_is_refused_by_name(given, error, message):
         {"type": "JOINT_POSITION", "kp": [1, 2]},
         {"type": "JOINT_VELOCITY", "kp": [1, 2]},
         {"type": "IK_POSE", "kp": [1, 2]},
+        {"type": "JOINT_POSITION", "kd": [1, 2]},
+        {"type": "JOINT_POSITION", "qpos_limits": [[-1, -1], 1]},
+        {"type": "JOINT_VELOCITY", "velocity_limits": [[-1, -1], 1]},
+        {"type": "JOINT_TORQUE", "torque_limits": [[-1, -1], 1]},
     ],
     ids=called,
 )
 def test_parameters_that_do_not_fit_the_arm_are_refused(parameters):
     with pytest.raises(ValueError, match=r"expected one number or \d"):
         make(parameters).actions(tuple("abcdefg"))
+
+
+def test_readings_are_taken_once_and_only_if_looked_at():
+    taken = []
+    state = State(qpos=lambda s: taken.append("qpos") or 1.0, qvel=lambda s: 2 * s.qpos)
+    assert taken == []
+    assert (state.qvel, state.qvel, state.qpos) == (2.0, 2.0, 1.0)
+    assert taken == ["qpos"]
 
 
 def test_state_lacks_what_it_was_not_given():

@@ -117,36 +117,34 @@ class Chain:
             v: a view, or MjData itself.
 
         Returns:
-            The state; its readings are taken when a law first looks at them, so it is to be used
-            before the simulation moves on.
+            The state; its readings are copies, taken when a law first looks at them, so it is to be
+            used before the simulation moves on.
         """
 
         tool, origin = self.tool, self.origin
 
-        def jacobian() -> Array:
-            return point_jacobian(taken(v.cdof, self.dofs, -2), tool.offset(v), self._mask)
-
-        def velocity() -> Array:
+        def velocity(state: State) -> Array:
             if self._alone:
                 return times(state.jacobian, state.qvel)
             return tool.velocity(v)
 
-        state = State(
-            position=lambda: v.site_xpos[..., tool.site, :] + 0.0,
-            rotation=lambda: v.site_xmat[..., tool.site, :] + 0.0,
+        return State(
+            position=lambda _: v.site_xpos[..., tool.site, :] + 0.0,
+            rotation=lambda _: v.site_xmat[..., tool.site, :] + 0.0,
             velocity=velocity,
-            origin_position=lambda: v.site_xpos[..., origin.site, :] + 0.0,
-            origin_rotation=lambda: v.site_xmat[..., origin.site, :] + 0.0,
-            origin_velocity=(lambda: origin.velocity(v)) if origin.moves else 0.0,
-            jacobian=jacobian,
-            inertia=lambda: dense_inertia(v.M, *self._inertia),
-            bias=lambda: taken(v.qfrc_bias, self.dofs) + 0.0,
-            qpos=lambda: taken(v.qpos, self.qpos) + 0.0,
-            qvel=lambda: taken(v.qvel, self.dofs) + 0.0,
+            origin_position=lambda _: v.site_xpos[..., origin.site, :] + 0.0,
+            origin_rotation=lambda _: v.site_xmat[..., origin.site, :] + 0.0,
+            origin_velocity=(lambda _: origin.velocity(v)) if origin.moves else 0.0,
+            jacobian=lambda _: point_jacobian(
+                taken(v.cdof, self.dofs, -2), tool.offset(v), self._mask
+            ),
+            inertia=lambda _: dense_inertia(v.M, *self._inertia),
+            bias=lambda _: taken(v.qfrc_bias, self.dofs) + 0.0,
+            qpos=lambda _: taken(v.qpos, self.qpos) + 0.0,
+            qvel=lambda _: taken(v.qvel, self.dofs) + 0.0,
             torque_low=self.torque_low,
             torque_high=self.torque_high,
         )
-        return state
 
 
 def _find(model: Model, kind: str, name: str) -> int:

@@ -1,6 +1,8 @@
 """Several controllers side by side: two arms, an arm and its gripper."""
 
 import dataclasses
+import functools
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -45,12 +47,22 @@ class Composite:
 
     def goal(self, states: Mapping[str, State], action: Array, memory: Arrays) -> Arrays:
         """The memory at the start of a control step."""
-        changed, start = {}, 0
-        for (name, part), joints in zip(self.parts, self.joints, strict=True):
-            end = start + len(part.actions(joints))
-            changed[name] = part.goal(states[name], action[..., start:end], _of(name, memory))
-            start = end
-        return _joined(changed)
+        return _joined(
+            {
+                name: part.goal(states[name], action[..., numbers], _of(name, memory))
+                for (name, part), numbers in zip(self.parts, self._numbers, strict=True)
+            }
+        )
+
+    @functools.cached_property
+    def _numbers(self) -> tuple[slice, ...]:
+        """Which numbers of an action are each part's."""
+        counts = [
+            len(part.actions(joints))
+            for (_, part), joints in zip(self.parts, self.joints, strict=True)
+        ]
+        ends = list(itertools.accumulate(counts))
+        return tuple(slice(end - n, end) for end, n in zip(ends, counts, strict=True))
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Each part's torques, (..., n), by its name."""

@@ -18,8 +18,8 @@ class State:
     """What a controller sees of an arm, as arrays of any leading shape, in world axes.
 
     Args:
-        **readings: the arrays below by name, or functions without arguments that compute them;
-            those run once and only if a law looks at what they give.
+        **readings: the arrays below by name, or functions of the state that compute them; those
+            run once and only if a law looks at what they give.
 
     Raises:
         AttributeError: a law looks at what there is no reading of.
@@ -53,7 +53,7 @@ class State:
     torque_high: Array
     """The greatest torque of each joint, (n,), N m."""
 
-    def __init__(self, **readings: Array | Callable[[], Array]) -> None:
+    def __init__(self, **readings: Array | Callable[["State"], Array]) -> None:
         if unknown := readings.keys() - State.__annotations__.keys():
             name = min(unknown)
             raise TypeError(f"State: no reading {name!r}{or_else(name, State.__annotations__)}")
@@ -64,7 +64,7 @@ class State:
             raise AttributeError(f"this state has no {name!r}")
         value = self._readings[name]
         if callable(value):
-            value = value()
+            value = value(self)
         self.__dict__[name] = value
         return value
 

@@ -6,7 +6,15 @@ from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import times
-from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, finite, not_negative
+from mjgym.controllers.parameters import (
+    Numbers,
+    as_precise,
+    clip,
+    constant,
+    finite,
+    not_negative,
+    ordered,
+)
 from mjgym.controllers.scaled import ImpedanceController, ScaledController
 
 
@@ -29,10 +37,11 @@ class JointTorque(ScaledController):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_limits("torque_limits", self.torque_limits)
+        ordered("torque_limits", self.torque_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """One torque for each joint."""
+        ordered("torque_limits", self.torque_limits, len(joints))
         units = ("N m",) * len(joints)
         return self.scaled_actions(joints, units, tuple(f"torque on {j}" for j in joints))
 
@@ -82,11 +91,12 @@ class JointVelocity(ScaledController):
     def __post_init__(self) -> None:
         super().__post_init__()
         not_negative("kp", self.kp)
-        _check_limits("velocity_limits", self.velocity_limits)
+        ordered("velocity_limits", self.velocity_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """One velocity for each joint."""
         finite("kp", self.kp, len(joints))
+        ordered("velocity_limits", self.velocity_limits, len(joints))
         units = ("rad/s",) * len(joints)
         return self.scaled_actions(joints, units, tuple(f"velocity of {j}" for j in joints))
 
@@ -170,11 +180,13 @@ class JointPosition(ImpedanceController):
             not_negative("kd", self.kd)
             if self.impedance_mode != "fixed":
                 raise ValueError("kd: only for impedance_mode 'fixed', as others ask for damping")
-        _check_limits("qpos_limits", self.qpos_limits)
+        ordered("qpos_limits", self.qpos_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """One position for each joint, after what the impedance asks for."""
         gains = self.impedance_actions(joints)
+        ordered("qpos_limits", self.qpos_limits, len(joints))
+        finite("kd", 0.0 if self.kd is None else self.kd, len(joints))
         units = ("rad",) * len(joints)
         if self.input_type == "absolute":
             meanings = tuple(f"position of {j}" for j in joints)
@@ -204,20 +216,6 @@ class JointPosition(ImpedanceController):
         if self.use_torque_compensation:
             torque = times(state.inertia, torque) + state.bias
         return limited(state, torque)
-
-
-def _check_limits(name: str, limits: tuple[Numbers, Numbers] | None) -> None:
-    """Check that limits are the least and the greatest of something, or none.
-
-    Raises:
-        ValueError: they are not.
-    """
-    if limits is None:
-        return
-    if not (isinstance(limits, tuple) and len(limits) == 2):
-        raise ValueError(f"{name}: expected the least and the greatest, got {limits!r}")
-    for limit in limits:
-        finite(name, limit)
 
 
 controllers.add("JOINT_TORQUE", JointTorque())

@@ -13,7 +13,7 @@ from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import mobility, solve, times
-from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, finite, one_of
+from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, one_of, ordered
 from mjgym.controllers.scaled import ImpedanceController
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
@@ -44,9 +44,7 @@ class OperationalSpacePose(ImpedanceController):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("input_ref_frame", self.input_ref_frame, ("base", "world"))
-        if self.position_limits is not None:
-            for limit in self.position_limits:
-                finite("position_limits", limit, 3)
+        ordered("position_limits", self.position_limits, 3)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """A displacement and a turn of the tool, after what the impedance asks for."""

@@ -44,6 +44,24 @@ def not_negative(what: str, value: Numbers) -> None:
         raise ValueError(f"{what}: expected 0 or more, got {value!r}")
 
 
+def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None = None) -> None:
+    """Check that a parameter is the least and the greatest of something, or None.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if limits is None:
+        return
+    if not (isinstance(limits, tuple) and len(limits) == 2):
+        raise ValueError(f"{what}: expected the least and the greatest, got {limits!r}")
+    for limit in limits:
+        finite(what, limit, count)
+    width = max(len(each(limit, 1)) for limit in limits)
+    pairs = zip(*(each(limit, width) for limit in limits), strict=False)
+    if not all(low <= high for low, high in pairs):
+        raise ValueError(f"{what}: the least exceeds the greatest in {limits!r}")
+
+
 def each(value: Numbers, count: int) -> tuple[float, ...]:
     """A parameter as one number for each."""
     return value if isinstance(value, tuple) else (value,) * count

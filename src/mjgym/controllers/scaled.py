@@ -16,6 +16,7 @@ from mjgym.controllers.parameters import (
     finite,
     not_negative,
     one_of,
+    ordered,
     scaled,
 )
 
@@ -170,10 +171,10 @@ class ImpedanceController(ScaledController):
         not_negative("damping_ratio", self.damping_ratio)
         one_of("impedance_mode", self.impedance_mode, IMPEDANCE)
         one_of("input_type", self.input_type, ("delta", "absolute"))
-        for name in ("kp_limits", "damping_ratio_limits"):
-            limits = getattr(self, name)
-            if not (isinstance(limits, tuple) and len(limits) == 2 and 0 <= limits[0] <= limits[1]):
-                raise ValueError(f"{name}: expected the least and the greatest, got {limits!r}")
+        ordered("kp_limits", self.kp_limits, 1)
+        ordered("damping_ratio_limits", self.damping_ratio_limits, 1)
+        if min(*self.kp_limits, *self.damping_ratio_limits) < 0:
+            raise ValueError("kp_limits, damping_ratio_limits: expected 0 or more")
 
     def impedance_actions(self, axes: tuple[str, ...]) -> tuple[Action, ...]:
         """What the numbers do that an action begins with: none for a fixed impedance."""
