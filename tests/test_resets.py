@@ -29,7 +29,8 @@ N = 4000
 
 def simulation(xml):
     single = Single(mujoco.MjModel.from_xml_string(xml))
-    single.reset()
+    single.restore_defaults()
+    single.forward()
     return single
 
 
