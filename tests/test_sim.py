@@ -433,6 +433,35 @@ class TestReset:
         assert single.model.geom_pos.tolist() == everything().geom_pos.tolist()
         assert not single.model.hfield_data.any()
 
+    def test_of_one_that_a_mask_leaves_out_does_nothing(self):
+        _, (single, *_) = of_everything()
+        no, before = np.array(False), single.get_state()
+        single.reset(lambda i, scratch: scratch.restore_defaults(), no)
+        single.write({"qpos": np.zeros(9)}, no)
+        single.step(np.ones(2), 3, no)
+        for name, value in single.get_state().items():
+            np.testing.assert_array_equal(value, before[name], name)
+
+    @pytest.mark.parametrize("varies", VARIES)
+    def test_starts_are_asked_for_in_ascending_order_with_one_scratch(self, varies):
+        batch, _ = of_everything(varies)
+        asked, scratches = [], set()
+
+        def start(i, scratch):
+            asked.append(i)
+            scratches.add(id(scratch))
+            scratch.restore_defaults()
+            scratch.view.qpos[-1] = i
+
+        before = batch.get_state(np.array([1]))
+        batch.reset(start, np.array([True, False, True]))
+        assert asked == [0, 2]
+        assert len(scratches) == 1
+        assert batch.view.qpos[[0, 2], -1].tolist() == [0, 2]
+        assert batch.view.time.tolist() == [0, 0, 0]
+        for name, value in batch.get_state(np.array([1])).items():
+            np.testing.assert_array_equal(value, before[name], name)
+
 
 class TestStep:
     @staticmethod
@@ -555,6 +584,60 @@ class TestStep:
         advance(batch, singles, np.zeros((N, 0)), 4)
         assert_equal(batch, singles, ("qpos", "qvel"))
         assert batch.view.qpos[0, 2] < 0
+
+    @pytest.mark.parametrize("integrator", INTEGRATORS)
+    def test_forces_of_the_new_state_on_demand(self, integrator):
+        """With the step or after it, for all or for some, in a batch as in one."""
+        names = ("qpos", "qvel", "qacc", "qfrc_actuator", "sensordata")
+        batch, singles = of_everything((), integrator)
+        whole, _ = of_everything((), integrator)
+        for simulation in (batch, whole):  # a field is filled by the calls after it was first read
+            for name in (*names, "xpos"):
+                getattr(simulation.view, name)
+        control = np.random.default_rng(4).uniform(-1, 1, size=(N, 2))
+        advance(batch, singles, control, 7)
+        whole.step(control, 7, forces=True)
+        before = batch.view.sensordata.copy()
+        where = np.array([True, False, True])
+        batch.update_forces(where)
+        for single, each in zip(singles, where, strict=True):
+            single.update_forces(each)
+        assert_equal(batch, singles, names)
+        assert batch.view.sensordata[1].tolist() == before[1].tolist()
+        felt = batch.view.sensor("accelerometer").data[[0, 2]]
+        assert (felt != before[[0, 2], 1:4])[:, ::2].all()  # the arm swings in a plane
+        batch.update_forces()
+        singles[1].update_forces()
+        assert_equal(batch, singles, names)
+        assert_equal(whole, singles, names)
+        for single in singles:
+            data = mujoco.MjData(single.model)
+            data.qpos, data.qvel, data.act = single.data.qpos, single.data.qvel, single.data.act
+            data.ctrl = single.data.ctrl
+            mujoco.mj_forward(single.model, data)
+            np.testing.assert_allclose(single.data.qacc, data.qacc, rtol=1e-6, atol=1e-6)
+
+    @pytest.mark.parametrize("varies", VARIES)
+    def test_what_is_written_moves_with_it(self, varies):
+        batch, singles = of_everything(varies)
+        advance(batch, singles, np.ones((N, 2)), 3)
+        before = batch.view.qpos.copy()
+        where = np.array([False, True, True])
+        fields = {
+            "mocap_pos": np.arange(3.0 * N).reshape(N, 1, 3),
+            "qpos": before + 0.05,
+            "xfrc_applied": np.full((N, 5, 6), 0.2),
+        }
+        batch.write(fields, where)
+        for i, single in enumerate(singles):
+            single.write({name: value[i] for name, value in fields.items()}, where[i])
+        assert batch.view.mocap_pos[:, 0, 0].tolist() == [0, 3, 6]
+        assert batch.view.qpos[0].tolist() == before[0].tolist()
+        assert (batch.view.qpos[1:] == before[1:] + 0.05).all()
+        for _ in range(20):
+            advance(batch, singles, np.ones((N, 2)), 3)
+            assert_equal(batch, singles, ("qpos", "qvel", "act", "sensordata", "xpos"))
+        assert batch.view.site("palm").xpos.tolist() == [[0, 1.5, 1], [3, 4, 5], [6, 7, 8]]
 
     def test_takes_controls_as_they_are(self):
         batch, singles = of_everything()
