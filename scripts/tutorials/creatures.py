@@ -58,8 +58,8 @@ def creature(legs: int, colour: tuple[float, ...]) -> mjcf.Spec:
 class Arena(Task):
     """A place to watch creatures: of a task, there is only the model."""
 
-    time_limit: float = float("inf")  # s
-    control_timestep: float = SUBSTEPS * TIMESTEP  # s
+    time_limit = float("inf")  # s
+    control_timestep = SUBSTEPS * TIMESTEP  # s
 
     def model(self) -> mjcf.Spec:
         """A chequered floor within rails, and on it the creatures in two rows, free to move."""
