@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 import mjgym
+from mjgym.models import compile_model
+from mjgym.sim import Simulation, Single, SingleView
 from mjgym.task import Task
 
 FOLDER = Path(__file__).parent / "data" / "dmc"
@@ -24,6 +27,34 @@ def task(name: str) -> Task:
     """The task registered for "<domain>-<task>"."""
     registration = mjgym.registry.registration(f"dmc/{name}-v0")
     return registration.task_class(**registration.fields)
+
+
+def begin(
+    simulation: Simulation,
+    initialize: Callable[[SingleView, Any], None],
+    generator: Callable[[int], Any],
+    where: np.ndarray | None = None,
+) -> None:
+    """Begin episodes with what initialize(view, generator(i)) writes at the model's defaults."""
+
+    def start(i: int, scratch: Single) -> None:
+        scratch.restore_defaults()
+        initialize(scratch.view, generator(i))
+
+    simulation.reset(start, where)
+
+
+def started(name: str, seed: int = 0) -> tuple[Task, Single]:
+    """A task by its name, and a simulation at the start of an episode."""
+    described = task(name)
+    simulation = Single(compile_model(described), described.varies)
+    begin(simulation, described.initialize, lambda i: np.random.default_rng(seed))
+    return described, simulation
+
+
+def shown(simulation: Simulation, i: int = 0) -> dict[str, np.ndarray]:
+    """What a picture of simulation i depends on."""
+    return {name: value[0] for name, value in simulation.rendered_state(np.array([i])).items()}
 
 
 def transitions(name: str, kind: str) -> dict[str, np.ndarray]:

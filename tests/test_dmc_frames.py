@@ -3,7 +3,7 @@
 import imageio.v3 as iio
 import numpy as np
 import pytest
-from suite import FOLDER, TASKS, task, transitions
+from suite import FOLDER, TASKS, shown, task, transitions
 
 from mjgym.models import compile_model
 from mjgym.rendering import Renderer
@@ -35,10 +35,10 @@ def _picture(name: str) -> np.ndarray:
             state[field] = record[f"model_{field}"].reshape(shape)
     if name in FLUNG:
         state["qpos"] = np.array(FLUNG[name])
-    simulation.reset()
-    simulation.restore(state)
+    simulation.restore_defaults()
+    simulation.set_state({field: value[None] for field, value in state.items()})
     renderer = Renderer(described, simulation.model, "reference")
-    picture = renderer.render(simulation.snapshot(), 0, width=160, height=120)
+    picture = renderer.render(shown(simulation), 0, width=160, height=120)
     renderer.close()
     return picture
 

@@ -3,7 +3,17 @@
 import gymnasium
 import numpy as np
 import pytest
-from suite import COUNTED, IDS, SEED, UNCOUNTED, LegacyGenerator, relative_error, task, transitions
+from suite import (
+    COUNTED,
+    IDS,
+    SEED,
+    UNCOUNTED,
+    LegacyGenerator,
+    begin,
+    relative_error,
+    task,
+    transitions,
+)
 
 from mjgym.models import compile_model
 from mjgym.sim import Single
@@ -26,9 +36,7 @@ def test_starts_equal_the_recorded_ones(id):
     rng.random(LQR_DRAWS.get(name, 0))
     rows = {"qpos": [], "qvel": [], "obs": []}
     for k in range(UNCOUNTED + COUNTED):
-        simulation.reset()
-        one.initialize(simulation.view, rng)
-        simulation.forward(actuation=False)
+        begin(simulation, one.initialize, lambda i: rng)
         if k >= UNCOUNTED:
             rows["qpos"].append(simulation.data.qpos.copy())
             rows["qvel"].append(simulation.data.qvel.copy())

@@ -1,5 +1,7 @@
 """Locomotion scenes against recorded numbers, and the statistics of the arenas that are drawn."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 from locomotion_records import (
@@ -50,7 +52,7 @@ def drawn_by(arena):
     simulation = Single(place.model().compile(), place.varies)
 
     def draw(seed):
-        simulation.reset()
+        simulation.restore_defaults()
         place.draw(simulation.view, np.random.default_rng(seed))
 
     return place, simulation, draw
@@ -385,7 +387,7 @@ def test_walls_stand_on_the_walls_of_the_maze_and_targets_on_theirs(arena):
     cells = np.stack(np.broadcast_arrays(steps[None, :], -steps[:, None]), axis=-1)
     for seed in range(200):
         maze = place.maze(np.random.default_rng(seed))
-        simulation.reset()
+        simulation.restore_defaults()
         places = place.draw(view, np.random.default_rng(seed))
         pos, half = model.geom_pos[walls], model.geom_size[walls]
         stands = pos[:, 2] != PARKED
@@ -449,23 +451,32 @@ def resting(top, ball):
     return np.abs(ball - top - (0, 0, BALL)).max() < 0.01
 
 
+def above(place, tops, written=MappingProxyType({})):
+    """Starts with a ball above each of some places, and with some fields of the model written."""
+
+    def start(i, scratch):
+        scratch.restore_defaults()
+        place.draw(scratch.view, np.random.default_rng(3))
+        for field, values in written.items():
+            getattr(scratch.model, field)[...] = values
+        scratch.data.qpos[:3] = tops[i] + ABOVE
+
+    return start
+
+
 @pytest.mark.parametrize("arena", ["walls", *GAPS, *MAZE_ARENAS])
 def test_a_ball_lies_on_what_has_been_moved(arena):
     place, model = find_arena(arena), with_ball(arena)
     simulation = Single(model, place.varies)
-    simulation.reset()
+    simulation.restore_defaults()
     chosen = tops(arena, simulation, np.random.default_rng(3))
     assert len(chosen) >= 4
     batch = Batched(with_ball(arena), len(chosen), 2, place.varies)
     for i, top in enumerate(chosen):
-        simulation.reset()
-        place.draw(simulation.view, np.random.default_rng(3))
-        simulation.data.qpos[:3] = top + ABOVE
-        simulation.forward()
-        batch.start(i, simulation)
-        simulation.step(200)
+        simulation.reset(above(place, [top]))
+        simulation.step(np.zeros(0), 200)
         assert resting(top, simulation.data.qpos[:3]), i
-    batch.begin(np.arange(len(chosen)))
+    batch.reset(above(place, chosen))
     batch.step(np.zeros((len(chosen), 0)), 200)
     for top, ball in zip(chosen, batch.view.qpos[:, :3], strict=True):
         assert resting(top, ball)
@@ -475,17 +486,12 @@ def test_a_ball_lies_on_what_has_been_moved(arena):
 def test_a_ball_would_fall_through_if_the_search_went_by_the_compiled_places(arena):
     place, model = find_arena(arena), with_ball(arena)
     simulation = Single(model, place.varies)
-    simulation.reset()
+    simulation.restore_defaults()
     compiled = {field: getattr(model, field).copy() for field in REFITTED}
     fallen = 0
     chosen = tops(arena, simulation, np.random.default_rng(3))
     for top in chosen:
-        simulation.reset()
-        place.draw(simulation.view, np.random.default_rng(3))
-        for field, values in compiled.items():
-            getattr(model, field)[...] = values
-        simulation.data.qpos[:3] = top + ABOVE
-        simulation.forward()
-        simulation.step(200)
+        simulation.reset(above(place, [top], compiled))
+        simulation.step(np.zeros(0), 200)
         fallen += not resting(top, simulation.data.qpos[:3])
     assert fallen > 0

@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from suite import begin
 
 from mjgym.sim import Single
 from mjgym.task import registrations
@@ -12,11 +13,11 @@ SIZES = [(1, 1), (2, 1), (6, 2), (9, 3), (4, 4)]  # masses and motors
 
 
 def compiled(masses: int = 2, actuators: int = 1, **fields):
-    return LQR(masses, actuators, **fields).model().compile()
+    return LQR(masses=masses, actuators=actuators, **fields).model().compile()
 
 
 def damped(masses: int, actuators: int):
-    spec = LQR(masses, actuators).model()
+    spec = LQR(masses=masses, actuators=actuators).model()
     for i, joint in enumerate(spec.joints):
         joint.damping[0] = 0.5 + i
     return spec.compile()
@@ -62,11 +63,10 @@ def test_dynamics_are_the_engines(build, masses, actuators):
     rng = np.random.default_rng(0)
     for _ in range(20):
         q, v, u = rng.normal(size=masses), rng.normal(size=masses), rng.normal(size=actuators)
-        sim.reset()
+        sim.restore_defaults()
         sim.data.qpos[:], sim.data.qvel[:] = q, v
         sim.forward()
-        sim.data.ctrl[:] = u
-        sim.step(1)
+        sim.step(u, 1)
         after = np.concatenate([sim.data.qpos, sim.data.qvel])
         np.testing.assert_allclose(A @ np.concatenate([q, v]) + B @ u, after, rtol=0, atol=1e-13)
 
@@ -107,21 +107,18 @@ def test_any_other_policy_costs_more():
 
 
 def test_rewards_of_an_episode_add_up_to_the_cost_to_go():
-    task = LQR(2, 1)
+    task = LQR(masses=2, actuators=1)
     sim = Single(task.model().compile())
     view = sim.view
     best = solve(sim.model, task.control_cost)
-    sim.reset()
-    task.initialize(view, np.random.default_rng(3))
-    sim.forward(actuation=False)
+    begin(sim, task.initialize, lambda i: np.random.default_rng(3))
     x = np.concatenate([view.qpos, view.qvel])
     assert x[:2] @ x[:2] / 2 == pytest.approx(1, abs=1e-15)  # the cost of the first state
     expected = x @ best.P @ x / 2
 
     measured, steps, succeeded_at = 1.0, 0, None
     while not task.terminated(view):
-        view.ctrl = best.k @ np.concatenate([view.qpos, view.qvel])
-        sim.step(1)
+        sim.step(best.k @ np.concatenate([view.qpos, view.qvel]), 1)
         measured += 1 - task.reward(task.terms(view))
         steps += 1
         if succeeded_at is None and task.success(view):
@@ -177,7 +174,7 @@ def test_impossible_fields_are_named(fields, argument):
 def test_solver_names_what_is_wrong():
     with pytest.raises(ValueError, match=r"^control_cost:"):
         solve(compiled(), control_cost=0.0)
-    spec = LQR(1, 1).model()
+    spec = LQR(masses=1, actuators=1).model()
     spec.delete(spec.actuators[0])
     with pytest.raises(ValueError, match=r"^model:"):
         solve(spec.compile())

@@ -61,7 +61,7 @@ class TestOne:
         single.data.qpos[:] = rng.uniform(-1, 1, single.model.nq)
         single.data.qvel[:] = rng.uniform(-1, 1, single.model.nv)
         single.forward()
-        single.step(2)
+        single.step(np.zeros(single.model.nu), 2)
         for kind, names, attributes in (
             ("joint", JOINTS, "qpos qvel qacc qfrc_bias xanchor xaxis range damping armature axis"),
             ("geom", GEOMS, "xpos xmat rgba size friction pos bodyid"),
@@ -202,7 +202,7 @@ class TestMany:
         assert (floor.xpos.shape, floor.contype.shape) == ((N, 3), (N,))
         assert gyros.data.shape == (N, 4)
         assert geoms.size.shape == (N, 4, 3)
-        batched.begin(np.arange(N))
+        batched.forward()
         live = chained.qpos
         joints.qvel = np.arange(4 * N).reshape(N, 4)
         batched.step(np.zeros((N, batched.model.nu)), 3)
@@ -241,7 +241,7 @@ class TestMany:
         chained = bind(batched.view, handles(spec, "joint", ("a/hip", "a/twist")))
         qpos = chained.qpos
         qpos[1] = [0.5, 0.25]
-        batched.begin(np.arange(N))
+        batched.forward()
         assert chained.qpos is qpos
         data = batched.batch.get_data(1, mujoco.MjData(batched.model))
         assert data.joint("a/twist").qpos == [0.25]

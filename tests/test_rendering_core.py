@@ -11,27 +11,17 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from suite import task
+from suite import begin, shown, started, task
 
 from mjgym import rendering
 from mjgym.models import compile_model
 from mjgym.rendering import Renderer, RenderingError, backends, colour_by_reward, renderer, studio
 from mjgym.rendering.window import Window
-from mjgym.sim import Batched, Single
+from mjgym.sim import Batched
 
 pytestmark = pytest.mark.gl
 
 WATCHDOG = 240  # s, for a process of its own
-
-
-def _started(name, seed=0):
-    """A simulation at the start of an episode."""
-    described = task(name)
-    simulation = Single(compile_model(described), described.varies)
-    simulation.reset()
-    described.initialize(simulation.view, np.random.default_rng(seed))
-    simulation.forward()
-    return described, simulation
 
 
 @pytest.fixture
@@ -74,18 +64,8 @@ SETUP = """
 import os, sys, threading
 import numpy as np
 import mjgym
-from suite import task
-from mjgym.models import compile_model
+from suite import begin, shown, started, task
 from mjgym.rendering import Renderer, choose
-from mjgym.sim import Single
-
-def started(name, seed=0):
-    described = task(name)
-    simulation = Single(compile_model(described), described.varies)
-    simulation.reset()
-    described.initialize(simulation.view, np.random.default_rng(seed))
-    simulation.forward()
-    return described, simulation
 """
 
 
@@ -107,7 +87,7 @@ def test_the_environment_is_as_it_was():
     _run("""
 before = dict(os.environ)
 described, simulation = started("cartpole-swingup")
-Renderer(described, simulation.model, "fast").render(simulation.snapshot())
+Renderer(described, simulation.model, "fast").render(shown(simulation))
 assert choose() in ("egl", "osmesa")
 assert dict(os.environ) == before
 """)
@@ -120,7 +100,7 @@ def test_mujoco_gl_is_respected_without_a_probe(backend):
 import subprocess
 subprocess.Popen = None
 described, simulation = started("cartpole-swingup")
-Renderer(described, simulation.model, "fast").render(simulation.snapshot())
+Renderer(described, simulation.model, "fast").render(shown(simulation))
 assert choose() == sys.argv[1]
 assert f"mujoco.{sys.argv[1]}" in sys.modules
 """,
@@ -232,10 +212,8 @@ for name in sys.argv[1:]:
     described, simulation = started(name)
     renderer = Renderer(described, simulation.model, "reference")
     for seed in (1, 2):
-        simulation.reset()
-        described.initialize(simulation.view, np.random.default_rng(seed))
-        simulation.forward()
-        simulation.step(3)
+        begin(simulation, described.initialize, lambda i: np.random.default_rng(seed))
+        simulation.step(np.zeros(simulation.model.nu), 3)
         model = described.model().compile()
         for field in described.varies:
             getattr(model, field)[...] = getattr(simulation.model, field)
@@ -254,7 +232,7 @@ for name in sys.argv[1:]:
                 getattr(theirs, f"enable_{kind}_rendering")()
             expected = theirs.render()
             ours = renderer.render(
-                simulation.snapshot(), model.ncam - 1, width=80, height=60, kind=kind
+                shown(simulation), model.ncam - 1, width=80, height=60, kind=kind
             )
             assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
             if kind == "depth":
@@ -277,7 +255,7 @@ for name in sys.argv[2:]:
     described, simulation = started(name)
     for quality in ("reference", "fast"):
         renderer = Renderer(described, simulation.model, quality)
-        picture = renderer.render(simulation.snapshot(), width=160, height=120)
+        picture = renderer.render(shown(simulation), width=160, height=120)
         np.save(f"{sys.argv[1]}-{name}-{quality}.npy", picture)
         renderer.close()
 """,
@@ -297,57 +275,51 @@ for name in sys.argv[2:]:
 
 def test_one_renderer_draws_all_of_a_batch(draws):
     """Terrain, which each simulation of a batch has of its own, is the hardest of it."""
-    described, simulation = _started("quadruped-escape")
+    described, simulation = started("quadruped-escape")
     batch = Batched(compile_model(described), 3, 1, described.varies)
     drawn = draws(described, batch)
     single = draws(described, simulation)
-    rows = np.arange(3)
+    begin(batch, described.initialize, np.random.default_rng)
     expected = []
-    for i in rows:
-        simulation.reset()
-        described.initialize(simulation.view, np.random.default_rng(i))
-        simulation.forward()
-        batch.start(i, simulation)
-        expected.append(single.render(simulation.snapshot()))
-    batch.begin(rows)
-    state = batch.snapshot(rows)
+    for i in range(3):
+        _, simulation = started("quadruped-escape", i)
+        expected.append(single.render(shown(simulation)))
     for i in [2, 0, 1, 0]:
-        picture = drawn.render({name: values[i] for name, values in state.items()})
-        np.testing.assert_array_equal(picture, expected[i])
+        np.testing.assert_array_equal(drawn.render(shown(batch, i)), expected[i])
     assert not np.array_equal(expected[0], expected[1])
 
 
 def test_what_is_written_into_the_model_shows(draws):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     drawn = draws(described, simulation)
-    before = drawn.render(simulation.snapshot())
+    before = drawn.render(shown(simulation))
     colour = simulation.model.geom("mass").rgba
     material = simulation.model.mat_rgba.copy()
     simulation.model.mat_rgba[:, :3] = 1
-    white = drawn.render(simulation.snapshot())
+    white = drawn.render(shown(simulation))
     assert white.mean() > before.mean() + 1
     simulation.model.mat_rgba[:] = material
-    np.testing.assert_array_equal(drawn.render(simulation.snapshot()), before)
+    np.testing.assert_array_equal(drawn.render(shown(simulation)), before)
     colour[:] = (0, 1, 0, 1)
-    assert not np.array_equal(drawn.render(simulation.snapshot()), before)
+    assert not np.array_equal(drawn.render(shown(simulation)), before)
 
 
 def test_a_floor_that_changes_its_size_shows(draws):
-    described, simulation = _started("cartpole-swingup")
+    described, simulation = started("cartpole-swingup")
     drawn = draws(described, simulation, "reference")
-    before = drawn.render(simulation.snapshot(), -1)
+    before = drawn.render(shown(simulation), -1)
     floor = simulation.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     sizes = simulation.model.geom_size.copy()
     simulation.model.geom_size[floor, :2] /= 4
-    assert not np.array_equal(drawn.render(simulation.snapshot(), -1), before)
+    assert not np.array_equal(drawn.render(shown(simulation), -1), before)
     simulation.model.geom_size[:] = sizes
-    np.testing.assert_array_equal(drawn.render(simulation.snapshot(), -1), before)
+    np.testing.assert_array_equal(drawn.render(shown(simulation), -1), before)
 
 
 def test_cameras(draws):
-    described, simulation = _started("cartpole-swingup")
+    described, simulation = started("cartpole-swingup")
     drawn = draws(described, simulation)
-    state = simulation.snapshot()
+    state = shown(simulation)
     fixed, following, free = (drawn.render(state, camera) for camera in (0, 1, -1))
     np.testing.assert_array_equal(drawn.render(state, "fixed"), fixed)
     np.testing.assert_array_equal(drawn.render(state, "lookatcart"), following)
@@ -367,9 +339,9 @@ def test_cameras(draws):
 
 
 def test_sizes_and_kinds(draws):
-    described, simulation = _started("walker-walk")
+    described, simulation = started("walker-walk")
     drawn = draws(described, simulation)
-    state = simulation.snapshot()
+    state = shown(simulation)
     for width, height in ((84, 84), (1, 1), (700, 500), (33, 7), (84, 84)):
         for kind, shape, dtype in (
             ("rgb", (height, width, 3), np.uint8),
@@ -397,25 +369,25 @@ def test_sizes_and_kinds(draws):
 
 
 def test_depth_of_an_orthographic_camera(draws):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     drawn = draws(described, simulation)
     above = mujoco.MjvCamera()
     above.lookat[:] = simulation.data.geom("mass").xpos
     above.elevation, above.distance, above.orthographic = -90, 3, 1
-    depth = drawn.render(simulation.snapshot(), above, kind="depth")
+    depth = drawn.render(shown(simulation), above, kind="depth")
     # So much is in view that the mass is smaller than a pixel: the floor is what is seen.
     np.testing.assert_allclose(depth[42, 42], 3 + above.lookat[2], rtol=1e-4)
 
 
 def test_unknown_quality(draws):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     with pytest.raises(ValueError, match="did you mean reference"):
         draws(described, simulation, "refrence")
 
 
 def test_fast_leaves_out_light_and_fineness_but_no_shapes(draws, monkeypatch):
-    described, simulation = _started("walker-walk")
-    state = simulation.snapshot()
+    described, simulation = started("walker-walk")
+    state = shown(simulation)
     context, render = mujoco.MjrContext, mujoco.mjr_render
     uploads, lights = [], []
 
@@ -470,9 +442,9 @@ def test_colours_follow_the_reward():
 
 
 def test_colours_of_one_picture_are_not_those_of_the_next(draws):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     drawn = draws(described, simulation)
-    state = simulation.snapshot()
+    state = shown(simulation)
     plain = drawn.render(state)
     np.testing.assert_array_equal(drawn.render(state, reward=0.0), plain)
     assert not np.array_equal(drawn.render(state, reward=1.0), plain)
@@ -483,20 +455,20 @@ def test_colours_of_one_picture_are_not_those_of_the_next(draws):
 
 
 def test_close_twice_and_go_on(draws):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     drawn = draws(described, simulation)
     drawn.close()
-    picture = drawn.render(simulation.snapshot())
+    picture = drawn.render(shown(simulation))
     drawn.close()
     drawn.close()
     assert not _drawing_threads()
-    np.testing.assert_array_equal(drawn.render(simulation.snapshot()), picture)
+    np.testing.assert_array_equal(drawn.render(shown(simulation)), picture)
 
 
 def test_a_renderer_that_nobody_closes_goes_away():
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     drawn = Renderer(described, simulation.model)
-    drawn.render(simulation.snapshot())
+    drawn.render(shown(simulation))
     (thread,) = _drawing_threads()
     del drawn
     gc.collect()
@@ -511,18 +483,18 @@ def test_the_process_ends_without_a_word(backend, closed):
 described, simulation = started("pendulum-swingup")
 renderers = [Renderer(described, simulation.model, q) for q in ("fast", "reference")]
 for renderer in renderers:
-    renderer.render(simulation.snapshot())
+    renderer.render(shown(simulation))
 """
     _run(script + ("renderers[0].close()" if closed else ""), MUJOCO_GL=backend)
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one_renderer", "own_renderers"])
 def test_eight_threads_render_at_once(draws, shared):
-    described, simulation = _started("hopper-hop")
+    described, simulation = started("hopper-hop")
     states = []
     for _ in range(8):
-        states.append(simulation.snapshot())
-        simulation.step(20)
+        states.append(shown(simulation))
+        simulation.step(np.zeros(simulation.model.nu), 20)
     common = draws(described, simulation)
     expected = [common.render(state) for state in states]
     wrong = []
@@ -548,7 +520,7 @@ def test_eight_processes_render_at_once():
     script = """
 described, simulation = started("hopper-hop")
 renderer = Renderer(described, simulation.model, "fast")
-print(sum(int(renderer.render(simulation.snapshot()).sum()) for _ in range(25)))
+print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(25)))
 """
     outputs = []
     threads = [
@@ -564,7 +536,7 @@ print(sum(int(renderer.render(simulation.snapshot()).sum()) for _ in range(25)))
 
 FORK = """
 described, simulation = started("pendulum-swingup")
-state = simulation.snapshot()
+state = shown(simulation)
 renderer = Renderer(described, simulation.model, "fast")
 expected = renderer.render(state)
 busy = "busy" in sys.argv
@@ -615,16 +587,16 @@ def test_after_a_fork_an_error_where_the_driver_cannot_go_on():
 from mjgym.rendering import RenderingError
 described, simulation = started("pendulum-swingup")
 renderer = Renderer(described, simulation.model, "fast")
-renderer.render(simulation.snapshot())
+renderer.render(shown(simulation))
 child = os.fork()
 if child == 0:
     try:
-        renderer.render(simulation.snapshot())
+        renderer.render(shown(simulation))
     except RenderingError as error:
         assert "spawn" in str(error), error
         os._exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-renderer.render(simulation.snapshot())
+renderer.render(shown(simulation))
 """,
         MUJOCO_GL="egl",
         LP_NUM_THREADS="2",
@@ -633,18 +605,18 @@ renderer.render(simulation.snapshot())
 
 
 def test_a_driver_that_hangs_raises(draws, monkeypatch):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     drawn = draws(described, simulation)
-    expected = drawn.render(simulation.snapshot())
+    expected = drawn.render(shown(simulation))
     answer = threading.Event()
     with monkeypatch.context() as patched:
         patched.setattr(renderer, "TIMEOUT", 0.2)
         patched.setattr(mujoco, "mjr_render", lambda *_: answer.wait())
         (stuck,) = _drawing_threads()
         with pytest.raises(RenderingError, match=r"has not answered for 0\.2 s"):
-            drawn.render(simulation.snapshot())
+            drawn.render(shown(simulation))
         drawn.close()
-    np.testing.assert_array_equal(drawn.render(simulation.snapshot()), expected)
+    np.testing.assert_array_equal(drawn.render(shown(simulation)), expected)
     drawn.close()
     answer.set()
     stuck.join(10)
@@ -652,13 +624,13 @@ def test_a_driver_that_hangs_raises(draws, monkeypatch):
 
 
 def test_a_driver_that_fails_can_be_tried_again(draws, monkeypatch):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     drawn = draws(described, simulation)
     with monkeypatch.context() as patched:
         patched.setattr(mujoco, "MjrContext", _fail)
         with pytest.raises(RenderingError, match="cannot draw this model: no memory"):
-            drawn.render(simulation.snapshot())
-    drawn.render(simulation.snapshot())
+            drawn.render(shown(simulation))
+    drawn.render(shown(simulation))
 
 
 def _fail(*_):
@@ -678,15 +650,15 @@ def _open_files():
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_thousand_renders_leave_memory_flat(draws):
-    described, simulation = _started("cartpole-swingup")
+    described, simulation = started("cartpole-swingup")
     drawn = draws(described, simulation)
     for kind in rendering.KINDS * 100:
-        drawn.render(simulation.snapshot(), width=16, height=16, kind=kind)
+        drawn.render(shown(simulation), width=16, height=16, kind=kind)
     gc.collect()
     memory, files, threads = _resident(), _open_files(), threading.active_count()
     for i in range(10_000):
-        simulation.step(1)
-        drawn.render(simulation.snapshot(), width=16, height=16, kind=rendering.KINDS[i % 20 // 18])
+        simulation.step(np.zeros(simulation.model.nu), 1)
+        drawn.render(shown(simulation), width=16, height=16, kind=rendering.KINDS[i % 20 // 18])
     gc.collect()
     assert _resident() - memory < 4 * 2**20
     assert (_open_files(), threading.active_count()) == (files, threads)
@@ -695,11 +667,11 @@ def test_ten_thousand_renders_leave_memory_flat(draws):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_opening_and_closing_leaves_memory_flat(draws):
-    described, simulation = _started("cartpole-swingup")
+    described, simulation = started("cartpole-swingup")
     drawn = draws(described, simulation)
 
     def cycle():
-        drawn.render(simulation.snapshot(), width=16, height=16)
+        drawn.render(shown(simulation), width=16, height=16)
         drawn.close()
 
     for _ in range(10):
@@ -718,10 +690,10 @@ def test_opening_and_closing_leaves_memory_flat(draws):
 
 
 def test_a_window_without_a_display(undecided):
-    described, simulation = _started("pendulum-swingup")
+    described, simulation = started("pendulum-swingup")
     window = Window(described, simulation.model)
     with pytest.raises(RenderingError, match='render_mode="human" needs a display'):
-        window.show(simulation.snapshot())
+        window.show(shown(simulation))
     window.close()
 
 
@@ -735,21 +707,19 @@ def test_on_a_display(tmp_path):
 from mjgym.rendering.window import Window
 described, simulation = started("quadruped-escape")
 renderer = Renderer(described, simulation.model, "fast")
-picture = renderer.render(simulation.snapshot())
+picture = renderer.render(shown(simulation))
 assert choose() == "glfw", choose()
 child = os.fork()
 if child == 0:
-    other = renderer.render(simulation.snapshot())
+    other = renderer.render(shown(simulation))
     assert choose() in ("egl", "osmesa")
     assert np.abs(picture.astype(int) - other).max() <= 1
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 window = Window(described, simulation.model, "fast")
 for seed in range(3):
-    simulation.reset()
-    described.initialize(simulation.view, np.random.default_rng(seed))
-    simulation.forward()
-    window.show(simulation.snapshot(), "global", reward=0.5)
+    begin(simulation, described.initialize, lambda i: np.random.default_rng(seed))
+    window.show(shown(simulation), "global", reward=0.5)
 if "close" in sys.argv:
     window.close()
     window.close()

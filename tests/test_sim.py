@@ -62,6 +62,11 @@ N = 3  # simulations in a batch
 EVERYONE = np.arange(N)
 
 
+def only(i):
+    """A mask of one simulation."""
+    return np.arange(N) == i
+
+
 def everything(integrator="Euler", flags=""):
     return mujoco.MjModel.from_xml_string(MJCF.format(integrator=integrator, flags=flags))
 
@@ -82,18 +87,19 @@ def starts(make_model, varies, initialize, threads=2, n=N):
     batch = Batched(make_model(), n, threads, varies)
     for name in STATE_FIELDS:  # what is first bound later would be zero until the next step
         getattr(batch.view, name)
-    batch.clear(np.arange(n))
     rng = np.random.default_rng(0)
-    singles = []
-    for i in range(n):
-        single = Single(make_model(), varies)
-        single.reset()
-        initialize(single.view, rng)
-        batch.start(i, single)
-        single.forward(actuation=False)
-        singles.append(single)
-    batch.begin(np.arange(n))
+    suite.begin(batch, initialize, lambda i: rng)
+    rng = np.random.default_rng(0)
+    singles = [Single(make_model(), varies) for _ in range(n)]
+    for single in singles:
+        suite.begin(single, initialize, lambda i: rng)
     return batch, singles
+
+
+def begin_drawn(simulation, varies, seed, where=None):
+    """Begin an episode with a start drawn from a seed."""
+    rng = np.random.default_rng(seed)
+    suite.begin(simulation, lambda v, rng: draw(v, varies, rng), lambda i: rng, where)
 
 
 def of_everything(varies=(), integrator="Euler", threads=2):
@@ -108,11 +114,18 @@ def of_escape(threads=2):
     return starts(lambda: compile_model(task), task.varies, task.initialize, threads)
 
 
+def at_defaults(model, varies=()):
+    """A simulation at the model's defaults, and all that follows from them."""
+    single = Single(model, varies)
+    single.restore_defaults()
+    single.forward()
+    return single
+
+
 def advance(batch, singles, control, n):
     batch.step(control, n)
     for single, row in zip(singles, control, strict=True):
-        single.data.ctrl[:] = row
-        single.step(n)
+        single.step(row, n)
 
 
 def assert_equal(batch, singles, names=("qpos", "qvel", "act", "sensordata", "xpos", "time")):
@@ -130,7 +143,7 @@ class TestView:
         batch, singles = of_everything(varies)
         for name in mujoco.batch.DATA_FIELDS:
             getattr(batch.view, name)
-        batch.begin(EVERYONE)
+        batch.forward()
         rng = np.random.default_rng(1)
         for _ in range(60):
             advance(batch, singles, rng.uniform(-1, 1, size=(N, 2)), 3)
@@ -243,9 +256,7 @@ class TestView:
 
     def test_what_changes_its_size_is_looked_up_each_time(self):
         """The rows of the constraints lie elsewhere, and are others, after each computation."""
-        single = Single(everything())
-        v = single.view
-        single.reset()
+        v = at_defaults(everything()).view
         v.qpos[2] = 0.05  # the ball in the ground
         v.forward()
         assert v.efc_force.size == v.nefc > 0
@@ -260,12 +271,11 @@ class TestView:
         batch, singles = of_everything(varies)
         bump = batch.view.geom("bump")
         assert bump.pos.tolist() == [s.view.geom("bump").pos.tolist() for s in singles]
-        other = Single(everything(), varies)
-        other.reset()
-        other.view.geom("bump").pos = 5, 6, 7
-        batch.clear(np.array([1]))
-        batch.start(1, other)
-        batch.begin(np.array([1]))
+
+        def move(v, rng):
+            v.geom("bump").pos = 5, 6, 7
+
+        suite.begin(batch, move, lambda i: None, only(1))
         assert bump.pos[1].tolist() == bump.xpos[1].tolist() == [5, 6, 7]
         assert batch.view.geom_pos[1, 1].tolist() == [5, 6, 7]
         assert bump.pos[2].tolist() == singles[2].view.geom("bump").pos.tolist()
@@ -353,9 +363,16 @@ class TestForward:
             assert (v.qfrc_actuator[..., -1] != 0).all()  # they are on again
 
     def test_of_the_rest_keeps_them(self):
-        _, (single, *_) = of_everything()
-        single.forward()
-        assert single.data.qfrc_actuator[-1] != 0
+        batch, (single, *_) = of_everything()
+        simulations = [(batch, EVERYONE), (single, np.array([0]))]
+        for simulation, rows in simulations:
+            assert not simulation.view.qfrc_actuator.any()
+            simulation.set_state(simulation.get_state(rows), rows)
+            assert (simulation.view.qfrc_actuator[..., -1] != 0).all()
+            simulation.forward()
+            assert not simulation.view.qfrc_actuator.any()
+            simulation.update_forces()
+            assert (simulation.view.qfrc_actuator[..., -1] != 0).all()
 
     def test_the_models_own_flags_stay(self):
         off = '<flag actuation="disable"/>'
@@ -371,22 +388,16 @@ class TestForward:
     def test_beginning_some_leaves_the_others_alone(self, varies):
         batch, singles = of_everything(varies)
         advance(batch, singles, np.ones((N, 2)), 5)
-        other = Single(everything(), varies)
-        other.reset()
-        draw(other.view, varies, np.random.default_rng(9))
-        batch.clear(np.array([1]))
-        batch.start(1, other)
-        batch.begin(np.array([1]))
-        other.forward(actuation=False)
-        singles[1] = other
+        singles[1] = Single(everything(), varies)
+        for simulation, where in ((batch, only(1)), (singles[1], None)):
+            begin_drawn(simulation, varies, 9, where)
         assert_equal(batch, singles, ("qpos", "qvel", "sensordata", "xpos", "qacc", "geom_pos"))
         for _ in range(20):
             advance(batch, singles, np.ones((N, 2)), 3)
         assert_equal(batch, singles)
 
-    def test_place_finds_the_same_places_and_contacts_and_nothing_else(self):
-        single = Single(everything())
-        single.reset()
+    def test_detect_contacts_finds_the_same_places_and_contacts_and_nothing_else(self):
+        single = at_defaults(everything())
         rng = np.random.default_rng(0)
         found = set()
         for _ in range(50):
@@ -411,16 +422,45 @@ class TestForward:
 class TestReset:
     def test_brings_back_the_models_defaults(self):
         varies = ("geom_pos", "hfield_data")
-        single, fresh = Single(everything(), varies), Single(everything(), varies)
-        fresh.reset()
+        single, fresh = Single(everything(), varies), at_defaults(everything(), varies)
         draw(single.view, varies, np.random.default_rng(0))
-        single.step(10)
-        single.reset()
-        for name, value in fresh.snapshot().items():
-            np.testing.assert_array_equal(single.snapshot()[name], value, name)
+        single.step(np.zeros(2), 10)
+        single.restore_defaults()
+        single.forward()
+        for name, value in fresh.get_state().items():
+            np.testing.assert_array_equal(single.get_state()[name], value, name)
         assert single.data.xpos.tolist() == fresh.data.xpos.tolist()
         assert single.model.geom_pos.tolist() == everything().geom_pos.tolist()
         assert not single.model.hfield_data.any()
+
+    def test_of_one_that_a_mask_leaves_out_does_nothing(self):
+        _, (single, *_) = of_everything()
+        no, before = np.array(False), single.get_state()
+        single.reset(lambda i, scratch: scratch.restore_defaults(), no)
+        single.write({"qpos": np.zeros(9)}, no)
+        single.step(np.ones(2), 3, no)
+        for name, value in single.get_state().items():
+            np.testing.assert_array_equal(value, before[name], name)
+
+    @pytest.mark.parametrize("varies", VARIES)
+    def test_starts_are_asked_for_in_ascending_order_with_one_scratch(self, varies):
+        batch, _ = of_everything(varies)
+        asked, scratches = [], set()
+
+        def start(i, scratch):
+            asked.append(i)
+            scratches.add(id(scratch))
+            scratch.restore_defaults()
+            scratch.view.qpos[-1] = i
+
+        before = batch.get_state(np.array([1]))
+        batch.reset(start, np.array([True, False, True]))
+        assert asked == [0, 2]
+        assert len(scratches) == 1
+        assert batch.view.qpos[[0, 2], -1].tolist() == [0, 2]
+        assert batch.view.time.tolist() == [0, 0, 0]
+        for name, value in batch.get_state(np.array([1])).items():
+            np.testing.assert_array_equal(value, before[name], name)
 
 
 class TestStep:
@@ -469,8 +509,7 @@ class TestStep:
     def test_positions_are_of_the_new_state(self, integrator):
         """And so are their sensors, unlike after the engine's own whole step."""
         _, (single, *_) = of_everything((), integrator)
-        single.data.ctrl[:] = 1
-        single.step(3)
+        single.step(np.ones(2), 3)
         v = single.view
         place, angle = v.sensor("place").data.copy(), v.sensor("angle").data.copy()
         whole = mujoco.MjData(single.model)
@@ -483,11 +522,10 @@ class TestStep:
     @pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
     def test_of_a_start_goes_on_from_what_was_computed_last(self, integrator):
         """As the published starts do that write positions and step without a forward pass."""
-        single, computed = Single(everything(integrator)), Single(everything(integrator))
+        single, computed = (at_defaults(everything(integrator)) for _ in range(2))
         data = mujoco.MjData(everything(integrator))
         mujoco.mj_forward(single.model, data)
         for simulation in (single, computed):
-            simulation.reset()
             simulation.view.qpos[-2:] = 0.5, -1.0
         data.qpos[-2:] = 0.5, -1.0
         computed.view.forward()
@@ -532,9 +570,8 @@ class TestStep:
         control = np.random.default_rng(0).uniform(-1, 1, size=(N, 2))
         advance(batch, singles, control, 5)
         for i in (2, 0, 2):
-            batch.step(-control, 3, np.array([i]))
-            singles[i].data.ctrl[:] = -control[i]
-            singles[i].step(3)
+            batch.step(-control, 3, only(i))
+            singles[i].step(-control[i], 3)
             assert_equal(batch, singles, ("qpos", "qvel", "ctrl", "sensordata", "xpos", "qacc"))
         advance(batch, singles, control, 5)
         assert_equal(batch, singles)
@@ -547,6 +584,60 @@ class TestStep:
         advance(batch, singles, np.zeros((N, 0)), 4)
         assert_equal(batch, singles, ("qpos", "qvel"))
         assert batch.view.qpos[0, 2] < 0
+
+    @pytest.mark.parametrize("integrator", INTEGRATORS)
+    def test_forces_of_the_new_state_on_demand(self, integrator):
+        """With the step or after it, for all or for some, in a batch as in one."""
+        names = ("qpos", "qvel", "qacc", "qfrc_actuator", "sensordata")
+        batch, singles = of_everything((), integrator)
+        whole, _ = of_everything((), integrator)
+        for simulation in (batch, whole):  # a field is filled by the calls after it was first read
+            for name in (*names, "xpos"):
+                getattr(simulation.view, name)
+        control = np.random.default_rng(4).uniform(-1, 1, size=(N, 2))
+        advance(batch, singles, control, 7)
+        whole.step(control, 7, forces=True)
+        before = batch.view.sensordata.copy()
+        where = np.array([True, False, True])
+        batch.update_forces(where)
+        for single, each in zip(singles, where, strict=True):
+            single.update_forces(each)
+        assert_equal(batch, singles, names)
+        assert batch.view.sensordata[1].tolist() == before[1].tolist()
+        felt = batch.view.sensor("accelerometer").data[[0, 2]]
+        assert (felt != before[[0, 2], 1:4])[:, ::2].all()  # the arm swings in a plane
+        batch.update_forces()
+        singles[1].update_forces()
+        assert_equal(batch, singles, names)
+        assert_equal(whole, singles, names)
+        for single in singles:
+            data = mujoco.MjData(single.model)
+            data.qpos, data.qvel, data.act = single.data.qpos, single.data.qvel, single.data.act
+            data.ctrl = single.data.ctrl
+            mujoco.mj_forward(single.model, data)
+            np.testing.assert_allclose(single.data.qacc, data.qacc, rtol=1e-6, atol=1e-6)
+
+    @pytest.mark.parametrize("varies", VARIES)
+    def test_what_is_written_moves_with_it(self, varies):
+        batch, singles = of_everything(varies)
+        advance(batch, singles, np.ones((N, 2)), 3)
+        before = batch.view.qpos.copy()
+        where = np.array([False, True, True])
+        fields = {
+            "mocap_pos": np.arange(3.0 * N).reshape(N, 1, 3),
+            "qpos": before + 0.05,
+            "xfrc_applied": np.full((N, 5, 6), 0.2),
+        }
+        batch.write(fields, where)
+        for i, single in enumerate(singles):
+            single.write({name: value[i] for name, value in fields.items()}, where[i])
+        assert batch.view.mocap_pos[:, 0, 0].tolist() == [0, 3, 6]
+        assert batch.view.qpos[0].tolist() == before[0].tolist()
+        assert (batch.view.qpos[1:] == before[1:] + 0.05).all()
+        for _ in range(20):
+            advance(batch, singles, np.ones((N, 2)), 3)
+            assert_equal(batch, singles, ("qpos", "qvel", "act", "sensordata", "xpos"))
+        assert batch.view.site("palm").xpos.tolist() == [[0, 1.5, 1], [3, 4, 5], [6, 7, 8]]
 
     def test_takes_controls_as_they_are(self):
         batch, singles = of_everything()
@@ -573,17 +664,17 @@ class TestSnapshot:
         batch, singles = of_everything(varies, integrator)
         self.run(batch, singles)
         self.run(batch, singles)  # a field is filled by the calls after it was first read
-        kept, keeps = batch.snapshot(EVERYONE), [s.snapshot() for s in singles]
+        kept, keeps = batch.get_state(EVERYONE), [s.get_state() for s in singles]
         assert set(kept) == set(keeps[0]) >= {"qpos", "act", "qacc_warmstart", "time", *varies}
         first = self.run(batch, singles)
         others = (Batched(everything(integrator), N, 1, varies), batch)
         for other in others:  # a fresh one, and one that is elsewhere
             fresh = [Single(everything(integrator), varies) for _ in singles]
             _ = other.view.xpos
-            other.restore(kept, EVERYONE)
+            other.set_state(kept, EVERYONE)
             for single, state in zip(fresh, keeps, strict=True):
-                single.restore(state)
-            for name, value in other.snapshot(EVERYONE).items():
+                single.set_state(state)
+            for name, value in other.get_state(EVERYONE).items():
                 np.testing.assert_array_equal(value, kept[name], name)
             again = self.run(other, fresh)
             for before, after in zip(first, again, strict=True):
@@ -594,17 +685,17 @@ class TestSnapshot:
     def test_one_and_many_exchange_them(self, varies):
         batch, singles = of_everything(varies)
         self.run(batch, singles)
-        rows = batch.snapshot(np.array([2, 0]))
+        rows = batch.get_state(np.array([2, 0]))
         for i, single in enumerate(singles[:2]):
-            single.restore({name: value[i] for name, value in rows.items()})
-        singles[2].restore({name: value[1] for name, value in rows.items()})
-        batch.restore({n: v[[0, 1, 1]] for n, v in rows.items()}, EVERYONE)
+            single.set_state({name: value[[i]] for name, value in rows.items()})
+        singles[2].set_state({name: value[[1]] for name, value in rows.items()})
+        batch.set_state({n: v[[0, 1, 1]] for n, v in rows.items()}, EVERYONE)
         self.run(batch, singles)
         assert_equal(batch, singles, (*batch.state_fields, "sensordata", "xpos", "geom_pos"))
 
     def test_they_are_copies(self):
         batch, singles = of_everything(("geom_pos",))
-        for state in (batch.snapshot(EVERYONE), singles[0].snapshot()):
+        for state in (batch.get_state(EVERYONE), singles[0].get_state()):
             before = {name: value.copy() for name, value in state.items()}
             advance(batch, singles, np.ones((N, 2)), 10)
             batch.view.geom_pos[...] += 1
@@ -615,11 +706,11 @@ class TestSnapshot:
     @pytest.mark.parametrize("varies", VARIES)
     def test_restoring_some_leaves_the_others_alone(self, varies):
         batch, singles = of_everything(varies)
-        kept = batch.snapshot(np.array([1]))
-        keeps = singles[1].snapshot()
+        kept = batch.get_state(np.array([1]))
+        keeps = singles[1].get_state()
         self.run(batch, singles)
-        batch.restore(kept, np.array([1]))
-        singles[1].restore(keeps)
+        batch.set_state(kept, np.array([1]))
+        singles[1].set_state(keeps)
         assert_equal(batch, singles, (*batch.state_fields, *varies, "sensordata", "xpos"))
         self.run(batch, singles)
         assert_equal(batch, singles)
@@ -628,14 +719,14 @@ class TestSnapshot:
     def test_parts_keep_the_rest(self, varies):
         batch, singles = of_everything(varies)
         self.run(batch, singles)
-        before = batch.snapshot(EVERYONE)
+        before = batch.get_state(EVERYONE)
         part = {"qpos": before["qpos"] + 0.01}
         if varies:
             part["geom_pos"] = before["geom_pos"] + 0.5
-        batch.restore(part, EVERYONE)
+        batch.set_state(part, EVERYONE)
         for i, single in enumerate(singles):
-            single.restore({name: value[i] for name, value in part.items()})
-        after = batch.snapshot(EVERYONE)
+            single.set_state({name: value[[i]] for name, value in part.items()})
+        after = batch.get_state(EVERYONE)
         for name in set(before) - set(part) - {"sensordata"}:
             np.testing.assert_array_equal(after[name], before[name], name)
         for name, value in part.items():
@@ -689,13 +780,13 @@ class TestDivergence:
         config = log_config()
         advance(batch, singles, np.ones((N, 2)), 3)
         assert batch.diverged() is None
-        assert not any(single.diverged() for single in singles)
+        assert all(single.diverged() is None for single in singles)
         self.spoil(batch.view, name, value, 1)
         self.spoil(singles[1].view, name, value)
         for _ in range(5):
             advance(batch, singles, np.ones((N, 2)), 3)
             assert batch.diverged().tolist() == [False, True, False]
-            assert [s.diverged() for s in singles] == [False, True, False]
+            assert [s.diverged() for s in singles] == [None, True, None]
         assert np.isfinite(batch.view.qpos).all()  # the engine has reset it by itself
         del singles[1]
         for i, single in zip((0, 2), singles, strict=True):
@@ -711,38 +802,34 @@ class TestDivergence:
     def test_is_forgotten_at_the_next_start(self, varies, empty_folder):
         batch, singles = of_everything(varies)
         single = singles[1]
-        healthy, healthy_single = batch.snapshot(np.array([1])), single.snapshot()
+        healthy, healthy_single = batch.get_state(np.array([1])), single.get_state()
         self.spoil(batch.view, "qvel", np.nan, 1)
         self.spoil(single.view, "qvel", np.nan)
         advance(batch, singles, np.ones((N, 2)), 3)
         assert batch.diverged().tolist() == [False, True, False]
-        single.reset()
-        draw(single.view, varies, np.random.default_rng(5))
-        batch.clear(np.array([1]))
-        batch.start(1, single)
-        batch.begin(np.array([1]))
-        single.forward(actuation=False)
+        for simulation, where in ((batch, only(1)), (single, None)):
+            begin_drawn(simulation, varies, 5, where)
         assert batch.diverged() is None
-        assert not single.diverged()
+        assert single.diverged() is None
         for _ in range(20):
             advance(batch, singles, np.ones((N, 2)), 3)
         assert_equal(batch, singles)
         self.spoil(batch.view, "qvel", np.nan, 1)
         self.spoil(single.view, "qvel", np.nan)
         advance(batch, singles, np.ones((N, 2)), 3)
-        batch.restore(healthy, np.array([1]))
-        single.restore(healthy_single)
+        batch.set_state(healthy, np.array([1]))
+        single.set_state(healthy_single)
         assert batch.diverged() is None
-        assert not single.diverged()
+        assert single.diverged() is None
 
     def test_several_at_once(self, empty_folder):
         batch, singles = of_everything()
         self.spoil(batch.view, "qpos", np.nan, [0, 2])
         batch.step(np.zeros((N, 2)), 2)
         assert batch.diverged().tolist() == [True, False, True]
-        batch.restore(batch.snapshot(np.array([0])), np.array([0]))
+        batch.set_state(batch.get_state(np.array([0])), np.array([0]))
         assert batch.diverged().tolist() == [False, False, True]
-        assert not singles[0].diverged()
+        assert singles[0].diverged() is None
 
 
 # More contacts than there is memory for: the engine warns in every computation.
@@ -756,22 +843,22 @@ CROWD = (
 class TestQuiet:
     def test_says_nothing_whatever_the_engine_warns_of(self, empty_folder, capfd):
         config = log_config()
-        single = Single(mujoco.MjModel.from_xml_string(CROWD))
-        single.reset()
+        single = at_defaults(mujoco.MjModel.from_xml_string(CROWD))
         assert single.data.warning.number.any()
         single.view.forward()
         single.view.detect_contacts()
-        single.forward()
-        single.step(3)
-        single.restore(single.snapshot())
+        single.reset(lambda i, scratch: scratch.restore_defaults())
+        single.step(np.zeros(0), 3)
+        single.update_forces()
+        single.set_state(single.get_state())
         batch = Batched(mujoco.MjModel.from_xml_string(CROWD), 2, 2)
         both = np.arange(2)
-        batch.clear(both)
-        for i in both:
-            batch.start(int(i), single)
-        batch.begin(both)
+        batch.reset(lambda i, scratch: scratch.restore_defaults())
+        assert batch.batch.warning[:, :, 1].any()
+        batch.forward()
         batch.step(np.zeros((2, 0)), 3)
-        batch.restore(batch.snapshot(both), both)
+        batch.update_forces()
+        batch.set_state(batch.get_state(both), both)
         assert list(empty_folder.iterdir()) == []
         assert capfd.readouterr() == ("", "")
         assert log_config() == config
@@ -791,15 +878,15 @@ class TestQuiet:
         batch, singles = own_config
         config = log_config()
         assert config[2] == "mine.txt"
-        singles[0].reset()
-        singles[0].view.forward()
+        singles[0].restore_defaults()
+        singles[0].forward()
         assert log_config() == config
-        singles[0].restore(singles[0].snapshot())
+        singles[0].set_state(singles[0].get_state())
         assert log_config() == config
         batch.step(np.zeros((N, 2)), 2)
-        batch.begin(EVERYONE)
+        batch.forward()
         assert log_config() == config
-        singles[0].step(1)
+        singles[0].step(np.zeros(2), 1)
         assert log_config() == config
         data = mujoco.MjData(model := everything())
         data.qpos[:] = np.nan

@@ -79,15 +79,13 @@ class Bouncing(Ball):
         m = v.memory
         touches = 1.0 * (v.sensor("touch").data[..., 0] > 0)
         return {
-            **m,
             "in contact": m["in contact"] + touches,
             "bounces": m["bounces"] + touches * (v.qvel[..., 0] > 0),
             "substeps": m["substeps"] + 1,
         }
 
     def update(self, v):
-        m = v.memory
-        return {**m, "steps": m["steps"] + 1}
+        return {"steps": v.memory["steps"] + 1}
 
 
 @dataclass(frozen=True)
@@ -116,14 +114,16 @@ class Both(Held, Bouncing):
 class Feeling(Ball):
     """Its accelerometer is of the end of the control step."""
 
-    forces_at_end = True
+    def current_forces(self, v):
+        return True
 
 
 @dataclass(frozen=True)
 class FeelingBounces(Bouncing):
     """The same with a hook between the physics steps."""
 
-    forces_at_end = True
+    def current_forces(self, v):
+        return True
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class FeelingWhenLow(Ball):
 
     low: float = 0.15  # m
 
-    def refreshed(self, v):
+    def current_forces(self, v):
         return v.qpos[..., 0] < self.low
 
 
@@ -247,15 +247,15 @@ def parts(monkeypatch):
     """The numbers of physics steps of all calls of a simulation's step."""
     calls = []
 
-    def count(step, place):
-        def counted(self, *arguments, **keywords):
-            calls.append(arguments[place])
-            return step(self, *arguments, **keywords)
+    def count(step):
+        def counted(self, control, n, *arguments, **keywords):
+            calls.append(n)
+            return step(self, control, n, *arguments, **keywords)
 
         return counted
 
-    monkeypatch.setattr(Single, "step", count(Single.step, 0))
-    monkeypatch.setattr(Batched, "step", count(Batched.step, 1))
+    monkeypatch.setattr(Single, "step", count(Single.step))
+    monkeypatch.setattr(Batched, "step", count(Batched.step))
     return calls
 
 

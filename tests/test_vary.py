@@ -171,7 +171,7 @@ def numbers(model):
 
 def rows(envs, i):
     """The numbers of a batch's simulation by name, where it has its own."""
-    return {name: values[i] for name, values in envs._simulations.episode_fields.items()}
+    return {name: values[i] for name, values in envs._episodes.simulation.episode_fields.items()}
 
 
 # --- equal to a compiled model ---
@@ -548,14 +548,14 @@ class TestEqualsACompiledModel:
         single, batch = rigs({"hfield_data[hills]": rough, "body_mass": factor(LogNormal(0, 0.3))})
         batch.reset(seed=0)
         batch.reset(options={"reset_mask": np.array([False, True, False])})
-        heights = batch._simulations.episode_fields["hfield_data"]
+        heights = batch._episodes.simulation.episode_fields["hfield_data"]
         assert np.array_equal(heights[0], np.float32(np.linspace(0, 1, 9)))
         assert np.array_equal(heights[1], np.float32(np.linspace(1, 0, 9)))
         single.reset(seed=1)
         single.reset()
         for actions in actions_for(batch, 30):
             assert np.array_equal(batch.step(actions)[0][1], single.step(actions[1])[0])
-        heights = batch._simulations.episode_fields["hfield_data"]
+        heights = batch._episodes.simulation.episode_fields["hfield_data"]
         assert not np.array_equal(heights[0], heights[1])
 
     def test_what_the_task_varies_itself_the_task_decides(self):
@@ -690,7 +690,7 @@ class TestTenIds:
         envs = gymnasium.make_vec(id, num_envs=2, vary=keys)
         _, info = env.reset(seed=3)
         _, infos = envs.reset(seed=3)
-        single, batch = env.unwrapped._simulation, envs.unwrapped._simulations
+        single, batch = (e.unwrapped._episodes.simulation for e in (env, envs))
         assert list(info["variation"]) == list(keys)
         taken = env.unwrapped.task.varies  # where the task has had the last word
         for target in single.varying._targets:
@@ -892,7 +892,7 @@ class TestWhen:
         envs = mjgym.VectorEnv(
             Rig(), 2, vary=self.VARY, vary_every=every, max_episode_steps=2, autoreset_mode=mode
         )
-        held = envs._simulations.episode_fields["body_mass"][:, envs.model.body("arm").id]
+        held = envs._episodes.simulation.episode_fields["body_mass"][:, envs.model.body("arm").id]
 
         def told(info):
             values = info["variation"]["body_mass[arm]"][:, 0]
@@ -929,7 +929,7 @@ class TestWhen:
         assert told.tolist() == [2, 0, 2]
         assert info["_variation"].tolist() == [True, False, True]
         assert info["variation"]["_body_mass[arm]"].tolist() == [True, False, True]
-        held = envs._simulations.episode_fields["body_mass"][:, envs.model.body("arm").id]
+        held = envs._episodes.simulation.episode_fields["body_mass"][:, envs.model.body("arm").id]
         assert held.tolist() == [2, 1, 2]
 
     def test_without_vary_there_is_no_word_of_it(self):

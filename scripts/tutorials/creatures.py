@@ -4,6 +4,7 @@ import argparse
 import colorsys
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import imageio.v3 as iio
 import numpy as np
@@ -53,8 +54,12 @@ def creature(legs: int, colour: tuple[float, ...]) -> mjcf.Spec:
     return spec
 
 
+@dataclass(frozen=True)
 class Arena(Task):
     """A place to watch creatures: of a task, there is only the model."""
+
+    time_limit = float("inf")  # s
+    control_timestep = SUBSTEPS * TIMESTEP  # s
 
     def model(self) -> mjcf.Spec:
         """A chequered floor within rails, and on it the creatures in two rows, free to move."""
@@ -80,12 +85,18 @@ def wander(spec: mjcf.Spec, single: Single, seconds: float) -> Iterator[np.ndarr
     torsos = mjcf.bind(single.view, [mjcf.find(spec, "body", f"{n}_legs/torso") for n in COLOURS])
     servos = mjcf.bind(single.view, mjcf.find_all(spec, "actuator"))
     phases = np.random.default_rng(SEED).uniform(0, 2 * np.pi, servos.ctrl.shape)
-    single.reset()
+    single.restore_defaults()
+    single.forward()
     yield torsos.xpos.copy()
     for time in np.arange(round(seconds * RATE)) / RATE:
         servos.ctrl = AMPLITUDE * np.sin(2 * np.pi * FREQUENCY * time + phases)
-        single.step(SUBSTEPS)
+        single.view.step(SUBSTEPS)
         yield torsos.xpos.copy()
+
+
+def shown(single: Single) -> dict[str, np.ndarray]:
+    """What a picture of the only simulation depends on."""
+    return {name: value[0] for name, value in single.rendered_state().items()}
 
 
 def main() -> None:
@@ -109,12 +120,12 @@ def main() -> None:
     for position in wander(spec, simulation, given.seconds):
         positions.append(position)
         if given.video:
-            frames.append(renderer.render(simulation.snapshot(), width=640, height=480))
+            frames.append(renderer.render(shown(simulation), width=640, height=480))
     paths = dict(zip(COLOURS, np.stack(positions, axis=1), strict=True))  # (time, 3) each
     for n, path in paths.items():
         print(f"{n} legs: {np.linalg.norm(path[-1] - path[0]):.2f} m from its start")
     if given.out:
-        iio.imwrite(given.out, renderer.render(simulation.snapshot(), width=640, height=480))
+        iio.imwrite(given.out, renderer.render(shown(simulation), width=640, height=480))
     if given.video:
         iio.imwrite(given.video, frames, **FILMS[given.video[-4:]])
     if given.plot:

@@ -70,7 +70,7 @@ class Renderer:
         """A picture of a simulation, first row on top.
 
         Args:
-            state: the simulation's, as `snapshot` of one simulation gives it.
+            state: a simulation's, as a row of `Simulation.rendered_state` gives it.
             camera: a name, an index, -1 for the free camera, or an `MjvCamera`.
             width: in pixels.
             height: in pixels.

@@ -57,7 +57,7 @@ class Twin:
 
         Args:
             state: the simulation's, by name: fields of MjData, and the model fields that
-                episodes vary, as `snapshot` of one simulation gives them.
+                episodes vary, as a row of `Simulation.rendered_state` gives them.
             reward: to show in the colours; None for the model's own colours.
             colours: of some elements, as `Task.colours` gives them for one simulation.
         """

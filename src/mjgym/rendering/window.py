@@ -48,7 +48,7 @@ class Window:
         """Show a state, one control timestep after the one before. Nothing once it is closed.
 
         Args:
-            state: the simulation's, as `snapshot` of one simulation gives it.
+            state: a simulation's, as a row of `Simulation.rendered_state` gives it.
             camera: at the opening; a name, an index, or -1 for the free camera.
             reward: to show in the colours of the bodies; None for the model's own.
             colours: of some elements, as `Task.colours` gives them for one simulation.

@@ -128,6 +128,11 @@ def _step(model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool) -> N
         mujoco.mj_step1(model, data)
 
 
+def _left_out(where: Array | None) -> bool:
+    """Whether a mask of shape () leaves the one simulation alone."""
+    return where is not None and not where
+
+
 def episode_fields(varies: tuple[str, ...], varying: Varying | None) -> tuple[str, ...]:
     """Names of the model fields that episodes write to, each once."""
     return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
@@ -184,12 +189,16 @@ class Single:
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
         """Begin an episode with what `start` writes, and compute what follows from it."""
+        if _left_out(where):
+            return
         start(0, self)
         self.forward()
         self._written = True  # a start is computed without actuators, and lacks their velocities
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
         """Overwrite fields of MjData; what follows comes with the next step, as in a batch."""
+        if _left_out(where):
+            return
         for name, value in fields.items():
             getattr(self.view, name)[...] = value
         self._written = True
@@ -202,6 +211,8 @@ class Single:
         The order is the published suite's: the second half of a step that has begun, n - 1 whole
         steps, the first half of the next one. RK4 has no halves.
         """
+        if _left_out(where):
+            return
         if self._written:
             with quiet():
                 mujoco.mj_step1(self.model, self.data)
@@ -213,7 +224,7 @@ class Single:
 
     def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present state."""
-        if where is not None and not where:
+        if _left_out(where):
             return
         with quiet():
             mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)

@@ -84,7 +84,6 @@ class Tracking(Scene):
 
     def model(self) -> Spec:
         reference = self._read()
-        self._check_lengths(reference)
         spec = super().model()
         spec.nuserdata = 2
         if self.play:
@@ -96,7 +95,9 @@ class Tracking(Scene):
     # Which clips, and where in them.
 
     def _read(self) -> References:
-        return references(self.clips, self.walker, self.control_timestep)
+        reference = references(self.clips, self.walker, self.control_timestep)
+        self._check_lengths(reference)
+        return reference
 
     @functools.cached_property
     def _references(self) -> References:
