@@ -11,7 +11,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import mjgym
-from mjgym import Observable, observe, variation
+from mjgym import Observable, models, observe, variation
+from mjgym.episode import Episodes
+from mjgym.sim import Batched, Single
 
 CART = """
 <mujoco>
@@ -227,3 +229,52 @@ def test_an_action_may_be_something_else_than_controls():
     assert [row["unit"] for row in rows] == ["m", "N/m"]
     envs = mjgym.VectorEnv(Aimed(), 3)
     assert envs.action_space.shape == (3, 2)
+
+
+def test_equal_tasks_are_compiled_once(monkeypatch):
+    calls = []
+    original = Probe.model
+    monkeypatch.setattr(Probe, "model", lambda self: calls.append(self) or original(self))
+    models.clear_cache()
+    first, second = models.compile_model(Probe()), models.compile_model(Probe())
+    assert len(calls) == 1
+    first.body_mass[1] = 7.0
+    assert second.body_mass[1] != 7.0
+    models.compile_model(Probe(time_limit=5.0))
+    assert len(calls) == 2
+    models.clear_cache()
+    models.compile_model(Probe())
+    assert len(calls) == 3
+
+
+@dataclass(frozen=True)
+class Team(Probe):
+    """Two players push one cart; each has a reward of its own."""
+
+    def terms(self, v):
+        place = v.qpos[..., 0]
+        return {"forward": v.xp.stack([place, -place], axis=-1)}
+
+    def reward(self, terms):
+        return 2 * terms["forward"]
+
+
+def test_a_reward_may_have_an_axis_of_players():
+    """The loop gives it as it is; whose reward is whose is the business of an interface above."""
+    single, many = Single(models.compile_model(Team())), Batched(models.compile_model(Team()), 3, 1)
+    for simulation, lead in ((single, ()), (many, (3,))):
+        rngs = [np.random.default_rng(i) for i in range(3)]
+        episodes = Episodes(Team(), simulation, rngs.__getitem__)
+        episodes.reset()
+        step = episodes.step(np.zeros((*lead, 1)))
+        place = simulation.view.qpos[..., 0]
+        np.testing.assert_array_equal(step.reward, 2 * np.stack([place, -place], axis=-1))
+        np.testing.assert_array_equal(episodes.rewards, step.reward)
+    mask = np.array([True, False, True])
+    before = episodes.rewards
+    step = episodes.step(np.ones((3, 1)), mask)
+    np.testing.assert_array_equal(episodes.rewards[~mask], before[~mask])
+    np.testing.assert_array_equal(episodes.rewards[mask], step.reward[mask])
+    episodes.reset(mask)
+    assert np.isnan(episodes.rewards[mask]).all()
+    assert not np.isnan(episodes.rewards[~mask]).any()

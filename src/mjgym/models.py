@@ -30,6 +30,11 @@ def _compile(task: Task) -> mujoco.MjModel:
 _compiled = functools.lru_cache(KEPT)(_compile)
 
 
+def clear_cache() -> None:
+    """Forget all compiled models, for a task whose `model()` reads a file that has changed."""
+    _compiled.cache_clear()
+
+
 def substeps(task: Task, model: mujoco.MjModel) -> int:
     """Physics steps in a control step.
 

@@ -156,7 +156,10 @@ class Task:
     # What there is.
 
     def model(self) -> Spec:
-        """The model, built once for a task; it depends on the fields alone."""
+        """The model; it depends on the fields alone, and equal tasks are compiled once.
+
+        Where it reads a file that changes meanwhile, `mjgym.models.clear_cache()` forgets that.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
     def actions(self, model: Model) -> Sequence[Action]:

@@ -6,6 +6,7 @@ from types import ModuleType
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.dynamics import chain_mask, dense_inertia, inertia_index, point_jacobian, taken
 from mjgym.suggestions import did_you_mean
 
 _COUNTS = {
@@ -162,6 +163,52 @@ class View:
             self._rows[key] = self._find_rows(field, names)
         found: slice | np.ndarray = self._rows[key]
         return found
+
+    def jacobian(self, kind: str, name: str, joints: Iterable[str]) -> Array:
+        """How a site or a body moves and turns with some joints, (..., 6, n).
+
+        Three rows are the velocity of its origin (m/s) and three its angular velocity (rad/s), in
+        world axes; a column stands for each degree of freedom of the joints.
+
+        Args:
+            kind: "site" or "body".
+            name: of the site or body.
+            joints: in the order that is wanted.
+
+        Raises:
+            KeyError: there is no such kind, element or joint; the message names the nearest ones.
+        """
+        key = "jacobian", kind, name, tuple(joints)
+        if key not in self._rows:
+            if kind not in ("site", "body"):
+                raise KeyError(f"no Jacobian of a {kind!r}; there are those of a site and a body")
+            if name not in (known := self.names(kind)):
+                raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
+            model, i = self._model, known.index(name)
+            body = i if kind == "body" else int(model.site_bodyid[i])
+            dofs = self._dofs(key[-1])
+            mask = chain_mask(model, body, dofs)
+            self._rows[key] = i, int(model.body_rootid[body]), _as_slice(dofs), mask
+        i, root, dofs, mask = self._rows[key]
+        points = self.xpos if kind == "body" else self.site_xpos
+        offset = points[..., i, :] - self.subtree_com[..., root, :]
+        return point_jacobian(taken(self.cdof, dofs, -2), offset, mask)
+
+    def inertia(self, joints: Iterable[str]) -> Array:
+        """The joint-space inertia matrix of some joints, armature included, (..., n, n).
+
+        It is a block of the whole matrix, in the order of the joints' degrees of freedom.
+
+        Raises:
+            KeyError: there is no joint of a name; the message names the nearest ones.
+        """
+        key = "inertia", tuple(joints)
+        if key not in self._rows:
+            self._rows[key] = inertia_index(self._model, self._dofs(key[1]))
+        return dense_inertia(self.M, *self._rows[key])
+
+    def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
+        return np.arange(self._model.nv)[self.rows("qvel", joints)]
 
     def _find_rows(self, field: str, names: tuple[str, ...]) -> slice | np.ndarray:
         prefix = field.partition("_")[0]
