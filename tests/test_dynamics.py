@@ -123,66 +123,66 @@ def test_many_at_once_are_each_alone(simulations):
         np.testing.assert_array_equal(inertias[i], dense_inertia(data.M, index, there))
 
 
-class TestOfAView:
-    """`v.jacobian` and `v.inertia`, of one simulation and of many, are the engine's own."""
+JOINTS = ("h2", "slide", "h1")
+DOFS = (10, 11, 9)
 
-    JOINTS = ("h2", "slide", "h1")
-    DOFS = (10, 11, 9)
 
-    @pytest.fixture(scope="class")
-    def views(self):
-        """A batch of three in random configurations, and each of them alone."""
-        model = mujoco.MjModel.from_xml_string(TREE)
-        batch = Batched(model, 3, 1)
-        self.readings(batch.view)  # bound before the states are computed
-        rng = np.random.default_rng(1)
+@pytest.fixture(scope="module")
+def views():
+    """A batch of three in random configurations, and each of them alone."""
+    model = mujoco.MjModel.from_xml_string(TREE)
+    batch = Batched(model, 3, 1)
+    readings(batch.view)  # bound before the states are computed
+    rng = np.random.default_rng(1)
 
-        def start(i, scratch):
-            scratch.view.qpos = rng.normal(size=model.nq)
+    def start(i, scratch):
+        scratch.view.qpos = rng.normal(size=model.nq)
 
-        batch.reset(start)
-        singles = []
-        for i in range(3):
-            single = Single(model)
-            state = batch.get_state(np.array([i]))
-            single.set_state(state)
-            singles.append(single.view)
-        return batch.view, singles
+    batch.reset(start)
+    singles = []
+    for i in range(3):
+        single = Single(model)
+        state = batch.get_state(np.array([i]))
+        single.set_state(state)
+        singles.append(single.view)
+    return batch.view, singles
 
-    def readings(self, v):
-        return (
-            v.jacobian("site", "tip", self.JOINTS),
-            v.jacobian("body", "right", self.JOINTS),
-            v.inertia(self.JOINTS),
-        )
 
-    def test_one_is_the_engines(self, views):
-        for v in views[1]:
-            model, data = v._model, v._data
-            whole = np.zeros((model.nv, model.nv))
-            mujoco.mj_fullM(model, data, whole)
-            linear, angular = np.zeros((2, 3, model.nv))
-            mujoco.mj_jacSite(model, data, linear, angular, model.site("tip").id)
-            at_site = np.concatenate([linear, angular])[:, self.DOFS]
-            mujoco.mj_jacBody(model, data, linear, angular, model.body("right").id)
-            at_body = np.concatenate([linear, angular])[:, self.DOFS]
-            found = self.readings(v)
-            for got, want in zip(
-                found, (at_site, at_body, whole[np.ix_(self.DOFS, self.DOFS)]), strict=True
-            ):
-                np.testing.assert_array_equal(got, want)
+def readings(v):
+    return (
+        v.jacobian("site", "tip", JOINTS),
+        v.jacobian("body", "right", JOINTS),
+        v.inertia(JOINTS),
+    )
 
-    def test_many_are_each_alone(self, views):
-        batch, singles = views
-        for i, single in enumerate(singles):
-            for many, one in zip(self.readings(batch), self.readings(single), strict=True):
-                np.testing.assert_array_equal(many[i], one)
 
-    def test_unknown_names_are_refused_with_the_nearest(self, views):
-        for v in (views[0], views[1][0]):
-            with pytest.raises(KeyError, match="did you mean tip"):
-                v.jacobian("site", "tipp", self.JOINTS)
-            with pytest.raises(KeyError, match="did you mean slide"):
-                v.inertia(("slid",))
-            with pytest.raises(KeyError, match="a site and a body"):
-                v.jacobian("geom", "tip", self.JOINTS)
+def test_a_view_of_one_is_the_engines(views):
+    for v in views[1]:
+        model, data = v._model, v._data
+        whole = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, whole)
+        linear, angular = np.zeros((2, 3, model.nv))
+        mujoco.mj_jacSite(model, data, linear, angular, model.site("tip").id)
+        at_site = np.concatenate([linear, angular])[:, DOFS]
+        mujoco.mj_jacBody(model, data, linear, angular, model.body("right").id)
+        at_body = np.concatenate([linear, angular])[:, DOFS]
+        found = readings(v)
+        for got, want in zip(found, (at_site, at_body, whole[np.ix_(DOFS, DOFS)]), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_a_view_of_many_is_each_alone(views):
+    batch, singles = views
+    for i, single in enumerate(singles):
+        for many, one in zip(readings(batch), readings(single), strict=True):
+            np.testing.assert_array_equal(many[i], one)
+
+
+def test_unknown_names_are_refused_with_the_nearest(views):
+    for v in (views[0], views[1][0]):
+        with pytest.raises(KeyError, match="did you mean tip"):
+            v.jacobian("site", "tipp", JOINTS)
+        with pytest.raises(KeyError, match="did you mean slide"):
+            v.inertia(("slid",))
+        with pytest.raises(KeyError, match="a site and a body"):
+            v.jacobian("geom", "tip", JOINTS)
