@@ -105,3 +105,13 @@ def gymnasium_checker(env: gymnasium.Env[Any, Any]) -> None:
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", f".*({ADVICE})")
         check_env(env.unwrapped, skip_render_check=True)  # a machine may have no OpenGL
+
+
+def within(info, group):
+    """The entries of a group of an `info`, "terms" or "variation", by name; masks begin with _."""
+    mine, masks = f"{group}/", f"_{group}/"
+    return {
+        name.replace(masks, "_", 1) if name.startswith(masks) else name.removeprefix(mine): value
+        for name, value in info.items()
+        if name.startswith((mine, masks))
+    }

@@ -331,7 +331,7 @@ class TestSession:
         session.reset(0)
         session.step()
         assert session.progress.reward == pytest.approx(rewards.mean())
-        assert session.progress.terms["upright"] == pytest.approx(info["terms"]["upright"].mean())
+        assert session.progress.terms["upright"] == pytest.approx(info["terms/upright"].mean())
         session.next()
         assert session.progress.seed == 3
         envs.close()

@@ -13,7 +13,7 @@ import test_describe
 import test_env
 import test_vector
 from gymnasium.vector import AutoresetMode
-from suite import gymnasium_checker
+from suite import gymnasium_checker, within
 from test_vector import N, actions_for, equal
 
 from mjgym import registry
@@ -91,8 +91,8 @@ def test_every_slot_equals_a_single_env(id):
             single = env.step(actions[i])
             assert equal(row(observations, i), single[0])
             assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
-            for name, value in single[4]["terms"].items():
-                assert info["terms"][name][i] == value
+            for name, value in within(single[4], "terms").items():
+                assert info[f"terms/{name}"][i] == value
         over = terminations | truncations
     for one in (envs, *singles):
         one.close()

@@ -288,7 +288,7 @@ class TestOwnTasks:
             assert observation.tolist() == observations[0].tolist()
             observation, reward, terminated, truncated, info = env.step(np.array([0.1]))
             observations, rewards, _, truncations, _ = envs.step(np.full((3, 1), 0.1))
-            assert reward == rewards[0] == info["terms"]["upright"]
+            assert reward == rewards[0] == info["terms/upright"]
         assert len({tuple(row) for row in observations.tolist()}) == 3
         assert truncated
         assert truncations.all()

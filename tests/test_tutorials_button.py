@@ -148,7 +148,7 @@ def test_touch_is_the_mean_and_reward_the_share_of_the_physics_steps(script):
         observation, reward, _, _, info = env.step(action)
         assert observation["touch"] == pytest.approx([np.mean(forces)], rel=1e-12, abs=0)
         assert reward == sum(1.0 <= force <= 3.0 for force in forces) / 25
-        assert info["terms"] == {"right_force": reward}
+        assert info["terms/right_force"] == reward
         rewards.append(reward)
         means.append(np.mean(forces))
     assert len({r for r in rewards if 0 < r < 1}) > 3  # counts, and anew in each control step

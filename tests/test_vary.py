@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from mujoco.batch import MODEL_FIELDS
+from suite import within
 from test_vector import actions_for, equal
 
 import mjgym
@@ -565,7 +566,7 @@ class TestEqualsACompiledModel:
         plain = gymnasium.make("dmc/quadruped-escape-v0", dtype="float64")
         start, info = env.reset(seed=0)
         assert np.array_equal(start, plain.reset(seed=0)[0])
-        assert (info["variation"]["hfield_data"] == 0.5).all()
+        assert (within(info, "variation")["hfield_data"] == 0.5).all()
         ours, theirs = env.unwrapped.model.hfield_data, plain.unwrapped.model.hfield_data
         assert np.array_equal(ours, theirs)
 
@@ -670,12 +671,12 @@ class TestTenIds:
             if k == 2 or (mode == AutoresetMode.DISABLED and done.any()):
                 a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, sync))
                 assert equal(a, b), k
-                values.append(a[1]["variation"])
+                values.append(within(a[1], "variation"))
             a, b = ours.step(actions), sync.step(actions)
             assert equal(a[:4], b[:4]), k
             assert equal(sorted_info(a[4]), sorted_info(b[4])), k
             done = a[2] | a[3]
-            values.append(a[4].get("variation"))
+            values.append(within(a[4], "variation") or None)
         begun = [v for v in values if v is not None]
         assert len(begun) >= 3  # the one that the mask began, and two of the others
         for key in IDS[id]:
@@ -691,18 +692,20 @@ class TestTenIds:
         _, info = env.reset(seed=3)
         _, infos = envs.reset(seed=3)
         single, batch = (e.unwrapped._episodes.simulation for e in (env, envs))
-        assert list(info["variation"]) == list(keys)
+        assert list(within(info, "variation")) == list(keys)
         taken = env.unwrapped.task.varies  # where the task has had the last word
         for target in single.varying._targets:
             part = target.part
             if part.field in taken:
                 continue
-            drawn = np.asarray(info["variation"][part.key])
+            drawn = np.asarray(within(info, "variation")[part.key])
             written = np.asarray(get_field(single.model, part.field))[part.index]
             assert np.array_equal(written, drawn.astype(written.dtype))
             assert np.array_equal(batch.episode_fields[part.field][0][part.index], written)
-            assert equal(infos["variation"][part.key][0], info["variation"][part.key])
-            assert infos["variation"][f"_{part.key}"].all()
+            assert equal(
+                within(infos, "variation")[part.key][0], within(info, "variation")[part.key]
+            )
+            assert within(infos, "variation")[f"_{part.key}"].all()
 
     @pytest.mark.parametrize("id", IDS)
     def test_seeds(self, id):
@@ -711,11 +714,11 @@ class TestTenIds:
 
         def run(envs, seed):
             _, info = envs.reset(seed=seed)
-            drawn = [info["variation"]]
+            drawn = [within(info, "variation")]
             for actions in actions_for(envs, 2 * LIMIT + 2):
                 info = envs.step(actions)[4]
-                if "variation" in info:
-                    drawn.append(info["variation"])
+                if now := within(info, "variation"):
+                    drawn.append(now)
             return drawn
 
         first = run(envs, 11)
@@ -794,8 +797,8 @@ class TestStates:
             if ended:
                 start, info = single.reset()
                 assert np.array_equal(start, old[0][2])
-                for key, value in info["variation"].items():
-                    assert equal(np.asarray(value), np.asarray(old[4]["variation"][key][2]))
+                for key, value in within(info, "variation").items():
+                    assert equal(np.asarray(value), np.asarray(within(old[4], "variation")[key][2]))
             else:
                 alone = single.step(actions[2])
                 assert np.array_equal(alone[0], old[0][2])
@@ -828,7 +831,7 @@ class TestStates:
         state = single.get_state()
         assert np.array_equal(state["body_mass"], single.model.body_mass)
         assert np.array_equal(state["opt.gravity"], single.model.opt.gravity)
-        for key, value in info["variation"].items():
+        for key, value in within(info, "variation").items():
             assert np.array_equal(state[f"variation.{key}"], value)
         assert state["variation.count"] == 1
         batch.reset(seed=0)
@@ -881,7 +884,7 @@ class TestWhen:
             masses = []
             for k in range(3):
                 _, info = single.reset(seed=seed if k == 0 else None)
-                masses.append(info["variation"]["body_mass[arm]"].item())
+                masses.append(within(info, "variation")["body_mass[arm]"].item())
                 assert single.data.model.body("arm").mass.item() == masses[-1]
                 single.step(np.zeros(3))
             assert masses == expected
@@ -895,7 +898,7 @@ class TestWhen:
         held = envs._episodes.simulation.episode_fields["body_mass"][:, envs.model.body("arm").id]
 
         def told(info):
-            values = info["variation"]["body_mass[arm]"][:, 0]
+            values = within(info, "variation")["body_mass[arm]"][:, 0]
             assert np.array_equal(values, held)
             return values.tolist()
 
@@ -925,10 +928,10 @@ class TestWhen:
         _, envs = rigs(self.VARY, vary_every="reset")
         envs.reset(seed=0)
         _, info = envs.reset(options={"reset_mask": np.array([True, False, True])})
-        told = info["variation"]["body_mass[arm]"][:, 0]
+        told = within(info, "variation")["body_mass[arm]"][:, 0]
         assert told.tolist() == [2, 0, 2]
         assert info["_variation"].tolist() == [True, False, True]
-        assert info["variation"]["_body_mass[arm]"].tolist() == [True, False, True]
+        assert within(info, "variation")["_body_mass[arm]"].tolist() == [True, False, True]
         held = envs._episodes.simulation.episode_fields["body_mass"][:, envs.model.body("arm").id]
         assert held.tolist() == [2, 1, 2]
 
@@ -945,7 +948,7 @@ class TestValues:
     def drawn(vary, seed=0):
         env = mjgym.Env(Rig(), vary=vary)
         _, info = env.reset(seed=seed)
-        return env.model, info["variation"]
+        return env.model, within(info, "variation")
 
     def test_absolute_factor_and_offset(self):
         own = Rig().model().compile()

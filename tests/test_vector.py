@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from suite import IDS
+from suite import IDS, within
 from test_env import SOME
 
 import mjgym
@@ -55,8 +55,8 @@ def test_every_slot_equals_a_single_env(id, observation):
             single = env.step(actions[i])
             assert equal(_row(observations, i), single[0])
             assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
-            for name, value in single[4]["terms"].items():
-                assert info["terms"][name][i] == value
+            for name, value in within(single[4], "terms").items():
+                assert info[f"terms/{name}"][i] == value
     for one in (envs, *singles):
         one.close()
 

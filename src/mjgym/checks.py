@@ -21,6 +21,7 @@ from gymnasium.utils.env_checker import check_env
 from mjgym import registry
 from mjgym.actions import UNLIMITED, bounds, controls
 from mjgym.benchmark import random_actions
+from mjgym.env import TERMS
 from mjgym.episode import Episodes
 from mjgym.fingerprint import model_sha256
 from mjgym.mjcf import without_textures
@@ -448,8 +449,13 @@ def _flat(observation: Any) -> np.ndarray:
 def _stepped(env: Any, action: np.ndarray) -> tuple[_Step, bool]:
     """A step, and whether the simulation has diverged."""
     observation, reward, terminated, truncated, info = env.step(action)
-    step = _Step(_flat(observation), float(reward), terminated, truncated, info["terms"])
+    step = _Step(_flat(observation), float(reward), terminated, truncated, _terms(info))
     return step, info["diverged"]
+
+
+def _terms(info: dict[str, Any]) -> dict[str, Any]:
+    """The reward's factors by name."""
+    return {k.removeprefix(TERMS): v for k, v in info.items() if k.startswith(TERMS)}
 
 
 def _run(env: Any, actions: Iterable[np.ndarray], steps: int, seed: int) -> list[_Step]:
@@ -540,12 +546,11 @@ def _single_is_batch(subject: _Subject) -> Results:
     runs = [[_Step(_row(observations, i))] for i in range(n)]
     for action in actions:
         observations, rewards, terminations, truncations, info = envs.step(action)
-        terms = {k: v for k, v in info.get("terms", {}).items() if not k.startswith("_")}
+        terms = _terms(info)
         for i, run in enumerate(runs):
             step = _Step(_row(observations, i), float(rewards[i]))
             step.terminated, step.truncated = bool(terminations[i]), bool(truncations[i])
-            if terms and info["_terms"][i]:
-                step.terms = {name: float(values[i]) for name, values in terms.items()}
+            step.terms = {k: float(v[i]) for k, v in terms.items() if info[f"_{TERMS}{k}"][i]}
             run.append(step)
     envs.close()
     for i, run in enumerate(runs):

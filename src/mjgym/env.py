@@ -14,8 +14,11 @@ from mjgym.observables import Image
 from mjgym.options import Options
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
-from mjgym.spaces import action_space, check_action, copy_observation
+from mjgym.spaces import action_space, check_action, copy_observation, not_finite
 from mjgym.task import Arrays, Task
+
+# How keys of `info` begin; all of its values are plain numbers or arrays of them.
+TERMS, VARIATION = "terms/", "variation/"
 
 
 class Env(gymnasium.Env[Any, np.ndarray]):
@@ -63,7 +66,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode; see `gymnasium.Env.reset`. There are no options.
 
-        `info` holds `variation`, the values by key that `vary` has been given.
+        `info` holds `variation/<key>`, the values that the keys of `vary` have been given.
         """
         super().reset(seed=seed)
         if seed is not None:
@@ -72,15 +75,13 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         observation = self._observe()
         if self.render_mode == "human":
             self.render()
-        variation = self._episodes.variation()
-        if not variation:
-            return observation, {}
-        return observation, {"variation": {key: v[0].copy() for key, v in variation.items()}}
+        values = self._episodes.variation()
+        return observation, {f"{VARIATION}{key}": v[0].copy() for key, v in values.items()}
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`.
 
-        `info` holds `terms` (the reward's factors by name), `diverged`, and, for a task with a
+        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a
         goal, `success` (now) and `success_once` (so far in this episode).
 
         Raises:
@@ -94,14 +95,17 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         step = self._step(check_action(action, self._action_shape))
         if step.diverged is not None:
             return self._end_diverged()
-        info: dict[str, Any] = {
-            "terms": {name: float(value) for name, value in step.terms.items()},
-            "diverged": False,
-        }
+        info: dict[str, Any] = {"diverged": False}
+        for name, value in step.terms.items():
+            info[f"{TERMS}{name}"] = float(value)
         if step.success is not None:
             info["success"] = bool(step.success)
             info["success_once"] = bool(episodes.success_once)
+        before = self._last
         observation = self._observe()
+        if not_finite(self._last, 1) is not None:
+            self._last = before
+            return self._end_diverged()
         if self.render_mode == "human":
             self.render()
         return observation, float(step.reward), bool(step.terminated), bool(step.truncated), info
@@ -113,8 +117,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
                 f"the simulation of {type(self.task).__name__} is no longer finite after"
                 f" {int(self._episodes.steps)} steps; reset the environment"
             )
-        info: dict[str, Any] = {"terms": {}, "diverged": True}
-        return copy_observation(self._last), 0.0, False, True, info
+        return copy_observation(self._last), 0.0, False, True, {"diverged": True}
 
     def _observe(self) -> Any:
         entries = self._episodes.observe() if self._layout.needs_entries else {}
@@ -125,6 +128,11 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     def _draw(self, image: Image) -> np.ndarray:
         picture: np.ndarray = self._cameras.draw(image, ONLY)[0]
         return picture
+
+    @property
+    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
+        return dict(self._layout.shapes)
 
     @property
     def view(self) -> SingleView:

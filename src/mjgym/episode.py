@@ -18,6 +18,7 @@ A control step, in this order:
 An episode begins with `initialize`, `memory`, `observation`.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ import numpy as np
 
 from mjgym import generators
 from mjgym.arrays import Array
+from mjgym.contract import Expected
 from mjgym.models import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
@@ -127,22 +129,35 @@ class Episodes:
         self._try_hooks()
 
     def _try_hooks(self) -> None:
-        """Run every hook once: a batch fills only those arrays that have been looked at before."""
+        """Run every hook once: a batch fills only those arrays that have been looked at before.
+
+        Raises:
+            TypeError: a hook returns something else than it should.
+            ValueError: an array that it returns has a wrong shape.
+        """
         task, view, simulation = self.task, self.view, self.simulation
         action = view.xp.zeros((*view.lead, len(task.actions(simulation.model))))
+        expected = Expected(task, view.lead)
         simulation.forward()
-        view.memory = view.owned(task.memory(view))
+        view.memory = view.owned(expected.entries("memory", task.memory(view)))
         with np.errstate(all="ignore"):  # what is bound only now is still zero
-            task.before_step(view, action)
-            task.control(view, action)
-            task.substep(view)
+            expected.entries("before_step", task.before_step(view, action), led=False)
+            expected.shape("control", task.control(view, action), (simulation.model.nu,))
+            expected.parts_of_memory("substep", task.substep(view), view.memory)
             always = task.current_forces(view)
-            reward = task.reward(task.terms(view))
-            task.terminated(view)
-            task.truncated(view)
-            self.has_goal = task.success(view) is not None
-            task.update(view)
-            task.observation(view)
+            expected.flags("current_forces", always)
+            terms = task.terms(view)
+            expected.terms(terms)
+            reward = task.reward(terms)
+            expected.number("reward", reward)
+            expected.flags("terminated", task.terminated(view))
+            expected.flags("truncated", task.truncated(view))
+            success = task.success(view)
+            self.has_goal = success is not None
+            if self.has_goal:
+                expected.flags("success", success)
+            expected.parts_of_memory("update", task.update(view), view.memory)
+            expected.entries("observation", task.observation(view))
         # With several players a reward has an axis of them behind lead.
         shape = np.shape(reward)[len(view.lead) :]
         self.rewards: Array = view.xp.full((*view.lead, *shape), view.xp.nan)
@@ -195,6 +210,7 @@ class Episodes:
             scratch.restore_defaults(values)
             self.task.initialize(scratch.view, self._generator(i))
 
+        self.end(where)  # a start that raises leaves no half-begun episode to step
         self.simulation.reset(start, where)
         if self._hooks.memory:
             self._remember(self.task.memory(self.view), where)
@@ -234,6 +250,7 @@ class Episodes:
         diverged = simulation.diverged()
         terms = task.terms(view)
         reward = task.reward(terms)
+        diverged = self._with_bad_rewards(reward, diverged, where)
         self.rewards = reward if where is None else self._where(where, reward, self.rewards)
         terminated = task.terminated(view)
         truncated = task.truncated(view) if hooks.truncated else False
@@ -246,6 +263,21 @@ class Episodes:
         if self.sensing is not None:
             self.sensing.read(self.substeps, view, self.entries, self._draw_image)
         return Step(terms, reward, terminated, truncated, success, diverged)
+
+    def _with_bad_rewards(
+        self, reward: Array, diverged: Array | None, where: Array | None
+    ) -> Array | None:
+        """Who has diverged, those whose reward is not finite among them."""
+        if isinstance(reward, float):  # of one simulation, where every microsecond counts
+            return diverged if math.isfinite(reward) else self.view.xp.asarray(True)
+        xp = self.view.xp
+        finite = xp.isfinite(xp.asarray(reward))
+        if finite.all():
+            return diverged
+        players = tuple(range(len(self.view.lead), finite.ndim))
+        bad = ~xp.all(finite, axis=players) if players else ~finite
+        bad = bad if where is None else bad & where
+        return bad if diverged is None else diverged | bad
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
@@ -409,7 +441,8 @@ def check_state(state: Any, current: Mapping[str, np.ndarray]) -> dict[str, np.n
 
     Raises:
         TypeError: not a dict.
-        ValueError: an entry is unknown, of a wrong shape, or not finite; the message names it.
+        ValueError: an entry is unknown, of a wrong shape or kind, or not finite, or no generator
+            can be in such a state; the message names it.
     """
     if not isinstance(state, dict):
         raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
@@ -418,18 +451,41 @@ def check_state(state: Any, current: Mapping[str, np.ndarray]) -> dict[str, np.n
         if name not in current:
             raise ValueError(f"state: no entry {name!r}{or_else(name, current)}")
         wanted = current[name]
-        try:
-            array = np.asarray(value, dtype=wanted.dtype)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"state: {name!r} is not an array of numbers: {error}") from None
+        array = _converted(name, value, wanted.dtype)
         if array.shape != wanted.shape:
             raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
         # Readings are what they have been, be it infinite.
         readings = name.startswith(READINGS)
         if array.dtype.kind == "f" and not (readings or np.isfinite(array).all()):
             raise ValueError(f"state: {name!r} is not finite")
+        if name == "steps" and (array < 0).any():
+            raise ValueError(f"state: 'steps' must not be negative, got {array.min()}")
+        if name in ("rng", "rng.variation"):
+            for words in array.reshape(-1, generators.WORDS):
+                generators.check(name, words)
         checked[name] = array
     return checked
+
+
+def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """An entry in the kind of numbers that a state has it in, if that says the same.
+
+    Raises:
+        ValueError: it is no array of real numbers, or whole ones are expected.
+    """
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biuf":
+            given = np.asarray(value, dtype=float if dtype.kind == "f" else dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"state: {name!r} is not an array of numbers: {error}") from None
+    if dtype.kind == "f":
+        return given.astype(dtype)
+    with np.errstate(invalid="ignore"):
+        whole = given.astype(dtype)
+    if not np.array_equal(whole, given):
+        raise ValueError(f"state: {name!r} holds what is no {dtype.name}: {value!r}")
+    return whole
 
 
 def _no_pictures(image: Any, rows: np.ndarray) -> np.ndarray:

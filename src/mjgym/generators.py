@@ -23,3 +23,14 @@ def decode(rng: np.random.Generator, words: np.ndarray) -> None:
     state["state"] = {"state": w[0] << 64 | w[1], "inc": w[2] << 64 | w[3]}
     state["has_uint32"], state["uinteger"] = w[4], w[5]
     rng.bit_generator.state = state
+
+
+def check(name: str, words: np.ndarray) -> None:
+    """Refuse what is no state of a PCG64 generator.
+
+    Raises:
+        ValueError: the message begins with the name.
+    """
+    odd, flag, buffered = int(words[3]) & 1, int(words[4]), int(words[5])
+    if not odd or flag > 1 or buffered >= 2**32:
+        raise ValueError(f"state: {name!r} is no state that a generator can be in: {words}")

@@ -93,6 +93,8 @@ class Layout:
         # Without a dict around it: one vector, or one picture.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
         self.shapes = {name: np.shape(value) for name, value in sample.items()}
+        # In a dict every entry has an axis, which learners' networks want.
+        self._in_dict = {name: shape or (1,) for name, shape in self.shapes.items()}
         self.slices: dict[str, slice] = {}
         self._columns: list[tuple[str, Any, bool]] = []
         start = 0
@@ -116,7 +118,7 @@ class Layout:
         if self._flat:
             spaces["flat"] = box((self.size,))
         elif self.has_entries:
-            spaces.update((name, box(shape)) for name, shape in self.shapes.items())
+            spaces.update((name, box(shape)) for name, shape in self._in_dict.items())
         spaces.update(
             (name, pixels.space(picture, lead, self._readings.get(name, 0)))
             for name, picture in self.pictures.items()
@@ -150,8 +152,9 @@ class Layout:
                     value = value.reshape(*vector.shape[:-1], -1)
                 vector[column] = value
         elif self.has_entries:
-            for name in self.shapes:
-                buffer[name][...] = entries[name]
+            for name, shape in self.shapes.items():
+                part = buffer[name]
+                (part if shape else part[..., 0])[...] = entries[name]
         for name, picture in self.pictures.items():
             target = buffer if self._bare else buffer[name]
             target[...] = entries[name] if name in entries else draw(picture)
@@ -164,6 +167,21 @@ class Layout:
         else:
             buffer = self.empty(lead)
         return self.write(entries, buffer, draw)
+
+
+def not_finite(observation: Any, n: int) -> np.ndarray | None:
+    """Which of n observations hold a number that is not finite, (n,) bool; None for none."""
+    bad: np.ndarray | None = None
+    for part in observation.values() if isinstance(observation, dict) else (observation,):
+        if part.dtype.kind != "f":
+            continue
+        numbers = part.ravel()
+        # A product is the cheapest way to meet every number; it may overflow.
+        if math.isfinite(numbers.dot(numbers)):
+            continue
+        rows = ~np.isfinite(part).reshape(n, -1).all(axis=1)
+        bad = rows if bad is None else bad | rows
+    return bad if bad is not None and bad.any() else None
 
 
 def copy_observation(observation: Any) -> Any:

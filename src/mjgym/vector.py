@@ -11,12 +11,21 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from mjgym.camera import Cameras
+from mjgym.env import TERMS, VARIATION
 from mjgym.episode import DivergenceError, Episodes, Step, check_state
 from mjgym.models import compile_model
 from mjgym.observables import Image
 from mjgym.options import Options
 from mjgym.sim import Batched, View
-from mjgym.spaces import action_space, assign, check_action, copy_observation, row, take
+from mjgym.spaces import (
+    action_space,
+    assign,
+    check_action,
+    copy_observation,
+    not_finite,
+    row,
+    take,
+)
 from mjgym.task import Arrays, Task
 
 Result = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
@@ -206,19 +215,19 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         values = self._episodes.variation()
         if not values:
             return {}
-        named: dict[str, Any] = {}
+        info: dict[str, Any] = {}
         for key, value in values.items():
             shown = np.zeros_like(value)
             shown[begun] = value[begun]
-            named[key], named[f"_{key}"] = shown, begun.copy()
-        return {"variation": named, "_variation": begun.copy()}
+            info[f"{VARIATION}{key}"], info[f"_{VARIATION}{key}"] = shown, begun.copy()
+        return info
 
     # A control step, and what becomes of the episodes that have ended.
 
     def step(self, actions: np.ndarray) -> Result:
         """Advance by one control step; see `gymnasium.vector.VectorEnv.step`.
 
-        `info` holds `terms` (the reward's factors by name), `diverged`, and, for a task with a
+        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a
         goal, `success` (now) and `success_once` (so far in this episode), each with its mask.
 
         Raises:
@@ -243,6 +252,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             rewards = np.zeros(self.num_envs)
             return self._observation(), rewards, none, none.copy(), self._variation(begun)
         step = self._episodes.step(actions, None if begun is None else ~begun)
+        self._observe()
+        bad = not_finite(self._buffers[0], self.num_envs)
+        if bad is not None:
+            bad = bad if begun is None else bad & ~begun
+            step = step._replace(diverged=bad if step.diverged is None else step.diverged | bad)
         if step.diverged is not None and self._options.on_divergence == "raise":
             self._episodes.end(step.diverged)
             raise DivergenceError(
@@ -263,7 +277,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         truncations = self._each(step.truncated, bool)
         if self._limit is not None:
             truncations |= self._episodes.steps >= self._limit
-        self._observe()
         stepped = np.ones(self.num_envs, dtype=bool) if begun is None else ~begun
         if begun is not None:
             rewards[begun] = 0.0
@@ -334,12 +347,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 array[~valued] = 0
             return array
 
-        named: dict[str, Any] = {}
+        info: dict[str, Any] = {}
         if some:
             for name, values in step.terms.items():
-                named[name] = masked(values, np.float64)
-                named[f"_{name}"] = valued.copy()
-        info: dict[str, Any] = {"terms": named, "_terms": stepped.copy()}
+                key = f"{TERMS}{name}"
+                info[key], info[f"_{key}"] = masked(values, np.float64), valued.copy()
         info["diverged"] = self._each(False if step.diverged is None else step.diverged, bool)
         info["_diverged"] = stepped.copy()
         if step.success is not None and some:
@@ -503,9 +515,7 @@ def _only(info: dict[str, Any], mask: np.ndarray) -> dict[str, Any]:
         present = info[f"_{name}"] & mask
         if not present.any():
             continue
-        if isinstance(values, dict):
-            part[name] = _only(values, mask)
-        else:
-            part[name] = np.where(present, values, np.zeros_like(values))
-        part[f"_{name}"] = present
+        shown = np.zeros_like(values)
+        shown[present] = values[present]
+        part[name], part[f"_{name}"] = shown, present
     return part

@@ -32,6 +32,8 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self._seed = seed
         self._ended = True
         task, model = env.get_wrapper_attr("task"), env.get_wrapper_attr("model")
+        flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
+        self._shapes = {} if flat else env.get_wrapper_attr("entry_shapes")
         self._low, self._high = bounds(task.actions(model))
 
     @property
@@ -68,7 +70,10 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         entries: Mapping[str, Any] = (
             space.spaces if isinstance(space, gymnasium.spaces.Dict) else {FLAT: space}
         )
-        return {n: specs.Array(box.shape, box.dtype, name=n) for n, box in entries.items()}
+        return {
+            name: specs.Array(self._shape(name, box), box.dtype, name=name)
+            for name, box in entries.items()
+        }
 
     def action_spec(self) -> specs.BoundedArray:
         """The controls' ranges, float64."""
@@ -79,7 +84,16 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self._env.close()
 
     def _entries(self, observation: Any) -> dict[str, np.ndarray]:
-        return dict(observation) if isinstance(observation, dict) else {FLAT: observation}
+        if not isinstance(observation, dict):
+            return {FLAT: observation}
+        return {
+            name: np.reshape(value, self._shape(name, value)) for name, value in observation.items()
+        }
+
+    def _shape(self, name: str, space_or_value: Any) -> tuple[int, ...]:
+        """The published shape of an entry: a single number has no axis there."""
+        shape: tuple[int, ...] = self._shapes.get(name, space_or_value.shape)
+        return shape
 
 
 def from_env(env: gymnasium.Env[Any, np.ndarray], seed: int | None = None) -> DmEnv:

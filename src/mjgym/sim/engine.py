@@ -24,8 +24,8 @@ STATE_FIELDS = (
 )
 
 # Of mjtWarning: the engine found a position, velocity or acceleration that is not finite or is
-# huge, and has reset the simulation by itself.
-DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADQACC) + 1)
+# huge, and has reset the simulation by itself; or such a control, and has taken all for zero.
+DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADCTRL) + 1)
 
 ACTUATION_OFF = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
 

@@ -10,6 +10,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.env import TERMS
 from mjgym.episode import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
@@ -132,10 +133,11 @@ class Session:
             self.next(f"seed {before.seed}: {how}, return {self.progress.total:.2f}")
 
     def _terms(self, info: dict[str, Any]) -> dict[str, float]:
-        terms = info.get("terms", {})
         found = {}
-        for name, values in terms.items():
-            valued = terms.get(f"_{name}")
+        for key, values in info.items():
+            if not key.startswith(TERMS):
+                continue
+            name, valued = key.removeprefix(TERMS), info.get(f"_{key}")
             if self.count is None:
                 found[name] = float(values)
             elif valued is not None and valued.any():
