@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mjgym.viewing import Session, Viewer
+    from mjgym.viewing.several import Several
+    from mjgym.viewing.web import Web
 
 
 def view(
@@ -126,12 +128,13 @@ def _open(
         listener = ports.listen(host, port)
     except ViewerError as error:
         raise typer.BadParameter(str(error)) from None
-    address, tunnel = ports.url(listener), ports.tunnel(listener)
-    viewer: Viewer = (module.Several if batch else module.Web)(session, camera, listener)
-    out.print(f"open {address}", soft_wrap=True)
+    tunnel = ports.tunnel(listener)
+    viewer: Web | Several = (module.Several if batch else module.Web)(session, camera, listener)
+    out.print(f"open {viewer.url}", soft_wrap=True)
     if ports.is_loopback(host):
         out.print(f"from another machine, first: {tunnel}", soft_wrap=True)
     else:
-        out.print("anybody who can reach this port can watch and steer", style="yellow")
+        warning = "others can reach this port, and the address is sent unencrypted"
+        out.print(f"{warning}: who has it can watch and steer", style="yellow", soft_wrap=True)
     out.print("Ctrl-C ends it", style="dim")
     return viewer
