@@ -17,6 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 # is the package itself, with its public names.
 LAYERS = {
     "arrays": 0,
+    "atomic": 0,
     "catalogue": 0,
     "generators": 0,
     "mocap": 0,
@@ -71,6 +72,7 @@ NEVER = {
 # Packages of others that a row may import, besides NumPy; a row that is not here may import any.
 PACKAGES = {
     "arrays": {"array_api_compat"},
+    "atomic": set(),
     "rewards": {"array_api_compat"},
     "rotations": {"array_api_compat"},
     "catalogue": set(),

@@ -3,7 +3,6 @@
 import contextlib
 import importlib
 import math
-import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import numpy as np
 import typer
 
+from mjgym import atomic
 from mjgym.cli import fields
 from mjgym.cli.ids import known_id
 from mjgym.cli.output import console, facts
@@ -248,20 +248,13 @@ def _whole(out: Path) -> Iterator[Path]:
     Raises:
         typer.BadParameter: its folder cannot be written to.
     """
-    try:
-        handle, name = tempfile.mkstemp(out.suffix.lower(), f".{out.stem}-", out.absolute().parent)
-    except OSError as error:
-        raise _refused(f"{out.absolute().parent} cannot be written to: {error.strerror}.") from None
-    os.close(handle)
-    part = Path(name)
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            part = stack.enter_context(atomic.replacing(out))
+        except OSError as error:
+            folder = out.absolute().parent
+            raise _refused(f"{folder} cannot be written to: {error.strerror}.") from None
         yield part
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o666 & ~mask)  # as any new file; temporary ones are for their owner alone
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 class _Film(Protocol):

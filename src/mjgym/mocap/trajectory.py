@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mjgym import atomic
 from mjgym.mocap.quaternions import from_rotation_vector, to_rotation_vector
 from mjgym.rotations import conjugate, product
 
@@ -54,8 +55,13 @@ class Trajectory:
         return len(self.qpos)
 
     def save(self, path: str | Path) -> None:
-        """Write `qpos`, `qvel` and `timestep` to an NPZ file, exactly at this path."""
-        with Path(path).open("wb") as file:  # given a path, NumPy may add a suffix
+        """Write `qpos`, `qvel` and `timestep` to an NPZ file, exactly at this path.
+
+        Raises:
+            OSError: it cannot be written; a file that was there is untouched.
+        """
+        # Given a path, NumPy may add a suffix.
+        with atomic.replacing(path) as part, part.open("wb") as file:
             np.savez(file, qpos=self.qpos, qvel=self.qvel, timestep=np.array(self.timestep))
 
     @classmethod
