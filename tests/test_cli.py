@@ -382,6 +382,26 @@ class TestBench:
         assert content["results"][0]["id"] == SMALL
         assert content["left_out"] == []
 
+    @pytest.mark.parametrize("width", ["200", "40"])
+    def test_rows_are_printed_as_they_come(self, monkeypatch, capsys, width):
+        monkeypatch.setenv("COLUMNS", width)
+        seen = []
+
+        def timed(id, n, *_):
+            seen.append(capsys.readouterr())
+            numbers = ("steps_per_second", "limit_steps_per_second", "ratio_to_limit")
+            others = ("reset_seconds", "creation_seconds", "bytes_per_env")
+            return {"id": id, "num_envs": n, "peers": {}} | dict.fromkeys((*numbers, *others), 1.0)
+
+        monkeypatch.setattr(bench, "_result", timed)
+        ids = ["dmc/a-b-v0", "dmc/c-d-v0"]
+        bench._measure(ids, [1, 8], 1.0, None, bench._Rows(ids, [1, 8]))
+        told = [*seen[1:], capsys.readouterr()]
+        for k, (id, n) in enumerate([(ids[0], 1), (ids[0], 8), (ids[1], 1), (ids[1], 8)]):
+            assert re.search(rf"{id} +{n} |{n} x {id}$", told[k].out, re.MULTILINE)
+            assert f"timing {n} x {id} ({k + 1} of 4)" in seen[k].err
+        assert max(len(line) for one in told for line in one.out.splitlines()) <= int(width)
+
     def test_plot(self, tmp_path):
         pytest.importorskip("matplotlib")
         results = [
