@@ -139,6 +139,8 @@ def parse(content: bytes, file: Path) -> Node:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise Malformed(_malformed(content, file, error)) from None
+    except (LookupError, ValueError) as error:  # of an encoding that Python does not know
+        raise Malformed(Problem(file, 1, f"no XML: {error}")) from None
     return roots[0]
 
 
@@ -189,13 +191,13 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
         The root, or None where the model itself cannot be read; and what is wrong with files and
         includes.
 
-    Raises:
-        OSError: the model itself is not there.
     """
     try:
         root = parse(_content(main, contents), main)
     except Malformed as error:
         return None, [error.problem]
+    except OSError as error:
+        return None, [Problem(main, 1, f"the file cannot be read: {error.strerror}")]
     reader = _Reader(main, contents)
     reader.expand(root)
     return root, reader.problems
@@ -214,16 +216,20 @@ class _Reader:
         self._main, self._contents = main, contents
         self._seen: dict[str, str] = {os.path.abspath(main): "this is the model itself"}
 
-    def expand(self, node: Node) -> None:
-        for child in list(node.children):
-            if child.tag == "include":
-                place = node.children.index(child)
-                included = self._included(child)
+    def expand(self, root: Node) -> None:
+        """Put in what each include below an element stands for, in the order of the text."""
+        left = [root]  # without recursion, since nothing says how deep elements and files may go
+        while left:
+            node = left.pop()
+            if node.tag == "include" and node.parent is not None:
+                outer, included = node.parent, self._included(node)
                 for element in included:
-                    element.parent = node
-                node.children[place : place + 1] = included
+                    element.parent = outer
+                place = outer.children.index(node)
+                outer.children[place : place + 1] = included
+                left += reversed(included)
             else:
-                self.expand(child)
+                left += reversed(node.children)
 
     def _included(self, include: Node) -> list[Node]:
         """What an include stands for; nothing where it is wrong."""
@@ -235,9 +241,11 @@ class _Reader:
         except Malformed as error:
             self.problems.append(error.problem)
             return []
+        except OSError as error:
+            self._wrong(include, f"include: {str(path)!r} cannot be read: {error.strerror}")
+            return []
         if not root.children:
             self._wrong(include, f"include: there are no elements in {str(path)!r}")
-        self.expand(root)
         return root.children
 
     def _path(self, include: Node) -> Path | None:
@@ -266,7 +274,8 @@ class _Reader:
 def found(name: str, *folders: Path) -> Path | None:
     """The first of the folders' files of that name that is there."""
     paths = (Path(os.path.normpath(folder / name)) for folder in folders)
-    return next((path for path in paths if path.is_file()), None)
+    # Unlike a path's own method, this one says no to a name that no file can have.
+    return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str, ...]:
