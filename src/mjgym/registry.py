@@ -14,6 +14,7 @@ from mjgym import task as _task
 from mjgym.env import Env
 from mjgym.options import Options
 from mjgym.task import Registration, Task
+from mjgym.variation.written import revived
 from mjgym.vector import VectorEnv
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
@@ -78,6 +79,7 @@ def _load(task_class: str) -> type[Task]:
 def _split(
     cls: type[Task], kwargs: dict[str, Any], known: tuple[str, ...], elsewhere: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    kwargs = revived(kwargs)  # of a specification that has been JSON
     fields = [f.name for f in dataclasses.fields(cls)]
     valid = [*fields, *known]
     for name in kwargs:
