@@ -157,6 +157,81 @@ class TestProgram:
         assert "Usage" in result.output
 
 
+HELP = """
+import sys
+sys.argv = ["mjgym", *sys.argv[1:]]
+from mjgym.cli import main
+try:
+    main()
+finally:
+    print(*sorted({"mujoco", "gymnasium", "mjgym.registry"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+class TestStart:
+    """What the command needs before it does anything."""
+
+    @pytest.mark.parametrize("command", [(), ("record",), ("bench",), ("view",), ("doctor",)])
+    def test_help_needs_no_engine(self, command):
+        done = subprocess.run(
+            [sys.executable, "-c", HELP, *command, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "Usage" in done.stdout
+        assert done.stderr.strip() == ""
+
+    def test_the_package_is_whole_once_it_is_asked_for(self):
+        program = (
+            "import sys; sys.argv = ['/usr/bin/mjgym']; import mjgym;"
+            "assert 'mjgym.registry' not in sys.modules;"
+            "import mjgym.cli.app; from mjgym import Task, atomic, registry;"
+            "import gymnasium; gymnasium.make('dmc/walker-walk-v0');"
+            "assert mjgym.Env and mjgym.atomic is atomic and hasattr(mjgym, 'fingerprint');"
+            "assert not hasattr(mjgym, 'nothing')"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+    @pytest.fixture(params=["an unknown name", "a library that is not there"])
+    def broken(self, request, tmp_path):
+        """Environment variables with which MuJoCo cannot be imported."""
+        if request.param == "an unknown name":
+            return {"MUJOCO_GL": "vulkan"}
+        (tmp_path / "OpenGL").mkdir()
+        (tmp_path / "OpenGL" / "__init__.py").write_text(
+            "raise AttributeError(\"'NoneType' object has no attribute 'eglQueryString'\")"
+        )
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        return {"MUJOCO_GL": "egl", "PYTHONPATH": path}
+
+    def test_the_package_says_which_variable_and_what_to_set(self, broken):
+        done = subprocess.run(
+            [sys.executable, "-c", "import mjgym"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **broken},
+        )
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("ImportError: MuJoCo cannot be imported with MUJOCO_GL=")
+        assert "Unset the environment variable MUJOCO_GL" in last
+        assert "or set it to egl, osmesa" in last
+
+    def test_other_commands_say_it_without_a_traceback(self, broken):
+        done = mjgym_("list", code=1, **broken)
+        assert f"MUJOCO_GL={broken['MUJOCO_GL']}" in done.stderr
+        assert '"mjgym doctor" tries them' in done.stderr
+
+    def test_the_doctor_explains_it(self, broken):
+        report = json.loads(mjgym_("doctor", "--json", **broken).stdout)
+        assert report["environment"]["MUJOCO_GL"] == broken["MUJOCO_GL"]
+        (problem,) = [p for p in report["problems"] if "MUJOCO_GL" in p["problem"]]
+        assert problem["problem"].startswith("MuJoCo cannot be imported with MUJOCO_GL=")
+        assert "unset MUJOCO_GL" in problem["fix"]
+        assert report["fingerprint"]["id"] == doctor.SAMPLE
+
+
 class TestList:
     def test_a_table(self):
         done = mjgym_("list", "pendulum")
@@ -569,7 +644,7 @@ def broken(backend: str, error: str | None = None) -> dict[str, Any]:
 
 def judged_gl(backends: Any, gpus: Any = ()) -> list[doctor.Problem]:
     problems: list[doctor.Problem] = []
-    doctor._judge_gl(backends, list(gpus), problems, [])
+    doctor._judge_gl(backends, list(gpus), problems, [], doctor._chosen(), "")
     return problems
 
 

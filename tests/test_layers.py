@@ -96,11 +96,11 @@ PACKAGES = {
     "describe": {"gymnasium", "mujoco"},
     "env": {"gymnasium", "mujoco"},
     "pixels": {"gymnasium", "mujoco"},
-    "rendering": {"gymnasium", "mujoco"},
+    "rendering": {"gymnasium", "mujoco", "PIL"},
     "spaces": {"gymnasium", "mujoco"},
     "vector": {"gymnasium", "mujoco"},
     "registry": {"gymnasium"},
-    "mjgym": set(),
+    "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }
 
 ENGINE_CALL = re.compile(r"mj[a-z]?_")

@@ -1,12 +1,15 @@
 """The commands, and how their errors are shown."""
 
 import io
+import os
 import sys
 from typing import Annotated
 
 import typer
 
+import mjgym
 from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, record, view
+from mjgym.cli.output import console
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
@@ -31,20 +34,25 @@ app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import mjgym
-
         print(f"mjgym {mjgym.__version__}")
         raise typer.Exit()
 
 
 @app.callback()
 def _mjgym(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
     """MuJoCo control tasks for Gymnasium, single and batched."""
+    if context.invoked_subcommand != "doctor" and os.environ.get("MUJOCO_GL"):
+        try:
+            _ = mjgym.registry  # loads the package, and with it the engine
+        except ImportError as error:
+            console(stderr=True).print(str(error), soft_wrap=True)
+            raise typer.Exit(1) from None
 
 
 def main() -> None:

@@ -43,6 +43,8 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     if text == ZERO:
         return lambda observation: np.zeros(space.shape, space.dtype)
     if text == RANDOM:
+        from mjgym.spaces import UNLIMITED
+
         low = np.where(space.low > -UNLIMITED, space.low, -_UNBOUNDED)
         high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)
