@@ -1,7 +1,6 @@
 """Ids, and the modules that register them, as arguments of commands."""
 
 import contextlib
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -10,6 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import typer
+
+from mjgym import suggestions
+
+_ALIKE = 0.5  # of what is typed, which is shorter than an id
 
 
 class ModuleError(Exception):
@@ -63,12 +66,12 @@ def nearest_ids(value: str) -> str:
 
     known = registry.ids()
     if "/" in value:
-        near = difflib.get_close_matches(value, known, n=3, cutoff=0.5)
+        near = suggestions.close(value, known, alike=_ALIKE)
     else:
         bare: dict[str, list[str]] = {}
         for id in known:
             bare.setdefault(id.partition("/")[2], []).append(id)
-        matches = difflib.get_close_matches(value, bare, n=3, cutoff=0.5)
+        matches = suggestions.close(value, bare, alike=_ALIKE)
         near = [id for match in matches for id in bare[match]]
     return f" Did you mean {', '.join(near)}?" if near else ""
 

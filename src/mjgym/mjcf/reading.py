@@ -1,6 +1,5 @@
 """MJCF as a tree whose elements know their file, line and bytes, includes in their places."""
 
-import difflib
 import itertools
 import os
 import re
@@ -10,6 +9,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from lxml import etree
+
+from mjgym.suggestions import close as close_to
 
 _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
@@ -170,7 +171,7 @@ def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
             if tags:
                 open_, opened, closing = tags.groups()
                 said = f"</{closing}> closes nothing: <{open_}> of line {opened} is open"
-                either = difflib.get_close_matches(closing, (open_,))  # one is the other, misspelt
+                either = close_to(closing, (open_,))  # one is the other, misspelt
                 return Problem(file, line, said, (f"</{open_}>", *(f"<{closing}>" for _ in either)))
             return Problem(file, line, f"no XML: {said[:1].lower()}{said[1:]}")
     return Problem(file, error.lineno, f"no XML: {expat.ErrorString(error.code)}")
@@ -258,8 +259,8 @@ class _Reader:
         elif include.children:
             self._wrong(include, "include has elements of its own, which it cannot have")
         elif path is None:
-            near = near_files(name, *folders, but=self._main)
-            self._wrong(include, f"include: there is no file {name!r}", near)
+            files = near_files(name, *folders, but=self._main)
+            self._wrong(include, f"include: there is no file {name!r}", files)
         elif (earlier := self._seen.get(os.path.abspath(path))) is not None:
             self._wrong(include, f"include: {name!r} comes twice or in a circle, {earlier}")
         else:
@@ -285,8 +286,8 @@ def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str,
         for path in (p for p in _below(folder) if p.suffix == Path(name).suffix and p != but):
             known.setdefault(path.relative_to(folder).as_posix(), path.name)
     same = [path for path, last in known.items() if last == Path(name).name]
-    close = difflib.get_close_matches(name, known, n=3)
-    lasts = difflib.get_close_matches(Path(name).name, set(known.values()), n=3)
+    close = close_to(name, known)
+    lasts = close_to(Path(name).name, set(known.values()))
     alike = [path for last in lasts for path in known if known[path] == last]
     return tuple(dict.fromkeys([*same, *close, *alike]))[:3]
 

@@ -1,6 +1,5 @@
 """What the engine says against a model, as problems with file, line and the nearest valid word."""
 
-import difflib
 import itertools
 import re
 from collections.abc import Iterable
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import mujoco
 
+from mjgym import suggestions
 from mjgym.mjcf.draft import Draft, described, kind_of, name_of, reference, silence
 from mjgym.mjcf.reading import Node, near_files
 from mjgym.mjcf.schema import Vocabulary
@@ -75,7 +75,7 @@ def alike(word: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
     lower: dict[str, list[str]] = {}
     for k in known:
         lower.setdefault(k.lower(), []).append(k)
-    close = difflib.get_close_matches(word.lower(), lower, n=most, cutoff=_ALIKE)
+    close = suggestions.close(word.lower(), lower, most, _ALIKE)
     return tuple(itertools.chain.from_iterable(lower[c] for c in close))[:most]
 
 
