@@ -256,6 +256,12 @@ class TestList:
         assert max(len(line) for line in text.splitlines()) <= 40
         assert "dmc/pendulum-swingup-v0" in text
 
+    @pytest.mark.parametrize("width", ["40", "72", "80", "100", "110", "200"])
+    def test_an_id_is_never_broken(self, width):
+        text = mjgym_("list", "locomotion", COLUMNS=width).stdout
+        for id in mjgym.registry.ids(namespace="locomotion"):
+            assert re.search(rf"^{id}( |$)", text, re.MULTILINE), id
+
     def test_nothing_found_is_no_error(self):
         done = mjgym_("list", "pendulun-swingup")
         assert done.stdout == ""
@@ -363,14 +369,70 @@ class TestInfo:
 class TestDemo:
     def test_it_steps(self):
         text = mjgym_("demo", SMALL, "--num-envs", "2", "--steps", "3").stdout
-        assert "steps per second" in text
-        assert "dmc/walker" in text
+        assert "steps per second" in text.splitlines()[-1]
+        assert "dmc/walker" not in text
 
     def test_wrong_numbers(self):
         assert "num-envs" in refused("demo", "--num-envs", "0")
 
 
+class TestNew:
+    def test_it_passes_its_own_check(self, tmp_path):
+        file = tmp_path / "my_task.py"
+        done = mjgym_("new", str(file))
+        assert f"written: {file}, which registers my/my_task-reach-v0" in done.stdout
+        findings = data("check", str(file))
+        assert {f["id"] for f in findings} == {"my/my_task-reach-v0"}
+        assert {f["check"] for f in findings if f["status"] != "pass"} <= {"observation names"}
+        assert "class MyTaskReach(Task):" in file.read_text()
+        assert data("info", f"{file}:my/my_task-reach-v0")["reward"].startswith("1 with")
+
+    def test_it_is_formatted(self, tmp_path):
+        file = tmp_path / "my_task.py"
+        mjgym_("new", str(file))
+        for command in ("check --select E,F,I,UP,B", "format --check"):
+            ruff = [sys.executable, "-m", "ruff", *command.split(), "--isolated"]
+            subprocess.run([*ruff, "--line-length", "88", str(file)], check=True, cwd=tmp_path)
+
+    @pytest.mark.parametrize("name", ["my-task.py", "my_task.txt", "class.py", "my_task"])
+    def test_a_name_that_is_no_module(self, tmp_path, name):
+        assert "name it as a Python module" in refused("new", str(tmp_path / name))
+        assert not list(tmp_path.iterdir())
+
+    def test_nothing_is_overwritten(self, tmp_path):
+        file = tmp_path / "mine.py"
+        file.write_text("precious")
+        assert "is there already" in refused("new", str(file))
+        assert file.read_text() == "precious"
+
+
+class TestCompletion:
+    @pytest.mark.parametrize(
+        ("words", "wanted"),
+        [
+            ("mjgym reco", ["record"]),
+            (
+                "mjgym info dmc/walker",
+                ["dmc/walker-run-v0", "dmc/walker-stand-v0", "dmc/walker-walk-v0"],
+            ),
+            ("mjgym bench dmc/pendulum-swingup-v0 hopper-h", ["hopper-hop-v0"]),
+            ("mjgym view pendulum", ["pendulum-swingup-v0"]),
+            ("mjgym record dm", ["dmc/"]),
+            ("mjgym check dmc/lqr-lqr_2", ["dmc/lqr-lqr_2_1-v0"]),
+        ],
+    )
+    def test_of_commands_and_ids(self, words, wanted):
+        count = str(len(words.split()) - 1)
+        shell = {"_MJGYM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": count}
+        assert mjgym_(**shell).stdout.split() == wanted
+
+
 class TestCheck:
+    def test_an_id_that_nobody_has_imported(self):
+        said = refused("check", "my/puck-push-v0")
+        assert 'name its module as well: "my_module:my/puck-push-v0"' in said
+        assert "module" not in refused("info", "dmc/walker-fly-v0")
+
     def test_an_id_of_the_suite_passes(self):
         findings = data("check", "pendulum-swingup", "--set", "dtype=float64")
         assert {f["id"] for f in findings} == {"dmc/pendulum-swingup-v0"}

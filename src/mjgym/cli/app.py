@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 import mjgym
-from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, record, view
+from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, new, record, view
 from mjgym.cli.output import console
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
     epilog='Start with "mjgym list"; "mjgym COMMAND --help" explains a command.',
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -25,6 +24,7 @@ app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
+app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
 app.command("check", rich_help_panel=OWN)(check.check)

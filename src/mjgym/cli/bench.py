@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from mjgym import atomic
-from mjgym.cli.ids import known_ids
+from mjgym.cli.ids import completed, known_ids
 from mjgym.cli.output import console, facts, print_json, reserved, to_json
 
 _MEGABYTE = 1e6  # bytes
@@ -23,7 +23,9 @@ _WIDTH = 10  # characters of a number, at least
 def bench(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID", help="The tasks to time.", callback=known_ids),
+        typer.Argument(
+            metavar="ID", help="The tasks to time.", callback=known_ids, autocompletion=completed
+        ),
     ],
     num_envs: Annotated[
         str,

@@ -11,7 +11,7 @@ import typer
 
 from mjgym import atomic
 from mjgym.cli import fields
-from mjgym.cli.ids import known_id
+from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
 from mjgym.cli.policies import PolicyError, load_policy
 
@@ -23,10 +23,7 @@ MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
 
 
 def record(
-    id: Annotated[
-        str,
-        typer.Argument(help='An id, or "module:id" for one of your own.', callback=known_id),
-    ],
+    id: Annotated[str, ID],
     out: Annotated[
         Path,
         typer.Option(help="The file: .mp4 or .gif, or .png for the last frame.", dir_okay=False),

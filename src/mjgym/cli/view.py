@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli import fields
-from mjgym.cli.ids import known_id
+from mjgym.cli.ids import ID
 from mjgym.cli.output import console
 from mjgym.cli.policies import PolicyError, load_policy
 
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def view(
-    id: Annotated[
-        str,
-        typer.Argument(help='An id, or "module:id" for one of your own.', callback=known_id),
-    ],
+    id: Annotated[str, ID],
     policy: Annotated[
         str,
         typer.Option(
