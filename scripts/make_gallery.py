@@ -20,7 +20,7 @@ import mujoco
 import numpy as np
 from PIL import Image
 
-from mjgym import registry
+from mjgym import atomic, registry
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -191,9 +191,10 @@ def draw(id: str) -> None:
             break
     assert still is not None
     file(id, "still").parent.mkdir(parents=True, exist_ok=True)
-    still.save(file(id, "still"), quality=SHARP, method=6)
+    with atomic.replacing(file(id, "still")) as part:
+        still.save(part, quality=SHARP, method=6)
     period = round(1000 * (times[-1] - times[0]) / (len(times) - 1))  # ms
-    file(id, "clip").write_bytes(_clip(frames, period))
+    atomic.write_bytes(file(id, "clip"), _clip(frames, period))
 
 
 def _clip(frames: list[Image.Image], period: int) -> bytes:
@@ -374,8 +375,8 @@ def main() -> int:
             draw(id)
             print(id, *(f"{file(id, what).stat().st_size:,}" for what in ("still", "clip")))
     texts = entries()
-    README.write_text(readme(README.read_text(), texts))
-    PAGE.write_text(page(texts))
+    atomic.write_text(README, readme(README.read_text(), texts))
+    atomic.write_text(PAGE, page(texts))
     return 0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import gymnasium
 
-from mjgym import registry
+from mjgym import atomic, registry
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN = "<!-- suite:begin (written by scripts/update_readme.py) -->"
@@ -67,7 +67,7 @@ def main() -> int:
         stale = updated(text) != text
         print("README is stale: run scripts/update_readme.py" if stale else "README is up to date")
         return int(stale)
-    README.write_text(updated(text))
+    atomic.write_text(README, updated(text))
     return 0
 
 

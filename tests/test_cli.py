@@ -157,6 +157,81 @@ class TestProgram:
         assert "Usage" in result.output
 
 
+HELP = """
+import sys
+sys.argv = ["mjgym", *sys.argv[1:]]
+from mjgym.cli import main
+try:
+    main()
+finally:
+    print(*sorted({"mujoco", "gymnasium", "mjgym.registry"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+class TestStart:
+    """What the command needs before it does anything."""
+
+    @pytest.mark.parametrize("command", [(), ("record",), ("bench",), ("view",), ("doctor",)])
+    def test_help_needs_no_engine(self, command):
+        done = subprocess.run(
+            [sys.executable, "-c", HELP, *command, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "Usage" in done.stdout
+        assert done.stderr.strip() == ""
+
+    def test_the_package_is_whole_once_it_is_asked_for(self):
+        program = (
+            "import sys; sys.argv = ['/usr/bin/mjgym']; import mjgym;"
+            "assert 'mjgym.registry' not in sys.modules;"
+            "import mjgym.cli.app; from mjgym import Task, atomic, registry;"
+            "import gymnasium; gymnasium.make('dmc/walker-walk-v0');"
+            "assert mjgym.Env and mjgym.atomic is atomic and hasattr(mjgym, 'fingerprint');"
+            "assert not hasattr(mjgym, 'nothing')"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+    @pytest.fixture(params=["an unknown name", "a library that is not there"])
+    def broken(self, request, tmp_path):
+        """Environment variables with which MuJoCo cannot be imported."""
+        if request.param == "an unknown name":
+            return {"MUJOCO_GL": "vulkan"}
+        (tmp_path / "OpenGL").mkdir()
+        (tmp_path / "OpenGL" / "__init__.py").write_text(
+            "raise AttributeError(\"'NoneType' object has no attribute 'eglQueryString'\")"
+        )
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        return {"MUJOCO_GL": "egl", "PYTHONPATH": path}
+
+    def test_the_package_says_which_variable_and_what_to_set(self, broken):
+        done = subprocess.run(
+            [sys.executable, "-c", "import mjgym"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **broken},
+        )
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("ImportError: MuJoCo cannot be imported with MUJOCO_GL=")
+        assert "Unset the environment variable MUJOCO_GL" in last
+        assert "or set it to egl, osmesa" in last
+
+    def test_other_commands_say_it_without_a_traceback(self, broken):
+        done = mjgym_("list", code=1, **broken)
+        assert f"MUJOCO_GL={broken['MUJOCO_GL']}" in done.stderr
+        assert '"mjgym doctor" tries them' in done.stderr
+
+    def test_the_doctor_explains_it(self, broken):
+        report = json.loads(mjgym_("doctor", "--json", **broken).stdout)
+        assert report["environment"]["MUJOCO_GL"] == broken["MUJOCO_GL"]
+        (problem,) = [p for p in report["problems"] if "MUJOCO_GL" in p["problem"]]
+        assert problem["problem"].startswith("MuJoCo cannot be imported with MUJOCO_GL=")
+        assert "unset MUJOCO_GL" in problem["fix"]
+        assert report["fingerprint"]["id"] == doctor.SAMPLE
+
+
 class TestList:
     def test_a_table(self):
         done = mjgym_("list", "pendulum")
@@ -180,6 +255,12 @@ class TestList:
         text = mjgym_("list", "pendulum", COLUMNS="40").stdout
         assert max(len(line) for line in text.splitlines()) <= 40
         assert "dmc/pendulum-swingup-v0" in text
+
+    @pytest.mark.parametrize("width", ["40", "72", "80", "100", "110", "200"])
+    def test_an_id_is_never_broken(self, width):
+        text = mjgym_("list", "locomotion", COLUMNS=width).stdout
+        for id in mjgym.registry.ids(namespace="locomotion"):
+            assert re.search(rf"^{id}( |$)", text, re.MULTILINE), id
 
     def test_nothing_found_is_no_error(self):
         done = mjgym_("list", "pendulun-swingup")
@@ -288,14 +369,70 @@ class TestInfo:
 class TestDemo:
     def test_it_steps(self):
         text = mjgym_("demo", SMALL, "--num-envs", "2", "--steps", "3").stdout
-        assert "steps per second" in text
-        assert "dmc/walker" in text
+        assert "steps per second" in text.splitlines()[-1]
+        assert "dmc/walker" not in text
 
     def test_wrong_numbers(self):
         assert "num-envs" in refused("demo", "--num-envs", "0")
 
 
+class TestNew:
+    def test_it_passes_its_own_check(self, tmp_path):
+        file = tmp_path / "my_task.py"
+        done = mjgym_("new", str(file))
+        assert f"written: {file}, which registers my/my_task-reach-v0" in done.stdout
+        findings = data("check", str(file))
+        assert {f["id"] for f in findings} == {"my/my_task-reach-v0"}
+        assert {f["check"] for f in findings if f["status"] != "pass"} <= {"observation names"}
+        assert "class MyTaskReach(Task):" in file.read_text()
+        assert data("info", f"{file}:my/my_task-reach-v0")["reward"].startswith("1 with")
+
+    def test_it_is_formatted(self, tmp_path):
+        file = tmp_path / "my_task.py"
+        mjgym_("new", str(file))
+        for command in ("check --select E,F,I,UP,B", "format --check"):
+            ruff = [sys.executable, "-m", "ruff", *command.split(), "--isolated"]
+            subprocess.run([*ruff, "--line-length", "88", str(file)], check=True, cwd=tmp_path)
+
+    @pytest.mark.parametrize("name", ["my-task.py", "my_task.txt", "class.py", "my_task"])
+    def test_a_name_that_is_no_module(self, tmp_path, name):
+        assert "name it as a Python module" in refused("new", str(tmp_path / name))
+        assert not list(tmp_path.iterdir())
+
+    def test_nothing_is_overwritten(self, tmp_path):
+        file = tmp_path / "mine.py"
+        file.write_text("precious")
+        assert "is there already" in refused("new", str(file))
+        assert file.read_text() == "precious"
+
+
+class TestCompletion:
+    @pytest.mark.parametrize(
+        ("words", "wanted"),
+        [
+            ("mjgym reco", ["record"]),
+            (
+                "mjgym info dmc/walker",
+                ["dmc/walker-run-v0", "dmc/walker-stand-v0", "dmc/walker-walk-v0"],
+            ),
+            ("mjgym bench dmc/pendulum-swingup-v0 hopper-h", ["hopper-hop-v0"]),
+            ("mjgym view pendulum", ["pendulum-swingup-v0"]),
+            ("mjgym record dm", ["dmc/"]),
+            ("mjgym check dmc/lqr-lqr_2", ["dmc/lqr-lqr_2_1-v0"]),
+        ],
+    )
+    def test_of_commands_and_ids(self, words, wanted):
+        count = str(len(words.split()) - 1)
+        shell = {"_MJGYM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": count}
+        assert mjgym_(**shell).stdout.split() == wanted
+
+
 class TestCheck:
+    def test_an_id_that_nobody_has_imported(self):
+        said = refused("check", "my/puck-push-v0")
+        assert 'name its module as well: "my_module:my/puck-push-v0"' in said
+        assert "module" not in refused("info", "dmc/walker-fly-v0")
+
     def test_an_id_of_the_suite_passes(self):
         findings = data("check", "pendulum-swingup", "--set", "dtype=float64")
         assert {f["id"] for f in findings} == {"dmc/pendulum-swingup-v0"}
@@ -381,6 +518,26 @@ class TestBench:
         content = data("bench", SMALL, "--num-envs", "2", "--seconds", "0.01")
         assert content["results"][0]["id"] == SMALL
         assert content["left_out"] == []
+
+    @pytest.mark.parametrize("width", ["200", "40"])
+    def test_rows_are_printed_as_they_come(self, monkeypatch, capsys, width):
+        monkeypatch.setenv("COLUMNS", width)
+        seen = []
+
+        def timed(id, n, *_):
+            seen.append(capsys.readouterr())
+            numbers = ("steps_per_second", "limit_steps_per_second", "ratio_to_limit")
+            others = ("reset_seconds", "creation_seconds", "bytes_per_env")
+            return {"id": id, "num_envs": n, "peers": {}} | dict.fromkeys((*numbers, *others), 1.0)
+
+        monkeypatch.setattr(bench, "_result", timed)
+        ids = ["dmc/a-b-v0", "dmc/c-d-v0"]
+        bench._measure(ids, [1, 8], 1.0, None, bench._Rows(ids, [1, 8]))
+        told = [*seen[1:], capsys.readouterr()]
+        for k, (id, n) in enumerate([(ids[0], 1), (ids[0], 8), (ids[1], 1), (ids[1], 8)]):
+            assert re.search(rf"{id} +{n} |{n} x {id}$", told[k].out, re.MULTILINE)
+            assert f"timing {n} x {id} ({k + 1} of 4)" in seen[k].err
+        assert max(len(line) for one in told for line in one.out.splitlines()) <= int(width)
 
     def test_plot(self, tmp_path):
         pytest.importorskip("matplotlib")
@@ -549,7 +706,7 @@ def broken(backend: str, error: str | None = None) -> dict[str, Any]:
 
 def judged_gl(backends: Any, gpus: Any = ()) -> list[doctor.Problem]:
     problems: list[doctor.Problem] = []
-    doctor._judge_gl(backends, list(gpus), problems, [])
+    doctor._judge_gl(backends, list(gpus), problems, [], doctor._chosen(), "")
     return problems
 
 

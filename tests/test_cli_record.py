@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from mjgym.cli import policies, record
 from mjgym.cli.app import app
+from mjgym.rendering import film
 
 SMALL = ("--width", "48", "--height", "32", "--quality", "fast")
 FFMPEG = importlib.util.find_spec("imageio_ffmpeg") is not None
@@ -135,7 +136,7 @@ class TestMp4:
         assert not list(tmp_path.iterdir())
 
     def test_without_ffmpeg_it_names_the_extra(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(record, "_has_ffmpeg", lambda: False)
+        monkeypatch.setattr(film, "has_ffmpeg", lambda: False)
         arguments = ["record", "walker-walk", "--out", str(tmp_path / "x.mp4")]
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 2

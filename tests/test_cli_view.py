@@ -216,7 +216,8 @@ class TestRunning:
             policy = f"{tmp_path / 'mine.py'}:act"
         port = free_port()
         with running(TASK, "--policy", policy, "--port", str(port), "--seed", "5") as viewer:
-            assert viewer.line("open").split()[1] == f"http://127.0.0.1:{port}/"
+            address = viewer.line("open").split()[1]
+            assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/\?token=[\w-]{{24}}", address)
             assert f"ssh -L {port}:127.0.0.1:{port} " in viewer.line("from another machine")
             viewer.line("seed 5, step")
             start = time.monotonic()
@@ -244,7 +245,7 @@ class TestRunning:
     def test_another_interface_comes_with_a_warning(self):
         with running(TASK, "--port", str(free_port()), "--host", "0.0.0.0") as viewer:
             assert "http://127.0.0.1:" in viewer.line("open")
-            viewer.line("anybody who can reach this port")
+            viewer.line("others can reach this port")
 
     @needs_mjviser
     def test_a_batch_ends_with_ctrl_c(self):
@@ -506,8 +507,8 @@ class TestWebPage:
             session = Session(env, lambda observation: np.zeros(6))
             session.pause(True)
             listener = ports.listen("127.0.0.1", 0)
-            seen["url"] = ports.url(listener)
             viewer = Web(session, 0, listener)
+            seen["url"] = viewer.url
             seen["viewer"], seen["session"] = viewer, session
             ready.set()
             try:

@@ -17,6 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 # is the package itself, with its public names.
 LAYERS = {
     "arrays": 0,
+    "atomic": 0,
     "catalogue": 0,
     "generators": 0,
     "mocap": 0,
@@ -72,14 +73,15 @@ NEVER = {
 # Packages of others that a row may import, besides NumPy; a row that is not here may import any.
 PACKAGES = {
     "arrays": {"array_api_compat"},
+    "atomic": set(),
     "rewards": {"array_api_compat"},
     "rotations": {"array_api_compat"},
     "catalogue": set(),
+    "suggestions": set(),
     "generators": set(),
     "mocap": set(),
     "observables": set(),
     "variation": {"mujoco"},
-    "suggestions": set(),
     "sim": {"mujoco"},
     "mjcf": {"mujoco", "lxml"},
     "resets": {"mujoco"},
@@ -96,11 +98,11 @@ PACKAGES = {
     "describe": {"gymnasium", "mujoco"},
     "env": {"gymnasium", "mujoco"},
     "pixels": {"gymnasium", "mujoco"},
-    "rendering": {"gymnasium", "mujoco"},
+    "rendering": {"gymnasium", "mujoco", "PIL"},
     "spaces": {"gymnasium", "mujoco"},
     "vector": {"gymnasium", "mujoco"},
     "registry": {"gymnasium"},
-    "mjgym": set(),
+    "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }
 
 ENGINE_CALL = re.compile(r"mj[a-z]?_")

@@ -14,7 +14,7 @@ import pytest
 from mjgym import mjcf
 from mjgym.mjcf.checking import check, explain
 from mjgym.mjcf.reading import Malformed, parse
-from mjgym.mjcf.schema import schema
+from mjgym.mjcf.schema import _candidates, _refuses, schema
 
 ASSETS = Path(__file__).parents[1] / "assets"
 MODELS = sorted(ASSETS.glob("dmc/*.xml"))
@@ -432,6 +432,110 @@ class TestEverythingAtOnce:
     def test_words_are_listed_if_none_is_near(self, tmp_path):
         (problem,) = check(write(tmp_path, changed("arm.xml", '"implicitfast"', '"xyz"')))
         assert set(problem.nearest) >= {"Euler", "RK4", "implicit", "implicitfast"}
+
+
+class TestBoundedWork:
+    """How often the engine is asked, which is what takes time."""
+
+    @pytest.fixture
+    def asked(self, monkeypatch):
+        """The lengths of the texts that the engine's parser is given."""
+        lengths = []
+        real = mujoco.MjSpec.from_string
+
+        def from_string(text, *arguments):
+            lengths.append(len(text))
+            return real(text, *arguments)
+
+        monkeypatch.setattr(mujoco.MjSpec, "from_string", from_string)
+        _refuses.cache_clear()
+        return lengths
+
+    def model(self, tmp_path, lines):
+        path = tmp_path / "model.xml"
+        path.write_text("\n".join(["<mujoco><worldbody>", *lines, "</worldbody></mujoco>"]))
+        return path
+
+    def test_a_word_in_a_small_model(self, tmp_path, asked):
+        (problem,) = check(self.model(tmp_path, ['<geom type="spere" size=".1"/>']))
+        assert problem.nearest == ("sphere",)
+        assert len(asked) < 50  # one or two for each word that looks like it
+
+    def test_a_word_in_every_line(self, tmp_path, asked):
+        line = '<body><joint type="hing"/><geom size=".1"/></body>'
+        problems = check(self.model(tmp_path, [line] * 1000))
+        assert [p.line for p in problems] == list(range(2, 1002))
+        assert {p.nearest for p in problems} == {("hinge",)}
+        assert len([length for length in asked if length > 10_000]) < 5
+
+    def test_different_numbers_in_every_line(self, tmp_path, asked):
+        lines = [f'<body><joint axis="1 x{i} 0"/><geom size=".1"/></body>' for i in range(1000)]
+        problems = check(self.model(tmp_path, lines))
+        assert "so much is wrong" in problems[0].message
+        assert [p.line for p in problems[1:]] == list(range(2, 1 + len(problems)))
+        assert len(problems) > 50
+        assert sum(asked) < 20e6
+
+    def test_words_that_look_like_nothing(self, tmp_path, asked):
+        kinds = ("geom", "joint", "light", "camera", "site")
+        lines = [f"<body><{kind} {_MODE.get(kind, 'type')}='qqq'/></body>" for kind in kinds]
+        problems = check(self.model(tmp_path, lines))
+        assert {p.line for p in problems} == {2, 3, 4, 5, 6}
+        assert len([p for p in problems if len(p.nearest) > 2]) == 3
+        assert len(asked) < 4 * len(_candidates())
+
+
+_MODE = {"light": "mode", "camera": "mode"}
+
+
+class TestUnreadable:
+    """What once ended in an exception."""
+
+    def test_elements_deeper_than_python_recurses(self, tmp_path):
+        path = tmp_path / "deep.xml"
+        depth = 2 * sys.getrecursionlimit()
+        bodies = "<body>" * depth + "</body>" * depth
+        path.write_text(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+        (problem,) = check(path)
+        assert "too deep" in problem.message
+
+    def test_a_long_chain_of_includes(self, tmp_path):
+        count = 2 * sys.getrecursionlimit()
+        for i in range(count):
+            (tmp_path / f"{i}.xml").write_text(f'<mujoco><include file="{i + 1}.xml"/></mujoco>')
+        (problem,) = check(tmp_path / "0.xml")
+        assert problem.file.name == f"{count - 1}.xml"
+        assert "there is no file" in problem.message
+
+    def test_a_long_chain_of_attached_models(self, tmp_path):
+        text = "<mujoco><asset><model name='m' file='{}.xml'/></asset></mujoco>"
+        for i in range(300):
+            (tmp_path / f"{i}.xml").write_text(text.format(i + 1))
+        (problem,) = check(tmp_path / "0.xml")
+        assert "models attach models more than 50 deep" in problem.message
+
+    @pytest.mark.parametrize("encoding", ["bogus", "utf-7"])
+    def test_an_unknown_encoding(self, tmp_path, encoding):
+        path = tmp_path / "model.xml"
+        path.write_text(f'<?xml version="1.0" encoding="{encoding}"?><mujoco/>')
+        (problem,) = check(path)
+        assert problem.message.startswith("no XML: ")
+
+    def test_a_name_that_no_file_can_have(self, tmp_path):
+        path = tmp_path / "model.xml"
+        path.write_text(f'<mujoco><include file="{"x" * 5000}.xml"/></mujoco>')
+        (problem,) = check(path)
+        assert "there is no file" in problem.message
+
+    @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file like that")
+    def test_a_file_that_cannot_be_read(self, tmp_path):
+        path = tmp_path / "model.xml"
+        (tmp_path / "bad.xml").symlink_to("/proc/self/mem")
+        path.write_text('<mujoco><include file="bad.xml"/></mujoco>')
+        (problem,) = check(path)
+        assert "cannot be read: Input/output error" in problem.message
+        (problem,) = check(tmp_path / "bad.xml")
+        assert "cannot be read: Input/output error" in problem.message
 
 
 class TestGoodModels:

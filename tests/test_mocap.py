@@ -5,8 +5,10 @@
 writes the clips anew.
 """
 
+import io
 import itertools
 import json
+import zipfile
 from pathlib import Path
 
 import mujoco
@@ -21,6 +23,7 @@ from mjgym.mocap import (
     SCALE_V2020,
     Clip,
     Trajectory,
+    cubic_spline,
     read_amc,
     resample,
     to_qpos,
@@ -218,7 +221,9 @@ class TestClips:
     def test_has_the_skeletons_scale_on_the_larger_humanoid(self, name):
         clip = read_amc(CLIPS / f"{name}.amc")
         small, large = to_trajectory(clip, 0.03), to_trajectory(clip, 0.03, SCALE_V2020)
-        np.testing.assert_allclose(large.qpos[:, :3], 1.2 * small.qpos[:, :3], rtol=1e-12)
+        np.testing.assert_allclose(
+            large.qpos[:, :3], 1.2 * small.qpos[:, :3], rtol=1e-12, atol=1e-15
+        )
         np.testing.assert_allclose(large.qvel[:, :3], 1.2 * small.qvel[:, :3], atol=1e-12)
         np.testing.assert_array_equal(large.qpos[:, 3:], small.qpos[:, 3:])
         np.testing.assert_array_equal(large.qvel[:, 3:], small.qvel[:, 3:])
@@ -459,22 +464,64 @@ def random_qpos(rows=20, seed=1):
     return qpos
 
 
+both = pytest.mark.parametrize("interpolation", ["cubic", "linear"])
+
+
+class TestCubicSpline:
+    @pytest.mark.parametrize("rows", [2, 3, 4, 5, 40])
+    def test_reproduces_polynomials(self, rows):
+        """Of the third degree, or of as many as so few rows tell."""
+        times = np.cumsum(np.random.default_rng(rows).uniform(0.1, 1, rows))
+        wanted = np.linspace(times[0], times[-1], 101)
+        for degree in range(min(rows, 4)):
+            got = cubic_spline(times, times[:, None] ** degree, wanted)
+            np.testing.assert_allclose(got[:, 0], wanted**degree, rtol=1e-10, atol=1e-10)
+
+    def test_its_numbers(self):
+        """Those of SciPy's CubicSpline, whose ends are not-a-knot by default."""
+        times = np.array([0.0, 0.1, 0.25, 0.3, 0.7, 0.8])
+        rows = np.array([[0.0], [1.0], [-1.0], [0.5], [2.0], [0.0]])
+        got = cubic_spline(times, rows, np.array([0.05, 0.2, 0.28, 0.5, 0.75]))
+        scipy = [
+            1.3435118619698057,
+            -1.0870237239396119,
+            -0.18001150251617443,
+            3.7889647735442122,
+            1.0588470524802298,
+        ]
+        np.testing.assert_allclose(got[:, 0], scipy, rtol=1e-12)
+
+    def test_has_two_continuous_derivatives_and_three_next_to_the_ends(self):
+        times, rows = np.arange(6.0), np.random.default_rng(1).normal(size=(6, 4))
+        shift = np.arange(4) / 3
+        pieces = []  # polynomials between each two rows, from the left one
+        for k in range(5):
+            values = cubic_spline(times, rows, k + shift)
+            pieces.append(np.linalg.solve(np.vander(shift, increasing=True), values))
+        for k, (a, b) in enumerate(itertools.pairwise(pieces)):
+            here = [a.sum(axis=0), a[1] + 2 * a[2] + 3 * a[3], 2 * a[2] + 6 * a[3]]
+            np.testing.assert_allclose(here, [b[0], b[1], 2 * b[2]], atol=1e-10)
+            assert np.allclose(a[3], b[3], atol=1e-10) == (k in (0, 3))
+
+
 class TestResample:
-    def test_at_the_given_times_gives_the_given_rows(self):
+    @both
+    def test_at_the_given_times_gives_the_given_rows(self, interpolation):
         qpos, times = random_qpos(), np.arange(20) / RATE
-        same = resample(times, qpos, 1 / RATE)
+        same = resample(times, qpos, 1 / RATE, interpolation)
         assert same.shape == qpos.shape
         np.testing.assert_allclose(np.delete(same, range(3, 7), 1), np.delete(qpos, range(3, 7), 1))
         for a, b in zip(same[:, 3:7], qpos[:, 3:7], strict=True):
             assert abs(a @ b) == pytest.approx(1, abs=1e-12)  # q and -q are one rotation
 
     @pytest.mark.parametrize("timestep", [0.005, 0.02, 0.03, 1 / 120, 0.011])
-    def test_linear_motion_stays_linear(self, timestep):
+    @both
+    def test_linear_motion_stays_linear(self, timestep, interpolation):
         times = 3 + np.array([0.0, 0.01, 0.04, 0.05, 0.13])  # not even
         slopes = np.linspace(-3, 3, 63)
         qpos = 0.5 + slopes * times[:, None]
         qpos[:, 3:7] = (1, 0, 0, 0)
-        got = resample(times, qpos, timestep)
+        got = resample(times, qpos, timestep, interpolation)
         assert len(got) == int(0.13 / timestep + 1e-9) + 1
         wanted = 0.5 + slopes * (3 + timestep * np.arange(len(got))[:, None])
         wanted[:, 3:7] = (1, 0, 0, 0)
@@ -489,28 +536,30 @@ class TestResample:
         half = turn * np.arange(9) / 2
         qpos[:, 3] = np.cos(half)
         qpos[:, 4:7] = np.sin(half)[:, None] * axis
-        got = resample(times, qpos, timestep)[:, 3:7]
+        got = resample(times, qpos, timestep, "linear")[:, 3:7]
         half = turn / 0.1 * timestep * np.arange(len(got)) / 2
         wanted = np.column_stack([np.cos(half), np.sin(half)[:, None] * axis])
         np.testing.assert_allclose(got, wanted, atol=1e-13)
 
-    def test_signs_do_not_matter(self):
+    @both
+    def test_signs_do_not_matter(self, interpolation):
         qpos, times = random_qpos(), np.arange(20) / RATE
         flipped = qpos.copy()
         flipped[1::2, 3:7] *= -1
-        a, b = (resample(times, q, 0.003) for q in (qpos, flipped))
+        a, b = (resample(times, q, 0.003, interpolation) for q in (qpos, flipped))
         np.testing.assert_allclose(a, b, atol=1e-12)
         assert ((a[1:, 3:7] * a[:-1, 3:7]).sum(axis=-1) >= 0).all()
         np.testing.assert_allclose(np.linalg.norm(a[:, 3:7], axis=-1), 1, rtol=1e-14)
 
-    def test_makes_rounded_quaternions_unit_ones(self):
+    @both
+    def test_makes_rounded_quaternions_unit_ones(self, interpolation):
         qpos = random_qpos().astype(np.float32)
-        got = resample(np.arange(20.0), qpos, 0.3)[:, 3:7]
+        got = resample(np.arange(20.0), qpos, 0.3, interpolation)[:, 3:7]
         np.testing.assert_allclose(np.linalg.norm(got, axis=-1), 1, rtol=0, atol=1e-14)
 
     def test_between_two_rotations_by_the_engines_arithmetic(self):
         qpos = random_qpos(rows=2)
-        got = resample(np.array([0.0, 1.0]), qpos, 0.25)
+        got = resample(np.array([0.0, 1.0]), qpos, 0.25, "linear")
         relative, back, velocity = np.empty(4), np.empty(4), np.empty(3)
         mujoco.mju_negQuat(back, qpos[0, 3:7])
         mujoco.mju_mulQuat(relative, back, qpos[1, 3:7])
@@ -529,6 +578,12 @@ class TestResample:
             (np.arange(4), random_qpos(4), 0.0, "timestep: .*got 0.0"),
             (np.arange(4), random_qpos(4), float("nan"), "timestep: .*got nan"),
             (np.arange(4), random_qpos(4), 3.5, "timestep: 3.5 s is longer than the whole, 3 s"),
+            (
+                np.arange(4),
+                random_qpos(4),
+                1e-9,
+                "makes 3e\\+09 states of 3 s; 500,000 are the most",
+            ),
             (np.arange(1), random_qpos(1), 0.1, r"qpos: .*two or more rows.*\(1, 63\)"),
             (np.arange(4), random_qpos(4)[:, :6], 1.0, r"qpos: .*at least 7.*\(4, 6\)"),
             (np.arange(4), random_qpos(4)[0], 1.0, r"qpos: .*got \(63,\)"),
@@ -539,6 +594,10 @@ class TestResample:
     def test_refuses(self, times, qpos, timestep, complaint):
         with pytest.raises(ValueError, match=complaint):
             resample(times, qpos, timestep)
+
+    def test_refuses_an_interpolation(self):
+        with pytest.raises(ValueError, match="interpolation: must be 'cubic' or 'linear'"):
+            resample(np.arange(4), random_qpos(4), 0.5, "quadratic")
 
 
 class TestVelocities:
@@ -596,6 +655,19 @@ class TestToTrajectory:
         trajectory = to_trajectory(still(25, rhumerus=columns(degrees, 0, 0)), 0.02)
         turning = trajectory.qvel[:, 6 + JOINTS.index("rhumerusrx")]
         np.testing.assert_allclose(turning, np.deg2rad(1200), rtol=1e-10)
+
+    def test_each_number_is_on_a_spline_of_its_own(self):
+        """As in the published suite, whose quaternions are not of length 1."""
+        clip = read_amc(CLIPS / "walk.amc")
+        trajectory, linear = (to_trajectory(clip, 0.03, 1.0, how) for how in ("cubic", "linear"))
+        times = 0.03 * np.arange(len(trajectory))
+        wanted = np.column_stack(
+            [cubic_spline(clip.times, to_qpos(clip)[:, [i]], times) for i in range(63)]
+        )
+        wanted[:, 3:7] /= np.linalg.norm(wanted[:, 3:7], axis=-1, keepdims=True)
+        np.testing.assert_allclose(trajectory.qpos, wanted, rtol=0, atol=1e-12)
+        assert 1e-5 < np.abs(trajectory.qpos - linear.qpos).max() < 0.02
+        assert np.abs(trajectory.qvel - linear.qvel).max() > 1e-3
 
     def test_at_the_rate_of_the_recording_has_its_positions(self):
         bones = wild()
@@ -671,6 +743,33 @@ class TestTrajectory:
             Trajectory.load(path)
         np.savez(path, qpos=random_qpos(4), qvel=np.zeros((4, 62)), timestep=[0.1, 0.2])
         with pytest.raises(ValueError, match=r"other.npz: timestep: must be one number"):
+            Trajectory.load(path)
+
+    def test_refuses_headers_that_promise_too_much(self, tmp_path):
+        """NumPy would allocate 469 GiB."""
+        path, header = tmp_path / "large.npz", io.BytesIO()
+        shape = {"descr": "<f8", "fortran_order": False, "shape": (1_000_000_000, 63)}
+        np.lib.format.write_array_header_1_0(header, shape)
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("qpos.npy", header.getvalue() + bytes(800))
+        with pytest.raises(
+            ValueError, match=r"qpos.npy promises 504,000,000,000 bytes and has 800"
+        ):
+            Trajectory.load(path)
+        zeros = bytes(2**20)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            header = io.BytesIO()
+            shape["shape"] = (1100 * 2**20 // 8,)
+            np.lib.format.write_array_header_1_0(header, shape)
+            with archive.open("qpos.npy", "w") as member:
+                member.write(header.getvalue())
+                for _ in range(1100):
+                    member.write(zeros)
+        with pytest.raises(ValueError, match=r"qpos.npy has 1,153,433,600 bytes; .* are the most"):
+            Trajectory.load(path)
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("qpos.npy", b"nonsense")
+        with pytest.raises(ValueError, match=r"large.npz: qpos.npy is no array"):
             Trajectory.load(path)
 
     def test_plays_back(self, model):

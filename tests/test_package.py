@@ -101,6 +101,22 @@ class TestWheel:
         assert packaged == source | assets
         assert f"{info}/licenses/LICENSE" in names
 
+    def test_an_editable_install_leaves_no_package_without_code(self, tmp_path):
+        """A folder mjgym/assets in site-packages would be imported as an empty mjgym."""
+        pytest.importorskip("hatchling")
+        program = (
+            "import sys; from hatchling.builders.wheel import WheelBuilder;"
+            "print(*WheelBuilder(sys.argv[1]).build(directory=sys.argv[2], versions=['editable']))"
+        )
+        path = os.pathsep.join(sys.path)
+        command = (sys.executable, "-c", program, CHECKOUT, tmp_path)
+        built = run(*command, folder=tmp_path, PYTHONPATH=path).strip()
+        with zipfile.ZipFile(built) as archive:
+            names = archive.namelist()
+            (link,) = [name for name in names if name.endswith(".pth")]
+            assert archive.read(link).decode().split() == [str(CHECKOUT / "src")]
+        assert [name for name in names if name.startswith("mjgym/")] == []
+
     def test_the_licence_is_the_checkouts(self, wheel):
         with zipfile.ZipFile(wheel) as archive:
             (name,) = [n for n in archive.namelist() if n.endswith("/LICENSE")]

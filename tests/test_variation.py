@@ -2,9 +2,11 @@
 
 import colorsys
 import copy
+import json
 import math
 import operator
 import pickle
+from dataclasses import asdict, dataclass
 
 import mujoco
 import numpy as np
@@ -28,6 +30,7 @@ from mjgym.variation import (
     noises,
     rotations,
 )
+from mjgym.variation.written import revived
 
 N = 40_000
 SIGMAS = 5  # standard errors within which a mean must lie: one seed in two million does not
@@ -314,6 +317,15 @@ class TestEveryDistribution:
         )
         assert repr(twin) == repr(distribution)
 
+    def test_json_makes_it_again(self, distribution):
+        text = json.dumps(asdict(distribution))
+        again = revived(json.loads(text))
+        assert type(again) is type(distribution)
+        shape = distribution.shape
+        assert np.array_equal(
+            distribution.draws(generator(), 6, shape), again.draws(generator(), 6, shape)
+        )
+
     def test_its_text_makes_it_again(self, distribution):
         names = {**vars(rotations), **vars(colours), **vars(variation)}
         again = eval(repr(distribution), names)
@@ -334,18 +346,80 @@ class TestEveryDistribution:
         assert np.array_equal(distribution(generator(), shape), before)
 
 
+class TestWritten:
+    """Variations as JSON."""
+
+    def test_a_class_of_ones_own(self):
+        again = revived(json.loads(json.dumps({"a": [asdict(Twice(Uniform(3, 4)))]})))
+        assert 6 <= again["a"][0](generator()) < 8
+
+    def test_what_is_no_dataclass_says_so(self):
+        class Plain(Distribution):
+            pass
+
+        with pytest.raises(TypeError, match="Plain cannot be written as JSON"):
+            asdict(Plain())
+
+    def test_what_is_no_variation_stays_itself(self):
+        value = {"a": [1, (2, {"b": None})]}
+        assert revived(value) is value
+
+    @pytest.mark.parametrize(
+        ("written", "words"),
+        [
+            ({"variation_class": "nothing:Nobody"}, "there is no class 'nothing:Nobody'"),
+            ({**asdict(Uniform()), "hi": 1}, "has the parameters .*high.* got .*hi"),
+            ({**asdict(Uniform()), "low": 2}, "low 2 is above high 1"),
+        ],
+    )
+    def test_what_cannot_be_read(self, written, words):
+        with pytest.raises(ValueError, match=words):
+            revived(written)
+
+
+@dataclass(frozen=True, eq=False)
+class Twice(Distribution):
+    of: Distribution
+
+    def draws(self, rng, n, shape, first=0):
+        return 2 * self.of.draws(rng, n, shape, first)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Uniform(2, 1)(generator()), "high - low < 0"),
-        (lambda: Integers(3, 1)(generator()), "low > high"),
-        (lambda: Normal(0, -1)(generator()), "scale < 0"),
-        (lambda: Exponential(-1)(generator()), "scale < 0"),
-        (lambda: LogNormal(0, -1)(generator()), "sigma < 0"),
-        (lambda: Poisson(-1)(generator()), "lam < 0"),
-        (lambda: Bernoulli(1.5)(generator()), "Bernoulli: .* from 0 to 1, got 1.5"),
-        (lambda: Choice([1, 2], [0.5, 0.6])(generator()), "do not sum to 1"),
-        (lambda: Choice([1, 2], [1.0])(generator()), "same size"),
+        (lambda: Uniform(2, 1), "Uniform: low 2 is above high 1"),
+        (lambda: Uniform([0, 5], [1, 4]), "Uniform: low 5 is above high 4"),
+        (lambda: Uniform(Constant(2), 1)(generator()), "Uniform: low 2 is above high 1"),
+        (lambda: Uniform(np.nan, 1), "Uniform: low must be finite, got nan"),
+        (lambda: Uniform(0, np.inf), "Uniform: high must be finite, got inf"),
+        (lambda: Uniform("a", 1), "Uniform: low must be a number, .* got 'a'"),
+        (lambda: Uniform(None), "Uniform: low must be a number, .* got None"),
+        (lambda: Uniform([0, 1], [1, 2, 3]), r"Uniform: .* \(2,\), \(3,\) do not broadcast"),
+        (lambda: Uniform([], 1), "Uniform: low has no numbers"),
+        (lambda: Constant("x"), "Constant: value must be a number"),
+        (lambda: Integers(3, 1), "Integers: low 3 is above high 1"),
+        (lambda: Integers(Constant(3), 1)(generator()), "Integers: low 3 is above high 1"),
+        (lambda: Integers(0.5, 2), "Integers: 0.5 is no whole number"),
+        (lambda: Normal(0, -1), "Normal: std -1 is negative"),
+        (lambda: Normal(0, Constant(-1))(generator()), "Normal: std -1 is negative"),
+        (lambda: Normal(np.nan), "Normal: mean must be finite"),
+        (lambda: Exponential(-1), "Exponential: mean -1 is negative"),
+        (lambda: LogNormal(0, -1), "LogNormal: std -1 is negative"),
+        (lambda: Poisson(-1), "Poisson: rate -1 is negative"),
+        (lambda: Bernoulli(1.5), "Bernoulli: .* from 0 to 1, got 1.5"),
+        (lambda: Bernoulli(Constant(-1))(generator()), "Bernoulli: .* from 0 to 1, got -1"),
+        (lambda: Choice([1, 2], [0.5, 0.6]), "Choice: probabilities must sum to 1, not 1.1"),
+        (lambda: Choice([1, 2], [1.5, -0.5]), "Choice: probability -0.5 is negative"),
+        (lambda: Choice([1, 2], [np.nan, 1]), "Choice: probabilities must be finite"),
+        (lambda: Choice([1, 2], [1.0]), r"Choice: probabilities must be 2, .* shape \(1,\)"),
+        (lambda: Choice([1, 2], Uniform()), "Choice: probabilities must be numbers"),
+        (lambda: Choice([1, np.inf]), "Choice: values must be finite"),
+        (lambda: Uniform() + np.nan, "an operand must be finite"),
+        (lambda: Uniform() * "x", "an operand must be a number"),
+        (lambda: colours.Grey("dark"), "Grey: level must be a number"),
+        (lambda: colours.RGB(0, np.nan, 0), "RGB: green must be finite"),
+        (lambda: rotations.About((0, 0, 1), np.inf), "About: angle must be finite"),
         (lambda: Choice([]), "Choice: values must be a sequence of at least one"),
         (lambda: Choice(3), "Choice: values must be a sequence"),
         (lambda: Choice({1, 2}), "Choice: values must be a sequence"),

@@ -1,9 +1,10 @@
 """Things by name: the package's own, and those of a user's modules."""
 
-import difflib
 import importlib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
+
+from mjgym.suggestions import or_else
 
 Thing = TypeVar("Thing")
 
@@ -51,11 +52,8 @@ class Catalogue(Generic[Thing]):
             return self._things[name]
         if colon:
             return self._load(name)
-        near = difflib.get_close_matches(name, self._things, n=3) or self.names()
-        raise ValueError(
-            f"{self._kind}: no {name!r}; did you mean {', '.join(near)}?"
-            ' (or "module:Class" of your own)'
-        )
+        hint = or_else(name, self.names())
+        raise ValueError(f'{self._kind}: no {name!r}{hint} (or "module:Class" of your own)')
 
     def _fits(self, found: Any) -> bool:
         """Whether something of a module is one of these things, or a class of them."""
@@ -72,8 +70,7 @@ class Catalogue(Generic[Thing]):
         found: Any = getattr(holder, attribute, None)
         known = [n for n, x in vars(holder).items() if self._fits(x) and x is not self._base]
         if not self._fits(found):
-            near = difflib.get_close_matches(attribute, known, n=3) or known
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            hint = or_else(attribute, known) if known else ""
             what = f"is no {self._base.__name__}"
             if found is None:
                 what = f"cannot be imported: there is no {attribute!r} in {module}"

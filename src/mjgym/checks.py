@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import difflib
 import functools
 import inspect
 import pickle
@@ -27,6 +26,7 @@ from mjgym.fingerprint import model_sha256
 from mjgym.mjcf import without_textures
 from mjgym.models import compile_model
 from mjgym.sim import Batched, Single, View
+from mjgym.suggestions import or_else
 from mjgym.task import Arrays, Task
 
 Status = Literal["pass", "warn", "fail"]
@@ -358,8 +358,7 @@ def _observation_names(subject: _Subject) -> Results:
     found: list[Result] = []
     for entry, signal in signals.items():
         if entry not in entries:
-            near = difflib.get_close_matches(entry, entries, n=3) or list(entries)
-            reason = f"{entry!r} is no entry of the observation; did you mean {_list(near)}?"
+            reason = f"{entry!r} is no entry of the observation{or_else(entry, entries)}"
             found.append(("fail", f"signals(): {reason}"))
         elif len(signal.names) != entries[entry].size:
             reason = f"{_count(entries[entry].size, 'number')}, {_count(len(signal.names), 'name')}"

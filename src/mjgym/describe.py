@@ -2,7 +2,6 @@
 
 import ast
 import dataclasses
-import difflib
 import inspect
 import io
 import math
@@ -18,6 +17,7 @@ import numpy as np
 from mjgym.observables import Sensing
 from mjgym.sim.view import View
 from mjgym.spaces import Layout
+from mjgym.suggestions import or_else
 from mjgym.task import Signal, Task
 
 _TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
@@ -43,11 +43,8 @@ def observation_entries(
     cls = type(task).__name__
     for entry in signals:
         if entry not in layout.slices:
-            near = difflib.get_close_matches(entry, layout.slices, n=3) or list(layout.slices)
-            raise ValueError(
-                f"{cls}.signals: no entry {entry!r} in the observation;"
-                f" did you mean {', '.join(near)}?"
-            )
+            hint = or_else(entry, layout.slices)
+            raise ValueError(f"{cls}.signals: no entry {entry!r} in the observation{hint}")
     rows = []
     for entry, part in layout.slices.items():
         shape = layout.shapes[entry]

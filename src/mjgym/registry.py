@@ -1,7 +1,6 @@
 """Registered tasks as Gymnasium ids, single and batched."""
 
 import dataclasses
-import difflib
 import importlib
 import inspect
 import pkgutil
@@ -13,7 +12,9 @@ import gymnasium
 from mjgym import task as _task
 from mjgym.env import Env
 from mjgym.options import Options
+from mjgym.suggestions import did_you_mean, or_else
 from mjgym.task import Registration, Task
+from mjgym.variation.written import revived
 from mjgym.vector import VectorEnv
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
@@ -78,16 +79,14 @@ def _load(task_class: str) -> type[Task]:
 def _split(
     cls: type[Task], kwargs: dict[str, Any], known: tuple[str, ...], elsewhere: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
+    kwargs = revived(kwargs)  # of a specification that has been JSON
     fields = [f.name for f in dataclasses.fields(cls)]
     valid = [*fields, *known]
     for name in kwargs:
         if name not in valid:
-            near = difflib.get_close_matches(name, [*valid, *elsewhere], n=3) or valid
+            hint = or_else(name, [*valid, *elsewhere])
             # Python's own words, which Gymnasium and TorchRL look for in the message.
-            raise TypeError(
-                f"{cls.__name__} got an unexpected keyword argument {name!r};"
-                f" did you mean {', '.join(near)}?"
-            )
+            raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
     return (
         {k: v for k, v in kwargs.items() if k in fields},
         {k: v for k, v in kwargs.items() if k not in fields},
@@ -117,8 +116,7 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
 
 def _known(kind: str, wanted: set[str], known: set[str]) -> None:
     for word in sorted(wanted - known):
-        near = difflib.get_close_matches(word, known, n=3) or sorted(known)
-        raise ValueError(f"{kind}: no id has {word!r}; did you mean {', '.join(near)}?")
+        raise ValueError(f"{kind}: no id has {word!r}{or_else(word, sorted(known))}")
 
 
 def registration(id: str) -> Registration:
@@ -128,8 +126,7 @@ def registration(id: str) -> Registration:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
     """
     if id not in _task.registrations:
-        near = difflib.get_close_matches(id, _task.registrations, n=3)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        hint = did_you_mean(id, _task.registrations)
         raise gymnasium.error.NameNotFound(f"no id {id!r}{hint}")
     return _task.registrations[id]
 

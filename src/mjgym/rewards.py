@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from mjgym.arrays import Array, namespace, total
+from mjgym.suggestions import or_else
 
 Sigmoid = Literal[
     "gaussian",
@@ -166,10 +167,7 @@ def _squared(y: Array) -> Array:
 def _scale(sigmoid: str, value_at_margin: float) -> float:
     """The factor k of a shape; checks both arguments."""
     if sigmoid not in _SCALES:
-        import difflib
-
-        near = difflib.get_close_matches(sigmoid, SIGMOIDS, n=1) or SIGMOIDS
-        raise ValueError(f"sigmoid: unknown kind {sigmoid!r}; did you mean {' or '.join(near)}?")
+        raise ValueError(f"sigmoid: unknown kind {sigmoid!r}{or_else(sigmoid, SIGMOIDS)}")
     zero_allowed = sigmoid in REACH_ZERO
     if not (value_at_margin >= 0 if zero_allowed else value_at_margin > 0) or value_at_margin >= 1:
         interval = "[0, 1)" if zero_allowed else "(0, 1)"

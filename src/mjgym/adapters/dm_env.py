@@ -1,6 +1,5 @@
 """The `dm_env` interface, as the published suite has it, over any of the environments."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ import gymnasium
 import numpy as np
 from dm_env import specs
 
-from mjgym import registry
+from mjgym import registry, suggestions
 from mjgym.actions import bounds
 from mjgym.task import steps_in
 
@@ -122,7 +121,7 @@ def load(
     known = [id.removeprefix("dmc/") for id in registry.ids(namespace="dmc")]
     name = f"{domain}-{task}-v0"
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=3) or known
+        near = suggestions.close(name, known) or known
         shown = ", ".join(repr(tuple(n.removesuffix("-v0").split("-", 1))) for n in near)
         raise ValueError(f"no task {(domain, task)!r}; did you mean {shown}?")
     fields = dict(task_kwargs or {})

@@ -1,18 +1,20 @@
 """The commands, and how their errors are shown."""
 
 import io
+import os
 import sys
 from typing import Annotated
 
 import typer
 
-from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, record, view
+import mjgym
+from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, new, record, view
+from mjgym.cli.output import console
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
     epilog='Start with "mjgym list"; "mjgym COMMAND --help" explains a command.',
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -22,6 +24,7 @@ app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
+app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
 app.command("check", rich_help_panel=OWN)(check.check)
@@ -31,20 +34,25 @@ app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import mjgym
-
         print(f"mjgym {mjgym.__version__}")
         raise typer.Exit()
 
 
 @app.callback()
 def _mjgym(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
     """MuJoCo control tasks for Gymnasium, single and batched."""
+    if context.invoked_subcommand != "doctor" and os.environ.get("MUJOCO_GL"):
+        try:
+            _ = mjgym.registry  # loads the package, and with it the engine
+        except ImportError as error:
+            console(stderr=True).print(str(error), soft_wrap=True)
+            raise typer.Exit(1) from None
 
 
 def main() -> None:

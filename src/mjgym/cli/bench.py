@@ -1,8 +1,10 @@
 """`mjgym bench`: how fast ids run here."""
 
+import contextlib
 import datetime
 import importlib
 import importlib.util
+import itertools
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -10,16 +12,20 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli.ids import known_ids
-from mjgym.cli.output import console, facts, fits, print_json, reserved, table, to_json
+from mjgym import atomic
+from mjgym.cli.ids import completed, known_ids
+from mjgym.cli.output import console, facts, print_json, reserved, to_json
 
 _MEGABYTE = 1e6  # bytes
+_WIDTH = 10  # characters of a number, at least
 
 
 def bench(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID", help="The tasks to time.", callback=known_ids),
+        typer.Argument(
+            metavar="ID", help="The tasks to time.", callback=known_ids, autocompletion=completed
+        ),
     ],
     num_envs: Annotated[
         str,
@@ -48,19 +54,28 @@ def bench(
             raise typer.BadParameter(f"there is no folder {file.absolute().parent}.")
     if plot is not None:
         _check_plot(plot)
-    with reserved(json):
-        content = _measure(ids, sizes, seconds, threads)
-    if out is not None:
-        out.write_text(to_json(content) + "\n")
-    if plot is not None:
-        _plot(plot, content)
+    written = [file for file in (out, plot) if file is not None]
+    try:
+        with contextlib.ExitStack() as stack:
+            # Whether they can be written is found out before the measurement.
+            parts = {file: stack.enter_context(atomic.replacing(file)) for file in written}
+            with reserved(json):
+                content = _measure(
+                    ids, sizes, seconds, threads, None if json else _Rows(ids, sizes)
+                )
+            if out is not None:
+                parts[out].write_text(to_json(content) + "\n")
+            if plot is not None:
+                _plot(parts[plot], content)
+    except OSError as error:
+        console(stderr=True).print(f"nothing is written: {error}", soft_wrap=True)
+        raise typer.Exit(1) from None
     if json:
         print_json(content)
     else:
-        _show(content)
-        for file in (out, plot):
-            if file is not None:
-                console(stderr=True).print(f"written: {file}", soft_wrap=True)
+        _show_rest(content)
+        for file in written:
+            console(stderr=True).print(f"written: {file}", soft_wrap=True)
 
 
 def _sizes(text: str) -> list[int]:
@@ -91,8 +106,9 @@ def _check_plot(plot: Path) -> None:
 
 
 def _measure(
-    ids: list[str], sizes: list[int], seconds: float, threads: int | None
+    ids: list[str], sizes: list[int], seconds: float, threads: int | None, rows: "_Rows | None"
 ) -> dict[str, Any]:
+    """All results; each is added to the rows as soon as it is there."""
     import os
 
     import mjgym
@@ -105,11 +121,16 @@ def _measure(
         "results": [],
         "left_out": [],
     }
-    with console(stderr=True).status("timing") as status:
-        for id in ids:
-            for n in sizes:
-                status.update(f"timing {n} x {id}")
-                content["results"].append(_result(id, n, seconds, threads, content["left_out"]))
+    progress = console(stderr=True)
+    for done, (id, n) in enumerate(itertools.product(ids, sizes)):
+        doing = f"timing {n} x {id} ({done + 1} of {len(ids) * len(sizes)})"
+        if not progress.is_terminal:
+            progress.print(doing, soft_wrap=True)
+        with progress.status(doing):
+            result = _result(id, n, seconds, threads, content["left_out"])
+        content["results"].append(result)
+        if rows is not None:
+            rows.add(result)
     return content
 
 
@@ -175,29 +196,63 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _show(content: dict[str, Any]) -> None:
-    out = console()
-    names = list(dict.fromkeys(name for r in content["results"] for name in r["peers"]))
-    columns = [*_COLUMNS, *(f"{word} {name}" for name in names for word in ("", "ours /"))]
-    columns = [c.strip() for c in columns]
-    made = table("id", "envs", *columns, right=("envs", *columns))
-    for r in content["results"]:
-        cells = [show(r) for show in _COLUMNS.values()]
-        for name in names:
-            peer = r["peers"].get(name)
-            cells += (
-                [f"{peer['steps_per_second']:,.0f}", f"{peer['ratio']:.2f}"] if peer else ["", ""]
-            )
-        made.add_row(r["id"], str(r["num_envs"]), *cells)
-    if fits(out, made):
-        out.print(made)
-    else:
-        for r in content["results"]:
-            out.print(f"{r['num_envs']} x {r['id']}", style="bold")
-            out.print(facts({f"  {name}": show(r) for name, show in _COLUMNS.items()}))
-            for name, peer in r["peers"].items():
+class _Rows:
+    """The table of the results, of which each row is printed when it is there.
+
+    Where the terminal is too narrow for it, names beside values, in a block for each result.
+
+    Args:
+        ids: that will be timed, as they were given.
+        sizes: of the environments.
+    """
+
+    def __init__(self, ids: list[str], sizes: list[int]) -> None:
+        from mjgym.cli import peers
+
+        self._out = console()
+        pairs = itertools.product(ids, sizes)
+        self._peers = list(dict.fromkeys(peer for pair in pairs for peer in peers.installed(*pair)))
+        titles = [*_COLUMNS, *(title for name in self._peers for title in (name, f"ours / {name}"))]
+        self._widths = {
+            "id": max(len(id.rpartition(":")[2]) for id in ids),
+            "envs": max(len("envs"), *(len(str(n)) for n in sizes)),
+            **{title: max(len(title), _WIDTH) for title in titles},
+        }
+        width = sum(self._widths.values()) + 2 * (len(self._widths) - 1)
+        self._narrow = width > self._out.width
+        self._begun = False
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Print a result."""
+        values = {title: show(result) for title, show in _COLUMNS.items()}
+        if self._narrow:
+            for name, peer in result["peers"].items():
                 rate = f"{peer['steps_per_second']:,.0f} (ours / it: {peer['ratio']:.2f})"
-                out.print(facts({f"  {name} steps/s": rate}))
+                values[f"{name} steps/s"] = rate
+            self._out.print(f"{result['num_envs']} x {result['id']}", style="bold")
+            self._out.print(facts({f"  {name}": value for name, value in values.items()}))
+            return
+        for name in self._peers:
+            peer = result["peers"].get(name)
+            values[name] = f"{peer['steps_per_second']:,.0f}" if peer else ""
+            values[f"ours / {name}"] = f"{peer['ratio']:.2f}" if peer else ""
+        if not self._begun:
+            self._begun = True
+            self._line({title: title for title in self._widths}, style="bold")
+            self._line({title: "-" * width for title, width in self._widths.items()}, style="dim")
+        self._line({"id": result["id"], "envs": str(result["num_envs"]), **values})
+
+    def _line(self, cells: dict[str, str], style: str | None = None) -> None:
+        first, *rest = (
+            cells[title].ljust(width) if title == "id" else cells[title].rjust(width)
+            for title, width in self._widths.items()
+        )
+        self._out.print("  ".join([first, *rest]), style=style, soft_wrap=True)
+
+
+def _show_rest(content: dict[str, Any]) -> None:
+    """Where the numbers are from, and what there is no number of."""
+    out = console()
     machine = content["machine"]
     load = "" if content["load"] is None else f", load {content['load']:.1f}"
     out.print(f"{machine['processor']}, {machine['allowed_cores']} cores{load}", style="dim")

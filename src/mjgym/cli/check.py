@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mjgym.cli import fields
-from mjgym.cli.ids import ModuleError, ids_of
+from mjgym.cli.ids import ModuleError, completed, ids_of
 from mjgym.cli.output import NARROW, console, print_json, reserved, table
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def check(
         str,
         typer.Argument(
             metavar="MODULE_OR_ID",
+            autocompletion=completed,
             help='An id, "module:id", or a module or .py file: all ids that it registers.',
         ),
     ],

@@ -1,17 +1,16 @@
-"""`mjgym demo`: step a batch with random actions and show what there is."""
+"""`mjgym demo`: step a batch with random actions."""
 
 import time
-from itertools import groupby
 from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli.ids import known_id
+from mjgym.cli.ids import completed, known_id
 
 
 def demo(
     id: Annotated[
-        str, typer.Argument(help="The task to run.", callback=known_id)
+        str, typer.Argument(help="The task to run.", callback=known_id, autocompletion=completed)
     ] = "dmc/walker-walk-v0",
     num_envs: Annotated[int, typer.Option(min=1, help="Sub-environments in the batch.")] = 64,
     steps: Annotated[
@@ -19,13 +18,11 @@ def demo(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the starts and of the actions.")] = 0,
 ) -> None:
-    """Step a batch of a task with random actions, and list the ids there are."""
+    """Step a batch of a task with random actions: what comes of it, and how fast."""
     import gymnasium
     import numpy as np
     from rich.console import Console
     from rich.progress import track
-
-    from mjgym import registry
 
     console = Console()
     envs: Any = gymnasium.make_vec(id, num_envs=num_envs)
@@ -46,8 +43,3 @@ def demo(
     )
     rate = num_envs * steps / seconds
     console.print(f"speed: {rate:,.0f} control steps per second in one process")
-    ids = registry.ids()
-    console.print(f"\n{len(ids)} ids:")
-    for domain, tasks in groupby(ids, key=lambda i: i.partition("-")[0]):
-        names = "  ".join(i.removeprefix(f"{domain}-") for i in tasks)
-        console.print(f"  [bold]{domain}[/bold]-  {names}", highlight=False)

@@ -1,5 +1,6 @@
 """`mjgym doctor`: what this machine has, what is wrong with it, and how to repair it."""
 
+import importlib
 import os
 import re
 import shutil
@@ -50,14 +51,18 @@ def doctor(
 
 def examine() -> dict[str, Any]:
     """Everything that the command reports; it raises nothing."""
-    from mjgym.cli.gl import gl_report
-
     problems: list[Problem] = []
     notes: list[str] = []
+    environment = {k: v for k, v in sorted(os.environ.items()) if _is_relevant(k)}
+    chosen = _chosen()
+    refusal = _load_engine()
+
+    from mjgym.cli.gl import gl_report  # only now can it be imported
+
     print_ = _simulate(problems)
     gpus = _gpus(problems)
     backends = gl_report()
-    _judge_gl(backends, gpus, problems, notes)
+    _judge_gl(backends, gpus, problems, notes, chosen, refusal)
     _judge_versions(problems)
     load, quota = _load(), _quota()
     _judge_cores(print_["machine"], load, quota, problems, notes)
@@ -67,7 +72,7 @@ def examine() -> dict[str, Any]:
         "quota": quota,
         "gpus": gpus,
         "gl": backends,
-        "environment": {k: v for k, v in sorted(os.environ.items()) if _is_relevant(k)},
+        "environment": environment,
         "peers": {name: _version(name) for name in PEERS},
         "problems": problems,
         "notes": notes,
@@ -82,6 +87,26 @@ def _is_relevant(variable: str) -> bool:
         "CUDA_VISIBLE_DEVICES",
         "NVIDIA_DRIVER_CAPABILITIES",
     )
+
+
+def _chosen() -> str:
+    """The backend that MUJOCO_GL names, as MuJoCo reads it."""
+    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
+    return {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
+
+
+def _load_engine() -> str:
+    """Import the package; where MUJOCO_GL forbids it, without that variable, and say why."""
+    import mjgym
+
+    try:
+        _ = mjgym.registry
+    except ImportError as error:
+        if os.environ.pop("MUJOCO_GL", None) is None:
+            raise
+        importlib.reload(mjgym)
+        return str(error).partition(". ")[0]
+    return ""
 
 
 def _simulate(problems: list[Problem]) -> dict[str, Any]:
@@ -151,10 +176,13 @@ def _judge_gl(
     gpus: list[dict[str, str]],
     problems: list[Problem],
     notes: list[str],
+    chosen: str,
+    refusal: str,
 ) -> None:
     works = [b for b in backends if b["works"]]
-    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
-    chosen = {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
+    use = f"export MUJOCO_GL={works[0]['backend']}" if works else "unset MUJOCO_GL"
+    if refusal:
+        problems.append({"problem": refusal, "fix": f"unset MUJOCO_GL, or {use}" if works else use})
     if chosen in _OFF:
         notes.append(f"MUJOCO_GL={chosen} switches rendering off")
     if not works:
@@ -167,13 +195,9 @@ def _judge_gl(
             if not b["works"] and b["backend"] in _PACKAGES:
                 needs = _PACKAGES[b["backend"]]
                 notes.append(f"{b['backend']} does not work here; it needs {needs}")
-    if chosen in [b["backend"] for b in backends if not b["works"]]:
-        problems.append(
-            {
-                "problem": f"MUJOCO_GL={chosen}, which does not work here",
-                "fix": f"export MUJOCO_GL={works[0]['backend']}" if works else "unset MUJOCO_GL",
-            }
-        )
+    if not refusal and chosen in [b["backend"] for b in backends if not b["works"]]:
+        problem = f"MUJOCO_GL={chosen}, which does not work here"
+        problems.append({"problem": problem, "fix": use})
     for b in works:
         if b["backend"] == "egl" and gpus and b["renderer"].startswith(_SOFTWARE):
             major = gpus[0].get("driver_version", "").partition(".")[0]

@@ -1,7 +1,6 @@
 """Ids, and the modules that register them, as arguments of commands."""
 
 import contextlib
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -10,6 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import typer
+
+from mjgym import suggestions
+
+_ALIKE = 0.5  # of what is typed, which is shorter than an id
 
 
 class ModuleError(Exception):
@@ -35,13 +38,47 @@ def known_id(value: str) -> str:
             raise typer.BadParameter(str(error)) from None
     found = find_id(id)
     if found is None:
-        raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}")
+        raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}{_own(module, id)}")
     return found
 
 
 def known_ids(values: list[str]) -> list[str]:
     """`known_id` of each."""
     return [known_id(value) for value in values]
+
+
+def _own(module: str, id: str) -> str:
+    """How to name an id of somebody's own, which only its module registers."""
+    from mjgym import registry
+
+    space = id.partition("/")[0]
+    if module or "/" not in id or any(i.startswith(f"{space}/") for i in registry.ids()):
+        return ""
+    return (
+        f' If it is your own, name its module as well: "my_module:{id}" or "path/to/file.py:{id}".'
+    )
+
+
+def completed(incomplete: str) -> list[str]:
+    """What a shell completes: ids that begin so, or namespaces and what is found without one."""
+    from mjgym import registry
+
+    known = registry.ids()
+    if "/" in incomplete:
+        return [id for id in known if id.startswith(incomplete)]
+    bare = {id.partition("/")[2]: id for id in known}
+    found = [name for name, id in bare.items() if name.startswith(incomplete)]
+    spaces = dict.fromkeys(f"{id.partition('/')[0]}/" for id in known)
+    begun = [space for space in spaces if space.startswith(incomplete)]
+    return [*begun, *(name for name in found if find_id(name) == bare[name])]
+
+
+ID = typer.Argument(
+    help='An id, or "module:id" for one of your own.',
+    callback=known_id,
+    autocompletion=completed,
+)
+"""The argument of the commands that take one id."""
 
 
 def find_id(value: str) -> str | None:
@@ -63,12 +100,12 @@ def nearest_ids(value: str) -> str:
 
     known = registry.ids()
     if "/" in value:
-        near = difflib.get_close_matches(value, known, n=3, cutoff=0.5)
+        near = suggestions.close(value, known, alike=_ALIKE)
     else:
         bare: dict[str, list[str]] = {}
         for id in known:
             bare.setdefault(id.partition("/")[2], []).append(id)
-        matches = difflib.get_close_matches(value, bare, n=3, cutoff=0.5)
+        matches = suggestions.close(value, bare, alike=_ALIKE)
         near = [id for match in matches for id in bare[match]]
     return f" Did you mean {', '.join(near)}?" if near else ""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli import fields
-from mjgym.cli.ids import known_id
+from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, print_json, reserved, table
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ _SIZES = {
 
 
 def info(
-    id: Annotated[
-        str,
-        typer.Argument(help='An id, or "module:id" for one of your own.', callback=known_id),
-    ],
+    id: Annotated[str, ID],
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),

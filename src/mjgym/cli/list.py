@@ -1,10 +1,14 @@
 """`mjgym list`: which ids there are."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli.output import NARROW, console, print_json, reserved, table
+from mjgym.cli.output import NARROW, console, fits, print_json, reserved, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 WIDE = 110  # columns, from which on there is room for tags and summary
 
@@ -77,26 +81,38 @@ def row(id: str) -> dict[str, Any]:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from rich.padding import Padding
-
     out = console()
     wide = out.width >= WIDE
-    if rows and out.width >= NARROW:
-        numbers = ("obs", "act", "steps", "control, s")
-        words = ("tags", "summary") if wide else ()
-        made = table("id", *numbers, *words, right=numbers, fold=("summary",))
-        for r in rows:
-            steps = "no limit" if r["steps"] is None else str(r["steps"])
-            cells = [str(r["observation"]), str(r["action"]), steps, f"{r['control_timestep']:g}"]
-            if wide:
-                cells += [" ".join(r["tags"]), r["summary"]]
-            made.add_row(r["id"], *cells)
+    made = _table(rows, wide)
+    # With the summary, which folds, there is room in any case.
+    if rows and out.width >= NARROW and (wide or fits(out, made)):
         out.print(made)
     else:
-        for r in rows:
-            steps = "no limit" if r["steps"] is None else f"{r['steps']} steps"
-            sizes = f"observation {r['observation']}, action {r['action']}, {steps}"
-            out.print(r["id"], style="bold", soft_wrap=True)
-            out.print(Padding(f"{sizes}, control {r['control_timestep']:g} s", (0, 0, 0, 2)))
-            out.print(Padding(r["summary"], (0, 0, 0, 2)))
+        _show_blocks(out, rows)
     console(stderr=True).print(f"ids: {len(rows)}", style="dim")
+
+
+def _table(rows: list[dict[str, Any]], wide: bool) -> "Table":
+    numbers = ("obs", "act", "steps", "control, s")
+    words = ("tags", "summary") if wide else ()
+    made = table("id", *numbers, *words, right=numbers, fold=("summary",))
+    made.columns[0].no_wrap = True  # an id is copied
+    for r in rows:
+        steps = "no limit" if r["steps"] is None else str(r["steps"])
+        cells = [str(r["observation"]), str(r["action"]), steps, f"{r['control_timestep']:g}"]
+        if wide:
+            cells += [" ".join(r["tags"]), r["summary"]]
+        made.add_row(r["id"], *cells)
+    return made
+
+
+def _show_blocks(out: "Console", rows: list[dict[str, Any]]) -> None:
+    """An id to a line, however narrow, and what there is to say about it below."""
+    from rich.padding import Padding
+
+    for r in rows:
+        steps = "no limit" if r["steps"] is None else f"{r['steps']} steps"
+        sizes = f"observation {r['observation']}, action {r['action']}, {steps}"
+        out.print(r["id"], style="bold", soft_wrap=True)
+        out.print(Padding(f"{sizes}, control {r['control_timestep']:g} s", (0, 0, 0, 2)))
+        out.print(Padding(r["summary"], (0, 0, 0, 2)))

@@ -19,6 +19,10 @@ def mocap(
         typer.Option(help='The humanoid: "2020" is 1.2 times as large; the suite\'s is "2019".'),
     ] = "2020",
     timestep: Annotated[float, typer.Option(help="Seconds between the states.")] = 0.03,
+    interpolation: Annotated[
+        Literal["cubic", "linear"],
+        typer.Option(help='Between the frames: "cubic" is the published one, a spline.'),
+    ] = "cubic",
     rate: Annotated[float, typer.Option(help="Frames per second of the file.")] = 120.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -32,7 +36,8 @@ def mocap(
         raise typer.BadParameter(f"{str(out)!r} does not end in .npz.", param_hint="'--out'")
     try:
         read = read_amc(clip, rate)
-        trajectory = to_trajectory(read, timestep, SCALE_V2020 if body == "2020" else 1.0)
+        scale = SCALE_V2020 if body == "2020" else 1.0
+        trajectory = to_trajectory(read, timestep, scale, interpolation)
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     data: dict[str, Any] = {

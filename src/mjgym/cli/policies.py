@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import typer
 
-from mjgym.actions import UNLIMITED
 from mjgym.cli.ids import ModuleError, load
 
 RANDOM, ZERO = "random", "zero"
@@ -43,6 +42,8 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     if text == ZERO:
         return lambda observation: np.zeros(space.shape, space.dtype)
     if text == RANDOM:
+        from mjgym.actions import UNLIMITED
+
         low = np.where(space.low > -UNLIMITED, space.low, -_UNBOUNDED)
         high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli import fields
-from mjgym.cli.ids import known_id
+from mjgym.cli.ids import ID
 from mjgym.cli.output import console
 from mjgym.cli.policies import PolicyError, load_policy
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mjgym.viewing import Session, Viewer
+    from mjgym.viewing.several import Several
+    from mjgym.viewing.web import Web
 
 
 def view(
-    id: Annotated[
-        str,
-        typer.Argument(help='An id, or "module:id" for one of your own.', callback=known_id),
-    ],
+    id: Annotated[str, ID],
     policy: Annotated[
         str,
         typer.Option(
@@ -126,12 +125,13 @@ def _open(
         listener = ports.listen(host, port)
     except ViewerError as error:
         raise typer.BadParameter(str(error)) from None
-    address, tunnel = ports.url(listener), ports.tunnel(listener)
-    viewer: Viewer = (module.Several if batch else module.Web)(session, camera, listener)
-    out.print(f"open {address}", soft_wrap=True)
+    tunnel = ports.tunnel(listener)
+    viewer: Web | Several = (module.Several if batch else module.Web)(session, camera, listener)
+    out.print(f"open {viewer.url}", soft_wrap=True)
     if ports.is_loopback(host):
         out.print(f"from another machine, first: {tunnel}", soft_wrap=True)
     else:
-        out.print("anybody who can reach this port can watch and steer", style="yellow")
+        warning = "others can reach this port, and the address is sent unencrypted"
+        out.print(f"{warning}: who has it can watch and steer", style="yellow", soft_wrap=True)
     out.print("Ctrl-C ends it", style="dim")
     return viewer

@@ -1,8 +1,9 @@
 """Where the package's MJCF files lie."""
 
-import difflib
 import functools
 from pathlib import Path
+
+from mjgym.suggestions import did_you_mean
 
 
 @functools.cache
@@ -25,6 +26,5 @@ def asset_path(name: str) -> Path:
     if path.is_file():
         return path
     known = sorted(p.relative_to(_root()).as_posix() for p in _root().rglob("*.xml"))
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f"; did you mean {', '.join(near)}?" if near else f" in {_root()}"
+    hint = did_you_mean(name, known) or f" in {_root()}"
     raise FileNotFoundError(f"no asset {name!r}{hint}")

@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.mjcf.elements import Element, described, is_element, kind_of, nearest
+from mjgym.mjcf.elements import Element, described, is_element, kind_of
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
+from mjgym.suggestions import or_else
 
 # What stands in front of an attribute in the names of the engine's fields.
 _PREFIXES = {
@@ -128,7 +129,7 @@ class Bound:
             known = _attributes(self._kind)
             if name not in known:
                 raise AttributeError(
-                    f"{self._kind}s have no attribute {name!r}{nearest(name, known)}"
+                    f"{self._kind}s have no attribute {name!r}{or_else(name, known)}"
                 ) from None
         field, size = known[name]
         rows, one = self._rows(name, size)
@@ -232,7 +233,7 @@ def _id(model: mujoco.MjModel, kind: str, handle: Element) -> int:
     if found < 0:
         count = _count(model, kind)
         known = [mujoco.mj_id2name(model, what, i) or "" for i in range(count)]
-        near = nearest(handle.name, [name for name in known if name])
+        near = or_else(handle.name, [name for name in known if name])
         raise ValueError(f"bind: the model has no {described(handle)}{near}")
     return int(found)
 

@@ -14,6 +14,7 @@ from mjgym.mjcf.schema import Kind, parents, schema
 
 _ROOTS = ("mujoco", "robot")
 _READS_FILES = ("include", "model")  # what is in them has not been read; see _check_model
+_DEEP = 50  # models that attach each other
 _IN_BODIES = ("body", "frame", "replicate")
 
 # What stands for a file that is missing, so that the rest of the model can be checked.
@@ -192,6 +193,9 @@ def _check_model(
         return [node.problem(f"{described(node)}: there is no file {name!r}", files)], []
     if os.path.abspath(path) in outer:
         return [node.problem(f"{described(node)}: {name!r} attaches itself")], []
+    if len(outer) > _DEEP:
+        said = f"{described(node)}: models attach models more than {_DEEP} deep"
+        return [node.problem(said)], []
     node.attributes["file"] = os.path.abspath(path)
     if path.suffix not in (".xml", ".urdf"):
         return [], []

@@ -26,7 +26,6 @@ from mjgym.mjcf.elements import (
     is_element,
     kind_of,
     names,
-    nearest,
     parameters,
     root,
     samples,
@@ -36,6 +35,7 @@ from mjgym.mjcf.elements import (
     try_form,
 )
 from mjgym.mjcf.finding import free_names
+from mjgym.suggestions import or_else
 
 # Rows of numbers of which the first ones may be given alone, as in MJCF.
 _LONG = frozenset(
@@ -132,7 +132,7 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     method = getattr(parent, f"add_{kind}", None)
     if method is None:
         kinds = [m.removeprefix("add_") for m in dir(parent) if m.startswith("add_")]
-        raise ValueError(f"nothing called {kind!r} can be added here{nearest(kind, kinds)}")
+        raise ValueError(f"nothing called {kind!r} can be added here{or_else(kind, kinds)}")
     if kind == "default":
         return _add_default(parent, attributes)
     shortcut, own = _shortcut(kind, attributes)
@@ -203,7 +203,7 @@ def word(element: Any, attribute: str) -> str:
             for name in dir(element)
             if not name.startswith("_") and enumeration(kind, name, element) is not None
         ]
-        raise TypeError(f"{kind}: {attribute!r} is no enumeration{nearest(attribute, known)}")
+        raise TypeError(f"{kind}: {attribute!r} is no enumeration{or_else(attribute, known)}")
     return to_word(of(int(getattr(element, attribute))))
 
 
@@ -294,7 +294,7 @@ def remove(spec: Spec, kind: str, *names: str) -> None:
     known = [e.name for e in elements(spec, kind) if e.name != "world"]
     for name in names:
         if name not in known:
-            raise ValueError(f"the model has no {kind} {name!r}{nearest(name, known)}")
+            raise ValueError(f"the model has no {kind} {name!r}{or_else(name, known)}")
     for name in names:
         element = getattr(spec, kind)(name)
         if element is not None:  # or it has gone with a body before it
@@ -374,7 +374,7 @@ def _resolved(
     for attribute in attributes:
         if attribute not in accepted:
             extra = parameters(mujoco.MjsActuator, shortcut[0]) if shortcut else ()
-            hint = nearest(attribute, sorted(accepted | set(extra)))
+            hint = or_else(attribute, sorted(accepted | set(extra)))
             raise TypeError(f"{method}: no attribute {attribute!r}{hint}")
     given = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
     for attribute, by in _SAYS_KIND.get(kind, {}).items():
@@ -568,7 +568,7 @@ def _add_default(spec: Spec, attributes: dict[str, Any]) -> Any:
 def _wrap(tendon: Element, kind: str, attributes: dict[str, Any]) -> Any:
     """Lay the path of a tendon over one more thing."""
     if kind not in _WRAPS:
-        raise ValueError(f"a tendon's path has no {kind!r}{nearest(kind, _WRAPS)}")
+        raise ValueError(f"a tendon's path has no {kind!r}{or_else(kind, _WRAPS)}")
     known = _WRAPS[kind]
     for attribute in attributes:
         if attribute not in known:
@@ -631,7 +631,7 @@ def _assign_setting(part: Any, attributes: dict[str, Any]) -> None:
     for attribute, value in attributes.items():
         if attribute.startswith("_") or not hasattr(part, attribute):
             known = [name for name in dir(part) if not name.startswith("_")]
-            raise TypeError(f"{kind}: no attribute {attribute!r}{nearest(attribute, known)}")
+            raise TypeError(f"{kind}: no attribute {attribute!r}{or_else(attribute, known)}")
         of = enumeration(kind, attribute, part)
         resolved[attribute] = _members(kind, attribute, value, of) if of is not None else value
     before = {attribute: _kept(getattr(part, attribute)) for attribute in resolved}

@@ -17,6 +17,8 @@ _SAID_BY = {"objname": "objtype", "refname": "reftype"}
 _SHARED = ("actuator", "sensor", "tendon", "equality")
 _KINDS = {"freejoint": "joint", "flexcomp": "flex", "default": "class", "xbody": "body"}
 
+_SHORT = 50_000  # bytes of a model, up to which the engine reads it in proportion
+
 # What has the name of its file if it is given none.
 _NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")
 
@@ -36,6 +38,10 @@ class Draft:
         gone: names of elements that have been taken out.
     """
 
+    work = 16_000_000  # bytes of models that the engine is asked about, one after the other
+    fewest = 10  # questions that it is asked in any case
+    lists = 3  # of all words of an attribute, each of which is some two thousand questions
+
     def __init__(self, main: Path, root: Node, problems: Iterable[Problem]) -> None:
         self.main, self.root = main, root
         self.problems = list(problems)
@@ -45,8 +51,22 @@ class Draft:
         self.emptied: set[Node] = set()
         self.touched: set[tuple[Node, str]] = set()
         self.gone: set[str] = set()
+        self._asked = self._spent = self._listed = 0
+        self._length = sum(_size(node) for node in root.walk())
         if self.problems:
             self.lose()
+
+    def may_ask(self) -> bool:
+        """Whether the engine may be asked once more about the draft."""
+        self._asked += 1
+        # The engine takes more than twice as long to read what is twice as long.
+        self._spent += self._length * (1 + self._length // _SHORT)
+        return self._asked <= self.fewest or self._spent <= self.work
+
+    def may_list(self) -> bool:
+        """Whether it may be asked for all words of one more attribute."""
+        self._listed += 1
+        return self._listed <= self.lists
 
     def report(self, node: Node, message: str, nearest: Iterable[str] = ()) -> None:
         """Write down what is wrong with an element."""
@@ -101,6 +121,11 @@ class Draft:
             else:
                 lines.append(f"</{node.tag}>")
         return "\n".join(lines), nodes
+
+
+def _size(node: Node) -> int:
+    """Of an element's tags as text, about."""
+    return 2 * len(node.tag) + 5 + sum(len(n) + len(v) + 4 for n, v in node.attributes.items())
 
 
 def kind_of(node: Node) -> str:

@@ -3,8 +3,6 @@
 import difflib
 import os
 import re
-import shutil
-import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
+from mjgym import atomic
 from mjgym.mjcf.checking import examine, examine_part
 from mjgym.mjcf.reading import Malformed, Node, Problem, parse, read, tolerable
 from mjgym.mjcf.refusals import near
@@ -71,7 +70,7 @@ def edit(
     after = _changed(before, selected, set or {}, append, remove)
     _check_result(file, before, after, None if model is None else Path(model))
     if not dry_run and after != before:
-        _write(file, after)
+        atomic.write_bytes(file, after)
     return _unified(file, before, after)
 
 
@@ -276,20 +275,6 @@ def _new(had: list[Problem], has: list[Problem]) -> list[Problem]:
         else:
             new.append(problem)
     return new
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Put a text in a file's place at once; a link goes on leading to it."""
-    target = file.resolve()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        shutil.copymode(target, name)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def _unified(file: Path, before: bytes, after: bytes) -> str:

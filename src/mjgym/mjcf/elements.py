@@ -1,13 +1,14 @@
 """What the elements of a `mujoco.MjSpec` are called, and which attributes are words or names."""
 
-import difflib
 import functools
 import operator
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, TypeAlias
 
 import mujoco
+
+from mjgym.suggestions import or_else
 
 Spec: TypeAlias = mujoco.MjSpec
 Element: TypeAlias = Any
@@ -115,7 +116,7 @@ def elements(spec: Spec, kind: str) -> list[Element]:
         ValueError: there is no such kind; the message names the nearest.
     """
     if kind not in KINDS:
-        raise ValueError(f"a model has no elements called {kind!r}{nearest(kind, KINDS)}")
+        raise ValueError(f"a model has no elements called {kind!r}{or_else(kind, KINDS)}")
     return list(getattr(spec, plural(kind)))
 
 
@@ -158,15 +159,6 @@ def root(element: Element) -> Element:
     while (above := body.parent) is not None:
         body = above
     return body
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: those that look like it, or all there are."""
-    known = list(known)
-    near = difflib.get_close_matches(word, known, n=3)
-    if near:
-        return f"; did you mean {', '.join(near)}?"
-    return f"; there are {', '.join(known)}" if known else "; there are none"
 
 
 @functools.cache
@@ -216,7 +208,7 @@ def from_word(kind: str, attribute: str, word: str, of: Any) -> Any:
     for known, member in words.items():
         if known.lower() == word.lower():
             return member
-    raise ValueError(f"{kind} {attribute}: no such word {word!r}{nearest(word, words)}")
+    raise ValueError(f"{kind} {attribute}: no such word {word!r}{or_else(word, words)}")
 
 
 def to_word(member: Any) -> str:

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 
+from mjgym import atomic
 from mjgym.mjcf import files
 from mjgym.mjcf.debugging import compile as compile_spec
 from mjgym.mjcf.debugging import watch
@@ -53,7 +55,10 @@ def export(spec: Spec, folder: str | Path) -> Path:
         FileExistsError: there is something in the folder.
         CompileError: the model does not compile.
         ValueError: MJCF cannot say all that the spec holds; the message names the fields that would
-            differ. Nothing has been written then.
+            differ.
+        OSError: the folder cannot be written to, or the disk is full.
+
+    After an error the folder is as it was.
     """
     watch()
     folder = Path(folder)
@@ -71,13 +76,8 @@ def export(spec: Spec, folder: str | Path) -> Path:
                 f"export: MJCF cannot say all of model {spec.modelname!r}; what it says differs in"
                 f" {', '.join(differing)}"
             )
-        for file in sorted(staged.rglob("*")):
-            target = folder / file.relative_to(staged)
-            if file.is_dir():
-                target.mkdir(parents=True, exist_ok=True)
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(file.read_bytes())
+        with atomic.filling(folder) as part:
+            shutil.copytree(staged, part, dirs_exist_ok=True)
     return folder / f"{name}.xml"
 
 

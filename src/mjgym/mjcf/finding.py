@@ -13,8 +13,8 @@ from mjgym.mjcf.elements import (
     Spec,
     elements,
     names,
-    nearest,
 )
+from mjgym.suggestions import or_else
 
 # What the names of an attached model begin with, by the model. A model that is attached by the
 # engine's own `attach` is not here: the engine does not say with what prefix.
@@ -65,7 +65,7 @@ def find(spec: Spec, kind: str, name: str) -> Element:
         found = getattr(model, kind)(wanted)
         if found is not None:
             return found
-    near = nearest(name, [known.removeprefix(prefix) for known in names(spec, kind)])
+    near = or_else(name, [known.removeprefix(prefix) for known in names(spec, kind)])
     raise ValueError(f"model {spec.modelname!r} has no {kind} {name!r}{near}")
 
 
@@ -91,7 +91,7 @@ def find_all(
         found = list(within.find_all(kind))
     else:
         known = IN_TREE if kind not in KINDS else ()
-        hint = nearest(kind, known) if known else f"; it has {', '.join(IN_TREE)}"
+        hint = or_else(kind, known) if known else f"; it has {', '.join(IN_TREE)}"
         raise ValueError(f"a body has no elements called {kind!r}{hint}")
     if kind == "body":
         found = [body for body in found if body.parent is not None]

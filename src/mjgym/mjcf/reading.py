@@ -1,6 +1,5 @@
 """MJCF as a tree whose elements know their file, line and bytes, includes in their places."""
 
-import difflib
 import itertools
 import os
 import re
@@ -10,6 +9,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from lxml import etree
+
+from mjgym.suggestions import close as close_to
 
 _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
@@ -139,6 +140,8 @@ def parse(content: bytes, file: Path) -> Node:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise Malformed(_malformed(content, file, error)) from None
+    except (LookupError, ValueError) as error:  # of an encoding that Python does not know
+        raise Malformed(Problem(file, 1, f"no XML: {error}")) from None
     return roots[0]
 
 
@@ -168,7 +171,7 @@ def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
             if tags:
                 open_, opened, closing = tags.groups()
                 said = f"</{closing}> closes nothing: <{open_}> of line {opened} is open"
-                either = difflib.get_close_matches(closing, (open_,))  # one is the other, misspelt
+                either = close_to(closing, (open_,))  # one is the other, misspelt
                 return Problem(file, line, said, (f"</{open_}>", *(f"<{closing}>" for _ in either)))
             return Problem(file, line, f"no XML: {said[:1].lower()}{said[1:]}")
     return Problem(file, error.lineno, f"no XML: {expat.ErrorString(error.code)}")
@@ -189,13 +192,13 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
         The root, or None where the model itself cannot be read; and what is wrong with files and
         includes.
 
-    Raises:
-        OSError: the model itself is not there.
     """
     try:
         root = parse(_content(main, contents), main)
     except Malformed as error:
         return None, [error.problem]
+    except OSError as error:
+        return None, [Problem(main, 1, f"the file cannot be read: {error.strerror}")]
     reader = _Reader(main, contents)
     reader.expand(root)
     return root, reader.problems
@@ -214,16 +217,20 @@ class _Reader:
         self._main, self._contents = main, contents
         self._seen: dict[str, str] = {os.path.abspath(main): "this is the model itself"}
 
-    def expand(self, node: Node) -> None:
-        for child in list(node.children):
-            if child.tag == "include":
-                place = node.children.index(child)
-                included = self._included(child)
+    def expand(self, root: Node) -> None:
+        """Put in what each include below an element stands for, in the order of the text."""
+        left = [root]  # without recursion, since nothing says how deep elements and files may go
+        while left:
+            node = left.pop()
+            if node.tag == "include" and node.parent is not None:
+                outer, included = node.parent, self._included(node)
                 for element in included:
-                    element.parent = node
-                node.children[place : place + 1] = included
+                    element.parent = outer
+                place = outer.children.index(node)
+                outer.children[place : place + 1] = included
+                left += reversed(included)
             else:
-                self.expand(child)
+                left += reversed(node.children)
 
     def _included(self, include: Node) -> list[Node]:
         """What an include stands for; nothing where it is wrong."""
@@ -235,9 +242,11 @@ class _Reader:
         except Malformed as error:
             self.problems.append(error.problem)
             return []
+        except OSError as error:
+            self._wrong(include, f"include: {str(path)!r} cannot be read: {error.strerror}")
+            return []
         if not root.children:
             self._wrong(include, f"include: there are no elements in {str(path)!r}")
-        self.expand(root)
         return root.children
 
     def _path(self, include: Node) -> Path | None:
@@ -250,8 +259,8 @@ class _Reader:
         elif include.children:
             self._wrong(include, "include has elements of its own, which it cannot have")
         elif path is None:
-            near = near_files(name, *folders, but=self._main)
-            self._wrong(include, f"include: there is no file {name!r}", near)
+            files = near_files(name, *folders, but=self._main)
+            self._wrong(include, f"include: there is no file {name!r}", files)
         elif (earlier := self._seen.get(os.path.abspath(path))) is not None:
             self._wrong(include, f"include: {name!r} comes twice or in a circle, {earlier}")
         else:
@@ -266,7 +275,8 @@ class _Reader:
 def found(name: str, *folders: Path) -> Path | None:
     """The first of the folders' files of that name that is there."""
     paths = (Path(os.path.normpath(folder / name)) for folder in folders)
-    return next((path for path in paths if path.is_file()), None)
+    # Unlike a path's own method, this one says no to a name that no file can have.
+    return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str, ...]:
@@ -276,8 +286,8 @@ def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str,
         for path in (p for p in _below(folder) if p.suffix == Path(name).suffix and p != but):
             known.setdefault(path.relative_to(folder).as_posix(), path.name)
     same = [path for path, last in known.items() if last == Path(name).name]
-    close = difflib.get_close_matches(name, known, n=3)
-    lasts = difflib.get_close_matches(Path(name).name, set(known.values()), n=3)
+    close = close_to(name, known)
+    lasts = close_to(Path(name).name, set(known.values()))
     alike = [path for last in lasts for path in known if known[path] == last]
     return tuple(dict.fromkeys([*same, *close, *alike]))[:3]
 

@@ -1,6 +1,5 @@
 """What the engine says against a model, as problems with file, line and the nearest valid word."""
 
-import difflib
 import itertools
 import re
 from collections.abc import Iterable
@@ -9,12 +8,14 @@ from pathlib import Path
 
 import mujoco
 
+from mjgym import suggestions
 from mjgym.mjcf.draft import Draft, described, kind_of, name_of, reference, silence
 from mjgym.mjcf.reading import Node, near_files
-from mjgym.mjcf.schema import words
+from mjgym.mjcf.schema import Vocabulary
 
 _FEW = 12  # words that are all named where none is near
 _ALIKE = 0.65  # difflib's ratio from which on a word may be what was meant by another
+_NEAREST = 3  # words that are named
 _LONG = 32  # numbers in an attribute of which nobody counts how many it takes
 _URDF_JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -51,6 +52,7 @@ class _Diagnosis:
         attribute: the one that is wrong, if it is one.
         value: what to put there in order to go on; None takes it away.
         certain: whether it cannot be the consequence of something else.
+        general: whether it holds for all elements of that tag with that value.
     """
 
     node: Node
@@ -59,6 +61,7 @@ class _Diagnosis:
     attribute: str | None = None
     value: str | None = None
     certain: bool = False
+    general: bool = False
 
 
 def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
@@ -67,19 +70,26 @@ def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
     return alike(word, known) or (tuple(known) if len(known) <= _FEW else ())
 
 
-def alike(word: str, known: Iterable[str]) -> tuple[str, ...]:
+def alike(word: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """The known words that look like a word, in capitals or not, the best first."""
-    lower = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(word.lower(), lower, n=3, cutoff=_ALIKE)
-    return tuple(lower[c] for c in close)
+    lower: dict[str, list[str]] = {}
+    for k in known:
+        lower.setdefault(k.lower(), []).append(k)
+    close = suggestions.close(word.lower(), lower, most, _ALIKE)
+    return tuple(itertools.chain.from_iterable(lower[c] for c in close))[:most]
 
 
 def settle(draft: Draft) -> None:
     """Ask the engine, report what it says and mend it, until it takes the draft.
 
-    What may be the consequence of something that has been reported is mended in silence.
+    What may be the consequence of something that has been reported is mended in silence. The work
+    is bounded: where too much is wrong, the last report says that there may be more.
     """
     while (refusal := ask(draft)) is not None:
+        if not draft.may_ask():
+            more = "so much is wrong that the engine was not asked about all of it"
+            draft.report(draft.root, f"{more}; mend the rest and check again")
+            return
         if refusal.node is None:
             if not draft.problems:
                 draft.report(draft.root, refusal.reason)
@@ -90,11 +100,32 @@ def settle(draft: Draft) -> None:
         if not gone and not _is_consequence(draft, refusal, diagnosis):
             draft.report(node, diagnosis.message, diagnosis.nearest)
         if not gone and attribute is not None and (node, attribute) not in draft.touched:
+            if diagnosis.general and not refusal.compiled:
+                _settle_others(draft, diagnosis)
             draft.rewrite(node, attribute, diagnosis.value)
         elif node.parent is None or node.parent is draft.root:
             return
         else:
             draft.take_out(node)
+
+
+def _settle_others(draft: Draft, diagnosis: _Diagnosis) -> None:
+    """Report and mend the same mistake in other elements, for which the engine is not asked."""
+    node, attribute = diagnosis.node, diagnosis.attribute
+    assert attribute is not None
+    assert node.parent is not None
+    value, reason = node.attributes[attribute], diagnosis.message.removeprefix(described(node))
+    for other in list(draft.root.walk()):
+        same = (
+            other is not node
+            and other.tag == node.tag
+            and other.parent is not None
+            and other.parent.tag == node.parent.tag
+            and other.attributes.get(attribute) == value
+        )
+        if same and (other, attribute) not in draft.touched:
+            draft.report(other, described(other) + reason, diagnosis.nearest)
+            draft.rewrite(other, attribute, diagnosis.value)
 
 
 def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bool:
@@ -114,17 +145,17 @@ def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bo
     return mended or (node.tag == "key" and bool(draft.problems))
 
 
-def ask(draft: Draft) -> Refusal | None:
+def ask(draft: Draft, *, compiles: bool = True) -> Refusal | None:
     """What the engine says about a draft; None if it takes it.
 
-    Where not every name is known only the parser is asked.
+    Where not every name is known, or if `compiles` is not set, only the parser is asked.
     """
     text, nodes = draft.text()
     compiled = False
     try:
         with silence():
             spec = mujoco.MjSpec.from_string(text)
-            if draft.whole:
+            if draft.whole and compiles:
                 compiled = True
                 spec.modelfiledir = str(draft.main.parent.absolute())
                 spec.compile()
@@ -195,23 +226,39 @@ def _needed(_: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     )
 
 
-def _unknown_word(_: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
+def _unknown_word(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     if not refusal.reason.startswith("invalid keyword"):
         return None
     (said,) = refusal.quoted
     for attribute, value in node.attributes.items():
         if said not in (value, "(null)"):
             continue
-        known = words(node, attribute)
-        wrong = [
-            word for word in ([value] if said == value else value.split()) if word not in known
-        ]
-        if known and wrong:
-            close = near(wrong[0], known)
+        vocabulary = Vocabulary(node, attribute)
+        if not vocabulary.closed():
+            continue
+        given = [value] if said == value else value.split()
+        wrong = [word for word in given if not vocabulary.takes(word)]
+        if wrong:
+            close = _near_words(draft, wrong[0], vocabulary)
             mended = value.replace(wrong[0], close[0]) if close else None
             message = f"{described(node)}: {attribute} has no word {wrong[0]!r}"
-            return _Diagnosis(node, message, close, attribute, mended)
+            return _Diagnosis(node, message, close, attribute, mended, general=True)
     return None
+
+
+def _near_words(draft: Draft, wrong: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """The words of an attribute that look like a wrong one; all of them if none does.
+
+    Each question is a model for the engine's parser, so the likely ones come first, and all are
+    asked for a few attributes only.
+    """
+    candidates = vocabulary.candidates()
+    likely = alike(wrong, candidates, len(candidates))
+    taken = tuple(itertools.islice(filter(vocabulary.takes, likely), _NEAREST))
+    if taken or not draft.may_list():
+        return taken
+    known = tuple(filter(vocabulary.takes, candidates))
+    return known if len(known) <= _FEW else ()
 
 
 def _joint_type(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
@@ -221,7 +268,7 @@ def _joint_type(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None
     known = []
     for word in _URDF_JOINTS:
         node.attributes["type"] = word
-        again = ask(draft)
+        again = ask(draft, compiles=refusal.compiled)
         if again is None or again.reason != refusal.reason:
             known.append(word)
     node.attributes["type"] = wrong
@@ -262,7 +309,7 @@ def _numbers(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     for size in sizes:
         mended = " ".join([*given, *itertools.repeat("0", _LONG)][:size])
         node.attributes[attribute] = mended
-        again = ask(draft)
+        again = ask(draft, compiles=refusal.compiled) if draft.may_ask() else refusal
         if again is None or again.reason != refusal.reason:
             break
     node.attributes[attribute] = value
@@ -270,7 +317,7 @@ def _numbers(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
         return None
     noun = "number" if size == 1 else "numbers"
     message = f"{described(node)}: {attribute} takes {size} {noun}, not {len(given)}"
-    return _Diagnosis(node, message, (), attribute, mended)
+    return _Diagnosis(node, message, (), attribute, mended, general=True)
 
 
 def _no_number(node: Node, attribute: str, value: str) -> _Diagnosis:
@@ -285,7 +332,8 @@ def _no_number(node: Node, attribute: str, value: str) -> _Diagnosis:
     elif all(_NUMBER.fullmatch(word) for word in spaced):
         mended = (" ".join(spaced),)
     message = f"{described(node)}: {attribute} has {wrong[0]!r}, which is no {noun}"
-    return _Diagnosis(node, message, mended, attribute, mended[0] if mended else None)
+    fill = mended[0] if mended else None
+    return _Diagnosis(node, message, mended, attribute, fill, general=True)
 
 
 def _file(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:

@@ -95,39 +95,58 @@ def parents(tag: str) -> list[str]:
     return sorted({kind.tag for kind in schema().walk() if tag in kind.children and kind.strict})
 
 
-def words(node: Node, attribute: str) -> tuple[str, ...]:
-    """The words that an attribute can have, in the engine's own opinion; empty if it takes others.
+class Vocabulary:
+    """The words that an attribute can have, for each of which the engine is asked.
 
     Args:
         node: an element that has the attribute.
         attribute: its name.
     """
-    path = tuple(above.tag for above in node.above())[::-1]
-    # Which classes there are does not matter here.
-    others = {n: v for n, v in node.attributes.items() if n not in ("class", "childclass")}
-    others.pop(attribute)
-    return _words(path, node.tag, attribute, tuple(others.items()))
+
+    def __init__(self, node: Node, attribute: str) -> None:
+        # Bodies in bodies and in frames know the same words, and so do classes in classes.
+        path = [above.tag for above in node.above() if above.tag not in _UNPRINTED]
+        self._path = tuple(dict.fromkeys(reversed(path)))
+        # Which classes there are does not matter here.
+        named = {n: v for n, v in node.attributes.items() if n not in ("class", "childclass")}
+        named.pop(attribute)
+        self._tag, self._attribute = node.tag, attribute
+        self._others = tuple(named.items())
+        if _refuses(self._path, node.tag, attribute, (), _NO_WORD):  # it needs no others
+            self._others = ()
+
+    def closed(self) -> bool:
+        """Whether the attribute takes some words only."""
+        return not self.takes(_NO_WORD)
+
+    def takes(self, word: str) -> bool:
+        """Whether it can have a word."""
+        return not _refuses(self._path, self._tag, self._attribute, self._others, word)
+
+    def candidates(self) -> tuple[str, ...]:
+        """Words among which all are that it can have."""
+        return _candidates()
+
+
+_NO_WORD = "no-such-word"
 
 
 @functools.cache
-def _words(
-    path: tuple[str, ...], tag: str, attribute: str, others: tuple[tuple[str, str], ...]
-) -> tuple[str, ...]:
-    def refused(word: str) -> bool:
-        said = _refusal(path, tag, {**dict(others), attribute: word})
-        return re.search(rf"invalid keyword: '({re.escape(word)}|\(null\))'", said) is not None
-
-    if not refused("no-such-word"):
-        return ()
-    return tuple(word for word in _candidates() if not refused(word))
+def _refuses(
+    path: tuple[str, ...],
+    tag: str,
+    attribute: str,
+    others: tuple[tuple[str, str], ...],
+    word: str,
+) -> bool:
+    said = _refusal(path, tag, {**dict(others), attribute: word})
+    return re.search(rf"invalid keyword: '({re.escape(word)}|\(null\))'", said) is not None
 
 
 def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str:
     """What the engine's parser says about an element alone; empty if it takes it."""
     given = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
-    # A class below the main one needs a name.
-    outer = [f'{t} class="c{i}"' if t == "default" and i > 1 else t for i, t in enumerate(path)]
-    before = "".join(f"<{t}>" for t in outer)
+    before = "".join(f"<{t}>" for t in path)
     after = "".join(f"</{t}>" for t in reversed(path))
     try:
         with quiet():

@@ -7,15 +7,18 @@ trajectory.save("walk.npz")
 
 from mjgym.mocap.amc import CHANNELS, Clip, read_amc
 from mjgym.mocap.humanoid import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
-from mjgym.mocap.trajectory import Trajectory, resample, velocities
+from mjgym.mocap.spline import cubic_spline
+from mjgym.mocap.trajectory import MOST_STATES, Trajectory, resample, velocities
 
 __all__ = [
     "CHANNELS",
     "JOINTS",
     "METRES_PER_UNIT",
+    "MOST_STATES",
     "SCALE_V2020",
     "Clip",
     "Trajectory",
+    "cubic_spline",
     "read_amc",
     "resample",
     "to_qpos",

@@ -1,13 +1,14 @@
 """Recordings of the CMU motion-capture database, as their AMC files hold them."""
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
+
+from mjgym.suggestions import did_you_mean, or_else
 
 # The skeleton's bones in the order of the files. A "t" is a shift along an axis of the recording's
 # space, in which y is up, an "r" a turn about an axis of the bone.
@@ -115,8 +116,7 @@ def read_amc(path: str | Path, rate: float = 120.0) -> Clip:
     path = Path(path)
     if not path.is_file():
         beside = [p.name for p in path.parent.glob("*.amc")] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, sorted(beside), n=3)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        hint = did_you_mean(path.name, sorted(beside))
         raise FileNotFoundError(f"no AMC file {str(path)!r}{hint}")
     # A comment may hold anything, and in Latin-1 every byte is a character.
     frames = _Frames(path)
@@ -157,7 +157,7 @@ class _Frames:
         if self._frame:
             self._fail(line, f"keyword {word!r} after the first frame")
         if word.upper() not in _KEYWORDS:
-            self._fail(line, f"unknown keyword {word!r}{_nearest(word.upper(), _KEYWORDS)}")
+            self._fail(line, f"unknown keyword {word!r}{or_else(word.upper(), _KEYWORDS)}")
 
     def _begin(self, line: int, number: int) -> None:
         if number != self._frame + 1:
@@ -207,9 +207,4 @@ class _Frames:
 
 
 def _unknown_bone(name: str) -> str:
-    return f"unknown bone {name!r}{_nearest(name.lower(), CHANNELS)}"
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=3)
-    return f"; did you mean {', '.join(near)}?" if near else f"; there are {', '.join(known)}"
+    return f"unknown bone {name!r}{or_else(name.lower(), CHANNELS)}"

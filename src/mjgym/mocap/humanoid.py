@@ -1,6 +1,7 @@
 """From the angles of a recording to the positions of the CMU humanoids, and their trajectories."""
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -65,29 +66,35 @@ def to_qpos(clip: Clip, scale: float = 1.0) -> np.ndarray:
     return qpos
 
 
-def to_trajectory(clip: Clip, timestep: float, scale: float = 1.0) -> Trajectory:
+def to_trajectory(
+    clip: Clip,
+    timestep: float,
+    scale: float = 1.0,
+    interpolation: Literal["cubic", "linear"] = "cubic",
+) -> Trajectory:
     """A clip as the states of a CMU humanoid, one for each timestep.
 
-    Between frames the hinges and the root's place are linear, and the root turns evenly (see
-    `resample`); the published suite fits a cubic spline to each number instead. A hinge whose angle
-    jumps by more than half a turn between two frames has passed the end of the file's range of
-    angles, and goes on the short way.
+    By default as the published suite converts it: each number on a cubic spline, see `resample`,
+    and quaternions of length 1. Only where the file's angles jump does it differ: a hinge whose
+    angle jumps by more than half a turn between two frames has passed the end of the file's range
+    of angles and goes on the short way, and so does a root whose quaternion changes its sign.
 
     Args:
         clip: the recording.
         timestep: s between states, usually the task's control timestep.
         scale: see `to_qpos`.
+        interpolation: between the frames, see `resample`.
 
     Raises:
-        ValueError: the clip is shorter than one timestep, or the timestep or the scale is not
-            positive.
+        ValueError: the clip is shorter than one timestep, the timestep or the scale is not
+            positive, the timestep makes too many states, or there is no such interpolation.
     """
     qpos = to_qpos(clip, scale)
     duration = clip.times[-1]
     if duration < timestep * (1 - 1e-9):
         raise ValueError(f"clip: lasts {duration:.6g} s, less than one timestep of {timestep} s")
     qpos[:, 7:] = np.unwrap(qpos[:, 7:], axis=0)
-    sampled = resample(clip.times, qpos, timestep)
+    sampled = resample(clip.times, qpos, timestep, interpolation)
     return Trajectory(sampled, velocities(sampled, timestep), timestep)
 
 

@@ -2,13 +2,26 @@
 
 import math
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Literal
 
 import numpy as np
 
+from mjgym import atomic
 from mjgym.mocap.quaternions import from_rotation_vector, to_rotation_vector
+from mjgym.mocap.spline import cubic_spline
 from mjgym.rotations import conjugate, product
+
+MOST_STATES = 500_000
+"""How many rows a trajectory has at most: those of an hour at 140 a second, 0.5 GB."""
+
+_MOST_BYTES = 2**30  # of an array in a file
+_HEADERS = {  # by the version of an array's format
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 _PLACE, _TURN, _REST = slice(0, 3), slice(3, 7), slice(7, None)  # of qpos
 
@@ -54,8 +67,13 @@ class Trajectory:
         return len(self.qpos)
 
     def save(self, path: str | Path) -> None:
-        """Write `qpos`, `qvel` and `timestep` to an NPZ file, exactly at this path."""
-        with Path(path).open("wb") as file:  # given a path, NumPy may add a suffix
+        """Write `qpos`, `qvel` and `timestep` to an NPZ file, exactly at this path.
+
+        Raises:
+            OSError: it cannot be written; a file that was there is untouched.
+        """
+        # Given a path, NumPy may add a suffix.
+        with atomic.replacing(path) as part, part.open("wb") as file:
             np.savez(file, qpos=self.qpos, qvel=self.qvel, timestep=np.array(self.timestep))
 
     @classmethod
@@ -64,12 +82,13 @@ class Trajectory:
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is not an NPZ file, or has not the arrays of a trajectory; the message
-                names the file.
+            ValueError: it is not an NPZ file, has not the arrays of a trajectory, or larger ones
+                than a trajectory has; the message names the file.
         """
         with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise ValueError(f"{path}: not an NPZ file")
+            _check_headers(file, str(path))
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 missing = [n for n in ("qpos", "qvel", "timestep") if n not in arrays.files]
@@ -85,25 +104,63 @@ class Trajectory:
                     raise ValueError(f"{path}: {error}") from None
 
 
-def resample(times: np.ndarray, qpos: np.ndarray, timestep: float) -> np.ndarray:
+def _check_headers(file: BinaryIO, path: str) -> None:
+    """Refuse arrays that are larger than what is there, or than any trajectory's.
+
+    NumPy allocates what a header promises before it reads on.
+
+    Raises:
+        ValueError: there is such an array, or one that NumPy cannot read.
+    """
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            try:
+                with archive.open(entry) as member:
+                    version = np.lib.format.read_magic(member)
+                    read = _HEADERS[version]
+                    shape, _, dtype = read(member)
+                    left = entry.file_size - member.tell()
+            except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+                raise ValueError(f"{path}: {entry.filename} is no array: {error}") from None
+            size = math.prod(shape) * dtype.itemsize
+            if not dtype.hasobject and size != left:
+                raise ValueError(
+                    f"{path}: {entry.filename} promises {size:,} bytes and has {left:,}"
+                )
+            if size > _MOST_BYTES:
+                raise ValueError(
+                    f"{path}: {entry.filename} has {size:,} bytes; {_MOST_BYTES:,} are the most"
+                )
+
+
+def resample(
+    times: np.ndarray,
+    qpos: np.ndarray,
+    timestep: float,
+    interpolation: Literal["cubic", "linear"] = "cubic",
+) -> np.ndarray:
     """Positions at every timestep from the first time on, up to the last one.
 
-    Places and joints are linear between two rows. The root turns at a constant rate about one axis,
-    the short way round (slerp, Shoemake 1985). Successive quaternions of the result have a positive
-    scalar product, so that its numbers do not jump where the given ones change sign.
+    "cubic" is the published suite's: a cubic spline with not-a-knot ends through each number, those
+    of the quaternions included, which are then made unit ones; see `cubic_spline`. With "linear"
+    places and joints are linear between two rows, and the root turns at a constant rate about one
+    axis, the short way round (slerp, Shoemake 1985). Successive quaternions have a positive scalar
+    product, so that neither they nor the spline jump where the given ones change sign.
 
     Args:
         times: (F,) in s, increasing.
         qpos: (F, nq), of a model whose first joint is free and whose others are hinges or slides.
         timestep: s.
+        interpolation: between the rows.
 
     Returns:
         (T, nq), row j at `times[0] + j * timestep`.
 
     Raises:
         ValueError: the shapes do not fit each other, a number is not finite, the times do not
-            increase, a quaternion is not of length 1, or the timestep is not positive or longer
-            than the whole.
+            increase, a quaternion is not of length 1, the timestep is not positive, longer than the
+            whole, or so short that there would be more than `MOST_STATES` rows, or there is no such
+            interpolation.
     """
     times, qpos = np.asarray(times, dtype=float), np.asarray(qpos, dtype=float)
     _check_qpos(qpos)
@@ -112,16 +169,37 @@ def resample(times: np.ndarray, qpos: np.ndarray, timestep: float) -> np.ndarray
     if not (np.isfinite(times).all() and (np.diff(times) > 0).all()):
         raise ValueError("times: must be finite and increase from each row to the next")
     _check_timestep(timestep)
+    if interpolation not in ("cubic", "linear"):
+        raise ValueError(f"interpolation: must be 'cubic' or 'linear', got {interpolation!r}")
+    wanted = times[0] + np.arange(_count(times[-1] - times[0], timestep)) * timestep
+    if interpolation == "linear":
+        return _linear(times, qpos, wanted)
+    rows = qpos.copy()
+    rows[:, _TURN] = _without_jumps(rows[:, _TURN])
+    # Rounding may have put the last one beyond the end.
+    sampled = cubic_spline(times, rows, np.minimum(wanted, times[-1]))
+    sampled[:, _TURN] /= np.linalg.norm(sampled[:, _TURN], axis=-1, keepdims=True)
+    sampled[:, _TURN] = _without_jumps(sampled[:, _TURN])
+    return sampled
+
+
+def _count(duration: float, timestep: float) -> int:
+    """How many rows there are, a timestep apart, in a duration."""
     # Times that are a whole number of timesteps apart may have lost their last bits.
-    steps = math.floor((times[-1] - times[0]) / timestep + 1e-9)
+    steps = duration / timestep + 1e-9
     if steps < 1:
+        raise ValueError(f"timestep: {timestep} s is longer than the whole, {duration:.6g} s")
+    if steps >= MOST_STATES:
         raise ValueError(
-            f"timestep: {timestep} s is longer than the whole, {times[-1] - times[0]:.6g} s"
+            f"timestep: {timestep} s makes {steps:.3g} states of {duration:.6g} s;"
+            f" {MOST_STATES:,} are the most"
         )
-    wanted = times[0] + np.arange(steps + 1) * timestep
+    return math.floor(steps) + 1
+
+
+def _linear(times: np.ndarray, qpos: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     before = np.clip(np.searchsorted(times, wanted) - 1, 0, len(times) - 2)
     part = ((wanted - times[before]) / (times[before + 1] - times[before]))[:, None]
-
     sampled: np.ndarray = (1 - part) * qpos[before] + part * qpos[before + 1]
     turns = qpos[:, _TURN] / np.linalg.norm(qpos[:, _TURN], axis=-1, keepdims=True)
     start = turns[before]

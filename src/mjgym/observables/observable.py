@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.observables.observe import Element, Image, Quantity
-from mjgym.suggestions import did_you_mean
+from mjgym.suggestions import or_else
 from mjgym.variation.distributions import Distribution
 from mjgym.variation.noises import Noise
 
@@ -73,10 +73,7 @@ class Observable:
                 f" got {self.noise!r}"
             )
         if isinstance(self.aggregator, str) and self.aggregator not in AGGREGATORS:
-            hint = (
-                did_you_mean(self.aggregator, AGGREGATORS)
-                or f"; there are {', '.join(AGGREGATORS)}"
-            )
+            hint = or_else(self.aggregator, AGGREGATORS)
             raise ValueError(f"aggregator: no {self.aggregator!r}{hint}")
         if not (self.aggregator is None or isinstance(self.aggregator, str)) and not callable(
             self.aggregator

@@ -19,7 +19,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.view import View
-from mjgym.suggestions import did_you_mean
+from mjgym.suggestions import or_else
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -84,7 +84,7 @@ class _Attribute(Quantity):
             element = getattr(v, self.kind)(self.name)
         except KeyError:
             known = [name for name in v.names(self.kind) if name]
-            hint = did_you_mean(self.name, known) or f"; there are {', '.join(known) or 'none'}"
+            hint = or_else(self.name, known)
             raise ValueError(f"the model has no {self.kind} {self.name!r}{hint}") from None
         return getattr(element, self.attribute)
 

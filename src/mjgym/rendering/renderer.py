@@ -1,7 +1,6 @@
 """Pictures of a task's simulations, one at a time or many, from any thread and after a fork."""
 
 import atexit
-import difflib
 import os
 import queue
 import threading
@@ -19,6 +18,7 @@ from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.studio import KINDS, Studio
 from mjgym.rendering.twin import Camera, Twin
+from mjgym.suggestions import or_else
 from mjgym.task import Task
 
 TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
@@ -266,6 +266,5 @@ _processwide = _Processwide()
 
 def _known(name: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
-        near = difflib.get_close_matches(str(value), known, n=1) or known
-        raise ValueError(f"{name}: {value!r} is unknown; did you mean {' or '.join(near)}?")
+        raise ValueError(f"{name}: {value!r} is unknown{or_else(value, known)}")
     return value

@@ -1,6 +1,5 @@
 """A simulation's textured twin: a model and data of its own, in the simulation's state."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from mjgym.rendering.looks import Look, colour_by_reward
 from mjgym.sim.engine import set_field
+from mjgym.suggestions import or_else
 from mjgym.task import Task
 
 Camera: TypeAlias = str | int | mujoco.MjvCamera
@@ -94,9 +94,7 @@ class Twin:
         names = [self.model.camera(i).name for i in range(self.model.ncam)]
         if isinstance(camera, str):
             if camera not in names:
-                near = difflib.get_close_matches(camera, names, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {_list(names)}"
-                raise ValueError(f"no camera {camera!r}{hint}")
+                raise ValueError(f"no camera {camera!r}{or_else(camera, names)}")
             camera = names.index(camera)
         if not 0 <= camera < len(names):
             raise ValueError(

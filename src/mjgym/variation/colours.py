@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mjgym.variation.distributions import Distribution, Shape, Support, Value
+from mjgym.variation.distributions import Distribution, Shape, Support, Value, check_parameters
 
 
 class Colour(Distribution):
@@ -17,6 +17,9 @@ class Colour(Distribution):
     @property
     def support(self) -> Support:
         return 0.0, 1.0
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
 
 def _channels(

@@ -2,10 +2,12 @@
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from mjgym.variation.written import Written
 
 Value: TypeAlias = Any
 """A number, something that NumPy reads as an array, or a distribution."""
@@ -14,9 +16,10 @@ Shape: TypeAlias = tuple[int, ...]
 Support: TypeAlias = tuple[float, float]
 
 _EVERYWHERE: Support = (-np.inf, np.inf)
+_ROUNDING = 1e-8  # of a sum of probabilities; NumPy's own bound
 
 
-class Distribution:
+class Distribution(Written):
     """A random quantity that is drawn with a generator of the caller's.
 
     A distribution holds no state: the same generator gives the same numbers. Distributions add,
@@ -129,6 +132,49 @@ def support_of(value: Value) -> Support:
     return float(array.min()), float(array.max())
 
 
+def check_numbers(owner: str, name: str, value: Value) -> None:
+    """Refuse a parameter that is neither finite numbers nor a distribution.
+
+    Args:
+        owner: whose parameter it is, for the message.
+        name: the parameter's own.
+        value: the parameter.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(value, Distribution):
+        return
+    try:
+        if value is None or isinstance(value, str | bytes):
+            raise TypeError  # NumPy makes numbers of them
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{owner}: {name} must be a number, an array or a distribution, got {value!r}"
+        ) from None
+    if not array.size:
+        raise ValueError(f"{owner}: {name} has no numbers")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{owner}: {name} must be finite, got {value!r}")
+
+
+def check_parameters(owner: Any) -> None:
+    """`check_numbers` of all parameters of a distribution that is a dataclass."""
+    for f in fields(owner):
+        if f.init:
+            check_numbers(type(owner).__name__, f.name, getattr(owner, f.name))
+
+
+def _refuse_where(wrong: Any, message: str, *values: Any) -> None:
+    """Raise a ValueError with the first values that are wrong, if any are."""
+    wrong = np.asarray(wrong)
+    if wrong.any():
+        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        first = (float(np.broadcast_to(value, wrong.shape)[place]) for value in values)
+        raise ValueError(message.format(*(f"{value:g}" for value in first)))
+
+
 def draw_parameter(
     value: Value, rng: np.random.Generator, n: int, dimensions: int, first: int
 ) -> np.ndarray:
@@ -141,10 +187,34 @@ def draw_parameter(
 
 
 class _Parametric(Distribution):
-    """A distribution whose parameters are its fields."""
+    """A distribution whose parameters are its fields.
+
+    Raises:
+        ValueError: a parameter is neither finite numbers nor a distribution, the parameters do not
+            broadcast to each other, or there is no such distribution. A parameter that is a
+            distribution is looked at when it is drawn.
+    """
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        check_parameters(self)
+        try:
+            _ = self.shape
+        except ValueError:
+            shapes = ", ".join(str(shape_of(p)) for p in self._parameters())
+            raise ValueError(f"{name}: parameters of shapes {shapes} do not broadcast") from None
+        if not self._is_random():
+            self._check(*(np.asarray(p, dtype=float) for p in self._parameters()))
 
     def _parameters(self) -> tuple[Value, ...]:
         return tuple(vars(self).values())
+
+    def _is_random(self) -> bool:
+        """Whether a parameter is a distribution."""
+        return any(isinstance(p, Distribution) for p in self._parameters())
+
+    def _check(self, *parameters: np.ndarray) -> None:
+        """Raise a ValueError if there is no such distribution."""
 
     @property
     def shape(self) -> Shape:
@@ -152,6 +222,8 @@ class _Parametric(Distribution):
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         parameters = [draw_parameter(p, rng, n, len(shape), first) for p in self._parameters()]
+        if self._is_random():
+            self._check(*parameters)
         return np.asarray(self._draw(rng, (n, *shape), *parameters))
 
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
@@ -163,6 +235,11 @@ class Constant(_Parametric):
     """Always the same."""
 
     value: Value
+
+    def __post_init__(self) -> None:
+        """Not finite is for the user of a draw to refuse, who knows what it is for."""
+        if self.value is None or _shape_of_numbers(self.value) is None:
+            check_numbers("Constant", "value", self.value)
 
     @property
     def support(self) -> Support:
@@ -183,6 +260,10 @@ class Uniform(_Parametric):
     def support(self) -> Support:
         return support_of(self.low)[0], support_of(self.high)[1]
 
+    def _check(self, *parameters: np.ndarray) -> None:
+        low, high = parameters
+        _refuse_where(low > high, "Uniform: low {} is above high {}", low, high)
+
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         low, high = parameters
         return rng.uniform(low, high, shape)
@@ -199,6 +280,13 @@ class Integers(_Parametric):
     def support(self) -> Support:
         return support_of(self.low)[0], support_of(self.high)[1]
 
+    def _check(self, *parameters: np.ndarray) -> None:
+        low, high = parameters
+        for bound, own in zip(parameters, self._parameters(), strict=True):
+            if not isinstance(own, Distribution):  # what is drawn is rounded
+                _refuse_where(bound % 1 != 0, "Integers: {} is no whole number", bound)
+        _refuse_where(np.rint(low) > np.rint(high), "Integers: low {} is above high {}", low, high)
+
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         low, high = (np.rint(p).astype(np.int64) for p in parameters)
         return rng.integers(low, high, shape, endpoint=True)
@@ -210,6 +298,9 @@ class Normal(_Parametric):
 
     mean: Value = 0.0
     std: Value = 1.0
+
+    def _check(self, *parameters: np.ndarray) -> None:
+        _refuse_where(parameters[1] < 0, "Normal: std {} is negative", parameters[1])
 
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         mean, std = parameters
@@ -227,6 +318,9 @@ class LogNormal(_Parametric):
     def support(self) -> Support:
         return 0.0, np.inf
 
+    def _check(self, *parameters: np.ndarray) -> None:
+        _refuse_where(parameters[1] < 0, "LogNormal: std {} is negative", parameters[1])
+
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         mean, std = parameters
         return rng.lognormal(mean, std, shape)
@@ -242,6 +336,9 @@ class Exponential(_Parametric):
     def support(self) -> Support:
         return 0.0, np.inf
 
+    def _check(self, *parameters: np.ndarray) -> None:
+        _refuse_where(parameters[0] < 0, "Exponential: mean {} is negative", parameters[0])
+
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         return rng.exponential(parameters[0], shape)
 
@@ -255,6 +352,9 @@ class Poisson(_Parametric):
     @property
     def support(self) -> Support:
         return 0.0, np.inf
+
+    def _check(self, *parameters: np.ndarray) -> None:
+        _refuse_where(parameters[0] < 0, "Poisson: rate {} is negative", parameters[0])
 
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         return rng.poisson(parameters[0], shape)
@@ -270,10 +370,13 @@ class Bernoulli(_Parametric):
     def support(self) -> Support:
         return 0.0, 1.0
 
+    def _check(self, *parameters: np.ndarray) -> None:
+        (probability,) = parameters
+        wrong = (probability < 0) | (probability > 1)
+        _refuse_where(wrong, "Bernoulli: a probability lies from 0 to 1, got {}", probability)
+
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         (probability,) = parameters
-        if not ((probability >= 0) & (probability <= 1)).all():
-            raise ValueError(f"Bernoulli: a probability lies from 0 to 1, got {self.probability!r}")
         return (rng.random(shape) < probability).astype(float)
 
 
@@ -299,6 +402,8 @@ class _Listed(Distribution):
                 f"{type(self).__name__}: values must be a sequence of at least one number, array"
                 f" or distribution, all of one shape, got {self.values!r}"
             )
+        for value in self.values:
+            check_numbers(type(self).__name__, "values", value)
 
     @property
     def shape(self) -> Shape:
@@ -350,6 +455,23 @@ class Choice(_Listed):
     values: Any
     probabilities: Any = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.probabilities is None:
+            return
+        check_numbers("Choice", "probabilities", self.probabilities)
+        if isinstance(self.probabilities, Distribution):
+            raise ValueError("Choice: probabilities must be numbers, got a distribution")
+        given = np.asarray(self.probabilities, dtype=float)
+        if given.shape != (len(self.values),):
+            raise ValueError(
+                f"Choice: probabilities must be {len(self.values)}, one for each value,"
+                f" got shape {given.shape}"
+            )
+        _refuse_where(given < 0, "Choice: probability {} is negative", given)
+        if abs(given.sum() - 1) > _ROUNDING:
+            raise ValueError(f"Choice: probabilities must sum to 1, not {given.sum():g}")
+
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         chosen = rng.choice(len(self.values), (n, *self._lead(shape)), p=self.probabilities)
         return self._pick(rng, n, shape, first, chosen)
@@ -392,6 +514,10 @@ class _Combined(Distribution):
     symbol: str
     left: Value
     right: Value
+
+    def __post_init__(self) -> None:
+        for value in (self.left, self.right):
+            check_numbers(repr(self), "an operand", value)
 
     @property
     def shape(self) -> Shape:

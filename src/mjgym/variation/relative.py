@@ -3,24 +3,25 @@
 from dataclasses import dataclass
 
 from mjgym.variation.distributions import Constant, Distribution, Value
+from mjgym.variation.written import Written
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class Factor(Written):
     """The model's own number times a draw; an orientation turned by it, about its own axes."""
 
     distribution: Distribution
 
 
 @dataclass(frozen=True, eq=False)
-class Offset:
+class Offset(Written):
     """The model's own number plus a draw."""
 
     distribution: Distribution
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class Shared(Written):
     """One draw for all the numbers that a key names, instead of one for each."""
 
     of: Distribution | Factor | Offset

@@ -10,6 +10,7 @@ from mjgym.variation.distributions import (
     Shape,
     Support,
     Value,
+    check_parameters,
     draw_parameter,
     shape_of,
 )
@@ -37,6 +38,7 @@ def _lead(shape: Shape) -> Shape:
     return shape[:-1]
 
 
+@dataclass(frozen=True, eq=False)
 class Uniform(Rotation):
     """Every rotation equally likely: four normal numbers, made one long (Marsaglia 1972)."""
 
@@ -63,6 +65,7 @@ class About(Rotation):
     def __post_init__(self) -> None:
         if shape_of(self.axis) != (3,):
             raise ValueError(f"About: axis must have three numbers, got {self.axis!r}")
+        check_parameters(self)
         if not isinstance(self.axis, Distribution) and not np.any(self.axis):
             raise ValueError("About: the axis has no direction, it is zero")
 

@@ -1,5 +1,6 @@
 """The sub-environments of a batch beside each other on a page, through mjviser."""
 
+import asyncio
 import contextlib
 import io
 import math
@@ -17,11 +18,13 @@ import viser
 import viser.transforms
 from mjviser import conversions
 
+from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
 from mjgym.viewing.watch import ViewerError
 
 REFRESH = 0.2  # s between two texts
 FRAME = 1 / 30  # s between two pictures
+_INNER = "127.0.0.1"  # where viser listens; people look at the guard
 GAP = 2.4  # between the middles of two sub-environments, in radii of one
 FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
 GROUPS = 3  # of geoms and sites, as many are shown
@@ -50,7 +53,10 @@ class Several:
     Args:
         session: of a batch.
         camera: not used; the page has a free one.
-        listener: a bound socket, see `mjgym.viewing.ports`; its address is used.
+        listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
+
+    Attributes:
+        url: what a browser on this machine opens.
 
     Raises:
         ViewerError: the server cannot be started.
@@ -58,13 +64,11 @@ class Several:
 
     def __init__(self, session: Session, camera: int, listener: socket.socket) -> None:
         del camera
-        host, port = listener.getsockname()[:2]
-        listener.close()
         with contextlib.redirect_stdout(io.StringIO()):  # it prints its own addresses
-            self._server = viser.ViserServer(host=host, port=port, label="mjgym")
-        if self._server.get_port() != port:
-            self.close()
-            raise ViewerError(f"something else listens on port {port} now; try again")
+            self._server = viser.ViserServer(host=_INNER, port=0, label="mjgym", verbose=False)
+        inner = _Inner(self._server)
+        self._guard = Guard(listener, inner.dial)
+        self.url = self._guard.url
         count = session.count or 1
         datas = [_copy(session, i) for i in range(count)]
         self._model = session.twin.model
@@ -179,8 +183,61 @@ class Several:
 
     def close(self) -> None:
         """See `Viewer`."""
+        self._guard.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
+
+
+class _Inner:
+    """viser's own port, on which only the guard is heard.
+
+    viser listens on a port of its own, for anybody on this machine: it serves files that say
+    nothing about the session, and a websocket that says all. The websocket is closed before
+    anything goes through it, unless the guard has opened the connection.
+
+    Args:
+        server: viser's, on a loopback address.
+
+    Raises:
+        ViewerError: this version of viser does not say who has connected.
+    """
+
+    def __init__(self, server: Any) -> None:
+        self._port = server.get_port()
+        self._dialled: set[tuple[str, int]] = set()
+        self._forgetting: set[asyncio.Task[None]] = set()
+        try:
+            websockets = server._websock_server
+            connections = websockets._live_connections
+
+            async def check(client: Any) -> None:
+                connection = connections[client.client_id]
+                if tuple(connection.remote_address[:2]) not in self._dialled:
+                    await connection.close(1008, "open the address that mjgym view has printed")
+
+            websockets.on_client_connect(check)
+            websockets.disconnect_all_clients()  # who was quicker than that
+        except AttributeError as error:
+            server.stop()
+            raise ViewerError(f"this version of viser cannot be guarded: {error}") from error
+
+    async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a connection, and remember its address."""
+        reader, writer = await asyncio.open_connection(_INNER, self._port)
+        address = writer.get_extra_info("sockname")[:2]
+        self._dialled.add(address)
+        forgetting = asyncio.ensure_future(self._forget(address, writer))
+        self._forgetting.add(forgetting)  # a loop keeps no task alive
+        forgetting.add_done_callback(self._forgetting.discard)
+        return reader, writer
+
+    async def _forget(self, address: tuple[str, int], writer: asyncio.StreamWriter) -> None:
+        """Let the address mean nobody any more, once the connection has ended."""
+        try:
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+        finally:
+            self._dialled.discard(address)
 
 
 def _asking(session: Session, command: Command) -> Callable[[Any], None]:

@@ -1,30 +1,41 @@
 """MuJoCo's web viewer on a session: a page that any browser shows, through a tunnel as well."""
 
+import asyncio
 import contextlib
 import copy
 import hashlib
 import io
 import logging
+import os
 import socket
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import mujoco
 import numpy as np
-from mujoco.studio import app, launch_web, messages, plugin, sim, viewer_protocol
+from mujoco.studio import (
+    app,
+    launch_thread,
+    messages,
+    plugin,
+    sim,
+    viewer_protocol,
+    web_viewer,
+)
 from mujoco.studio.dear_imgui import dear_imgui as imgui
-from mujoco.studio.web import web_server
 
+from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
 from mjgym.viewing.watch import ViewerError
 
 START = 30.0  # s, in which the server must be up
 _MOVED = ("qpos", "qvel", "mocap_pos", "mocap_quat")  # what a person can change by hand
 _BUTTONS = (Command.STEP, Command.RESET, Command.NEXT)
+_CLOSED = ("/drop",)  # where the page would send files that are dropped on it
 
 
 class Web:
@@ -35,6 +46,9 @@ class Web:
         camera: at the opening; an index, or -1 for the free camera.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
 
+    Attributes:
+        url: what a browser on this machine opens.
+
     Raises:
         ViewerError: the server cannot be started.
     """
@@ -43,7 +57,6 @@ class Web:
         session.follow()
         model = session.twin.model
         model.vis.global_.cameraid = camera  # with which the page begins
-        self._listener = listener
         self._link = _Link(session)
         self._panel = _Panel(session)
         self._paused = False  # what the page shows
@@ -53,21 +66,31 @@ class Web:
         logging.getLogger("WebServer").setLevel(logging.WARNING)
         # The viewer's threads print for themselves, amidst what is printed here.
         self._restore.enter_context(contextlib.redirect_stdout(_OneThread(sys.stdout)))
+        self._restore.callback(listener.close)
         try:
-            with _bound_to(listener) as taken:
-                config = viewer_protocol.ViewerConfig(
-                    title="mjgym", gfx="web", http_port=listener.getsockname()[1]
-                )
-                settings = app.Config(show_inspector=False)
-                plugins = [app.App(settings), self._panel, self._link]
-                self._handle = launch_web.launch(config, plugins=plugins)
-                self._wait(taken)
+            inner, path = self._restore.enter_context(contextlib.closing(_Inner())).pair
+            config = viewer_protocol.ViewerConfig(title="mjgym", gfx="web")
+            settings = app.Config(show_inspector=False)
+            viewer_plugins, sim_plugins = plugin.split_plugins(
+                [app.App(settings), self._panel, self._link]
+            )
+            taken = threading.Event()
+
+            def run(endpoint: Any) -> None:
+                viewer = _Viewer(config, endpoint, inner, taken, plugins=viewer_plugins)
+                viewer_protocol.run_viewer_loop(viewer)
+
+            self._handle = launch_thread.launch_thread(run, sim_plugins=sim_plugins)
+            self._restore.callback(self._handle.close)
+            self._wait(taken)
+            guard = Guard(listener, lambda: asyncio.open_unix_connection(path), _CLOSED)
+            self._restore.callback(guard.close)
+            self.url = guard.url
         except BaseException:
             self._restore.close()
-            listener.close()
             raise
 
-    def _wait(self, taken: Callable[[], bool]) -> None:
+    def _wait(self, taken: threading.Event) -> None:
         """Until the server is up, on the socket that it was given."""
         end = time.monotonic() + START
         try:
@@ -76,8 +99,7 @@ class Web:
                     raise ViewerError("MuJoCo's web viewer does not start")
         except RuntimeError as error:
             raise ViewerError(f"MuJoCo's web viewer does not start: {error}") from error
-        if not taken():
-            self._handle.close()
+        if not taken.is_set():
             raise ViewerError(
                 "this version of MuJoCo's web viewer opens a port by itself, on all interfaces;"
                 " it has been closed"
@@ -118,11 +140,63 @@ class Web:
 
     def close(self) -> None:
         """See `Viewer`."""
-        try:
-            self._handle.close()
-        finally:
-            self._listener.close()
-            self._restore.close()
+        self._restore.close()
+
+
+class _Inner:
+    """A socket that no browser can reach, in a folder that only this user can enter.
+
+    Attributes:
+        pair: the socket, bound, and its path.
+
+    Raises:
+        ViewerError: there are no such sockets on this system.
+    """
+
+    def __init__(self) -> None:
+        if not hasattr(socket, "AF_UNIX"):
+            raise ViewerError("the page needs Unix sockets, which this system's Python lacks")
+        self._folder = tempfile.TemporaryDirectory(prefix="mjgym-")
+        path = os.path.join(self._folder.name, "viewer")
+        inner = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        inner.bind(path)
+        self.pair = inner, path
+
+    def close(self) -> None:
+        """Remove both."""
+        self.pair[0].close()
+        self._folder.cleanup()
+
+
+class _Viewer(web_viewer.WebViewer):  # type: ignore[misc]  # mujoco has no types
+    """MuJoCo's, which listens where it is told to and not on all interfaces.
+
+    Args:
+        config: see `mujoco.studio.web_viewer.WebViewer`.
+        endpoint: likewise.
+        listener: where to listen.
+        taken: set once it is used.
+        plugins: as `config`.
+    """
+
+    _http_sock: socket.socket
+
+    def __init__(
+        self,
+        config: Any,
+        endpoint: Any,
+        listener: socket.socket,
+        taken: threading.Event,
+        plugins: list[Any],
+    ) -> None:
+        self._own_listener, self._taken = listener, taken
+        super().__init__(config, endpoint, plugins=plugins)
+
+    def _start_server(self) -> None:
+        self._http_sock.close()  # bound to all interfaces, but nobody has listened yet
+        self._http_sock = self._own_listener
+        super()._start_server()
+        self._taken.set()
 
 
 class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
@@ -222,16 +296,6 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 if command is not _BUTTONS[-1]:
                     imgui.SameLine()
         imgui.End()
-
-
-@contextlib.contextmanager
-def _bound_to(listener: socket.socket) -> Iterator[Callable[[], bool]]:
-    """Let the web viewer listen on a socket; its own would be on all interfaces.
-
-    Yields a function that says whether the viewer has taken the socket.
-    """
-    with mock.patch.object(web_server, "bind_public_socket", return_value=listener) as taken:
-        yield lambda: taken.called
 
 
 class _OneThread(io.TextIOBase):

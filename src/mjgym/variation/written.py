@@ -1,0 +1,77 @@
+"""Variations as JSON, which is how Gymnasium writes the specification of an environment.
+
+`EnvSpec.to_json` makes a dict of every dataclass among the keyword arguments and forgets of which
+class it was: `factor(Uniform(0.8, 1.2))` and `offset(Uniform(0.8, 1.2))` became the same. A
+variation therefore has its class among its fields, and `revived` reads it back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+_KEY = "variation_class"
+_known: dict[str, type["Written"]] = {}  # by name
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What `dataclasses.asdict` makes a dict of that `revived` turns back into the same.
+
+    Attributes:
+        variation_class: "module:Class".
+    """
+
+    variation_class: str = field(init=False, repr=False, default="")
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _known[_name(cls)] = cls
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _own_class(self: Written) -> str:
+    cls = type(self)
+    if "__dataclass_fields__" not in vars(cls):  # its parameters would be left out
+        raise TypeError(f"{cls.__name__} cannot be written as JSON: it is not a dataclass")
+    return _name(cls)
+
+
+# The field's value follows from the class, of which the decorator knows nothing.
+setattr(Written, _KEY, property(_own_class))
+
+
+def revived(value: Any) -> Any:
+    """What has been written, read back; everything else as it is.
+
+    Args:
+        value: a keyword argument, of which any part may be a dict that has been a variation.
+
+    Raises:
+        ValueError: there is no such class, or it does not take what stands there.
+    """
+    if isinstance(value, Mapping):
+        inner = {key: revived(item) for key, item in value.items()}
+        if _KEY in inner:
+            return _made(inner)
+        return inner if any(inner[key] is not value[key] for key in value) else value
+    if isinstance(value, list | tuple):
+        items = [revived(item) for item in value]
+        same = all(a is b for a, b in zip(items, value, strict=True))
+        return value if same else type(value)(items)
+    return value
+
+
+def _made(written: dict[str, Any]) -> Written:
+    name = written.pop(_KEY)
+    cls = _known.get(name)
+    if cls is None:
+        raise ValueError(
+            f"{_KEY}: there is no class {name!r}; import its module first if it is your own"
+        )
+    wanted = {f.name for f in fields(cls) if f.init}
+    if set(written) != wanted:
+        raise ValueError(f"{name} has the parameters {sorted(wanted)}, got {sorted(written)}")
+    return cls(**written)
