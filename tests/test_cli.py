@@ -454,7 +454,7 @@ class TestCheck:
 
     def test_a_table_for_people(self, tasks):
         done = mjgym_("check", f"{tasks}:own/slider-wrong-v0", code=1)
-        assert re.search(r"^batch shapes +fail +in a batch of \d+: terms", done.stdout, re.M)
+        assert re.search(r"^batch shapes +fail +in a batch of \d+: .*terms", done.stdout, re.M)
         narrow = mjgym_("check", f"{tasks}:own/slider-good-v0", COLUMNS="50").stdout
         assert "warn observation names: 1 of 1 numbers" in " ".join(narrow.split())
 

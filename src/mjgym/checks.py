@@ -432,11 +432,15 @@ class _Step:
 
 @dataclasses.dataclass
 class _Episode:
-    """An episode: its start, its steps, whether it diverged, and the warnings of NumPy."""
+    """An episode: its start, its steps, whether it diverged, and the warnings of NumPy.
+
+    `broken` names what was not finite, "observation" and "reward", where it diverged.
+    """
 
     steps: list[_Step]
     diverged: bool
     warned: list[str]
+    broken: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
 
 def _flat(observation: Any) -> np.ndarray:
@@ -477,7 +481,22 @@ def _play(env: Any, actions: Iterator[np.ndarray], steps: int) -> _Episode:
             episode.steps.append(step)
             if step.terminated or step.truncated:
                 break
+        if episode.diverged:
+            episode.broken = _not_finite(env.unwrapped)
     return episode
+
+
+def _not_finite(env: Any) -> dict[str, list[str]]:
+    """What the hooks give that is not finite at present: of the observation, and of the reward."""
+    task, view = env.task, env.view
+    with np.errstate(all="ignore"):
+        terms = {**task.terms(view)}
+        terms["reward()"] = task.reward(terms)
+        parts = {"observation": task.observation(view), "reward": terms}
+    return {
+        part: [f"{name} = {value}" for name, value in found.items() if not np.isfinite(value).all()]
+        for part, found in parts.items()
+    }
 
 
 @contextmanager
@@ -611,7 +630,9 @@ def _finite(subject: _Subject) -> Results:
     steps = len(episode.steps) - 1
     found: list[Result] = []
     remedy = "a smaller timestep, more damping or armature, or smaller control ranges help"
-    if episode.diverged:
+    if wrong := episode.broken.get("observation"):
+        found.append(("fail", f"observation: {_list(wrong)} in random step {steps}"))
+    elif episode.diverged and not episode.broken["reward"]:
         found.append(("fail", f"the simulation diverges in random step {steps}: {remedy}"))
     for i, step in enumerate(episode.steps):
         if not np.isfinite(step.observation).all():
@@ -633,13 +654,11 @@ def _finite(subject: _Subject) -> Results:
 
 
 def _reward(subject: _Subject) -> Results:
-    steps = subject.random_episode.steps[1:]
-    for i, step in enumerate(steps, 1):
-        if not np.isfinite(step.reward):
-            terms = [f"{k} = {v}" for k, v in step.terms.items() if not np.isfinite(v)]
-            where = _list(terms) or "all terms are finite, so it is reward() that makes it so"
-            yield "fail", f"{step.reward} in random step {i}: {where}"
-            return
+    episode = subject.random_episode
+    steps = episode.steps[1:]
+    if wrong := episode.broken.get("reward"):
+        yield "fail", f"not finite in random step {len(steps)}: {_list(wrong)}"
+        return
     rewards = [step.reward for step in steps]
     least, most = min(rewards), max(rewards)
     reason = f"{least:.4g} to {most:.4g} in {_count(len(steps), 'random step')}"
