@@ -39,6 +39,8 @@ class Good(Task):
     Reward: 1 / (1 + distance to the target, m).
 
     Start: uniform within 1 m.
+
+    Observation: `position` of the slider (m); `velocity` of the slider (m/s).
     """
 
     reach: float = 1.0  # m, how far off an episode starts
@@ -55,13 +57,6 @@ class Good(Task):
 
     def observation(self, v):
         return {"position": v.qpos, "velocity": v.qvel}
-
-    def signals(self, v):
-        joints = v.names("joint")
-        return {
-            "position": Signal("where it is", joints, "m", source="qpos"),
-            "velocity": Signal("how fast it is", joints, "m/s", source="qvel"),
-        }
 
     def terms(self, v):
         return {"near": 1 / (1 + abs(v.qpos[..., 0] - 1))}
@@ -267,17 +262,17 @@ class Hurries(Good):
 
 
 class Counted(Good):
-    """observation names: 'position' has 2 numbers, 1 name"""
+    """observation names: 1 name for the 2 numbers of 'position'"""
 
-    def signals(self, v):
-        return {**super().signals(v), "position": Signal("place", ("slide",), "m")}
+    def labels(self, v):
+        return {"position": Signal(names=("slide",))}
 
 
 class Renamed(Good):
     """observation names: did you mean position"""
 
-    def signals(self, v):
-        return {**super().signals(v), "positions": Signal("place", ("a", "b"), "m")}
+    def labels(self, v):
+        return {"positions": Signal(names=("a", "b"))}
 
 
 FAILING = [
@@ -287,34 +282,31 @@ FAILING = [
 ]  # fmt: skip
 
 
-class Unnamed(Good):
-    """observation names: 2 of 4 numbers have no name"""
+class Unknown(Good):
+    """observation names: 2 of 4 numbers have no unit: return a Signal for velocity"""
 
-    def signals(self, v):
-        return {"position": super().signals(v)["position"]}
+    def observation(self, v):
+        return {"position": v.qpos, "velocity": np.asarray(v.qvel, dtype=float)}
 
 
 class Twins(Good):
     """observation names: more than one number is called position, slide"""
 
-    def signals(self, v):
-        return {**super().signals(v), "position": Signal("place", ("slide", "slide"), "m")}
+    def labels(self, v):
+        return {"position": Signal(names=("slide", "slide"))}
 
 
-class Unitless(Good):
-    """observation names: lacks a unit"""
+class Unsaid(Good):
+    """observation names: places: say in the docstring what it is"""
 
-    def signals(self, v):
-        return {**super().signals(v), "position": Signal("place", ("a", "b"), "")}
+    def observation(self, v):
+        return {**super().observation(v), "places": v.xpos[..., 1]}
 
 
 class Anonymous(Good):
     """model names: without a name: joint 1 (of 2)"""
 
     xml = XML.replace('name="lift"', "").replace('joint="lift"', 'joint="slide"')
-
-    def signals(self, v):
-        return {}
 
 
 class Wide(Good):
@@ -372,7 +364,7 @@ class Silent(Good):
 
 Silent.__doc__ = None
 
-WARNED = [Unnamed, Twins, Unitless, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
+WARNED = [Unknown, Twins, Unsaid, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import difflib
 import functools
 import inspect
 import pickle
@@ -23,10 +22,11 @@ from mjgym.actions import UNLIMITED, bounds, controls
 from mjgym.benchmark import random_actions
 from mjgym.episode import Episodes
 from mjgym.fingerprint import model_sha256
+from mjgym.labels import signals
 from mjgym.mjcf import without_textures
 from mjgym.models import compile_model
 from mjgym.sim import Batched, Single, View
-from mjgym.task import Arrays, Task
+from mjgym.task import Arrays, Signal, Task
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -148,16 +148,15 @@ class _Subject:
         return {name: np.asarray(value) for name, value in self.outputs["observation"].items()}
 
     @functools.cached_property
+    def signals(self) -> dict[str, Signal]:
+        """What each entry of the observation holds."""
+        shapes = {entry: value.shape for entry, value in self.entries.items()}
+        return signals(self.task, self.begin(0), shapes)
+
+    @functools.cached_property
     def index_names(self) -> list[str]:
-        """A name for each number of the flat observation, by signals() or by its place."""
-        signals = self.task.signals(self.begin(0))
-        names = []
-        for entry, value in self.entries.items():
-            signal = signals.get(entry)
-            known = signal is not None and len(signal.names) == value.size
-            labels = signal.names if signal is not None and known else range(value.size)
-            names += [f"{entry}, {label}" for label in labels]
-        return names
+        """A name for each number of the flat observation."""
+        return [f"{entry}, {name}" for entry, s in self.signals.items() for name in s.names]
 
     def random_actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
         return random_actions(self.low, self.high, lead, np.float32, STEPS, seed)
@@ -352,27 +351,18 @@ def _action_space(subject: _Subject) -> Results:
 
 
 def _observation_names(subject: _Subject) -> Results:
-    signals, entries = subject.task.signals(subject.begin(0)), subject.entries
     names = subject.index_names
     found: list[Result] = []
-    for entry, signal in signals.items():
-        if entry not in entries:
-            near = difflib.get_close_matches(entry, entries, n=3) or list(entries)
-            reason = f"{entry!r} is no entry of the observation; did you mean {_list(near)}?"
-            found.append(("fail", f"signals(): {reason}"))
-        elif len(signal.names) != entries[entry].size:
-            reason = f"{_count(entries[entry].size, 'number')}, {_count(len(signal.names), 'name')}"
-            found.append(("fail", f"signals(): {entry!r} has {reason}"))
-        elif not all(signal.names):
-            found.append(("warn", f"signals(): {entry!r} has an empty name"))
-        elif not signal.unit or not all(signal.unit):
-            found.append(("warn", f'signals(): {entry!r} lacks a unit; "1" says there is none'))
-    if missing := [entry for entry in entries if entry not in signals]:
-        count = sum(entries[entry].size for entry in missing)
-        reason = f"{count} of {len(names)} numbers have no name"
-        found.append(("warn", f"{reason}: return a Signal for {_list(missing)} from signals(v)"))
+    unitless = {entry: s.unit.count("") for entry, s in subject.signals.items() if "" in s.unit}
+    if unitless:
+        reason = f"{sum(unitless.values())} of {len(names)} numbers have no unit"
+        remedy = f'return a Signal for {_list(unitless)} from labels(v); "1" says there is none'
+        found.append(("warn", f"{reason}: {remedy}"))
     if twice := sorted({n for n in names if names.count(n) > 1}):
-        found.append(("warn", f"signals(): more than one number is called {_list(twice)}"))
+        found.append(("warn", f"labels(): more than one number is called {_list(twice)}"))
+    if unsaid := [entry for entry, s in subject.signals.items() if not s.meaning]:
+        paragraph = f"Observation: `{unsaid[0]}`, ..."
+        found.append(("warn", f'{_list(unsaid)}: say in the docstring what it is, "{paragraph}"'))
     return found or [("pass", f"{len(names)} numbers named")]
 
 

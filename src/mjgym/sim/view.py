@@ -36,6 +36,18 @@ _OWNERS = {
 _PREFIXES = {"ten": "tendon", "cam": "camera", "jnt": "joint"}
 
 
+def owner(field: str) -> tuple[str | None, str]:
+    """Of which kind of elements a field is, None if of none, and its name as their attribute.
+
+    "geom_size" is the `size` of geoms, "xpos" the `xpos` of bodies.
+    """
+    if field in _OWNERS:
+        return _OWNERS[field][0], field
+    prefix, _, attribute = field.partition("_")
+    kind = _PREFIXES.get(prefix, prefix)
+    return (kind, attribute) if kind in _COUNTS and attribute else (None, field)
+
+
 class Named:
     """The arrays of one named element: `v.body("torso").xpos`, `v.joint("hinge").qpos`, ...
 
@@ -211,8 +223,8 @@ class View:
         return np.arange(self._model.nv)[self.rows("qvel", joints)]
 
     def _find_rows(self, field: str, names: tuple[str, ...]) -> slice | np.ndarray:
-        prefix = field.partition("_")[0]
-        kind, address = _OWNERS.get(field, (_PREFIXES.get(prefix, prefix), None))
+        kind = owner(field)[0] or field.partition("_")[0]
+        address = _OWNERS.get(field, (kind, None))[1]
         known = self.names(kind)
         places: list[int] = []
         for name in names:

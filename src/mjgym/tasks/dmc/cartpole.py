@@ -10,7 +10,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Arrays, Signal, Task, register
+from mjgym.task import Arrays, Task, register
 
 UPRIGHT_COSINE = 0.995  # of the angle to the vertical, within which a pole counts as upright
 CENTRE = 0.25  # m, distance from the middle of the rail that counts as centred
@@ -106,26 +106,6 @@ class Cartpole(Task):
         angles = v.xmat[..., POLES, :][..., [ZZ, XZ]]  # cosine and sine, absolute
         position = np.concatenate([v.qpos[..., :1], angles.reshape(*v.lead, -1)], axis=-1)
         return {"position": position, "velocity": v.qvel}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        poles = v.names("body")[POLES]
-        angles = [f"{part} of {pole}" for pole in poles for part in ("cosine", "sine")]
-        joints = v.names("joint")
-        return {
-            "position": Signal(
-                meaning="place of the cart, then each pole's absolute angle to the vertical",
-                names=("slider", *angles),
-                unit=("m", *["1"] * len(angles)),
-                frame="world",
-                source=("qpos", *["body xmat"] * len(angles)),
-            ),
-            "velocity": Signal(
-                meaning="velocity of the cart, then of each hinge relative to the pole before",
-                names=joints,
-                unit=("m/s", *["rad/s"] * self.poles),
-                source="qvel",
-            ),
-        }
 
     def terms(self, v: View) -> Arrays:
         cosines = v.xmat[..., POLES, ZZ]

@@ -8,7 +8,7 @@ from mjgym.resets import random_joints, until_free
 from mjgym.rotations import Z_ROW, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc import upright
 
 JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
@@ -72,26 +72,6 @@ class Humanoid(Task):
             "torso_vertical": v.body("torso").xmat[..., Z_ROW].copy(),
             "com_velocity": v.sensor("torso_subtreelinvel").data.copy(),
             "velocity": v.qvel,
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        described = upright.signals(v, "torso", EXTREMITIES)
-        if not self.pure_state:
-            return described
-        joints = v.names("joint")[1:]
-        return {
-            "position": Signal(
-                meaning="place of the root, its rotation as a quaternion, then each joint's angle",
-                names=(
-                    *(f"root {axis}" for axis in "xyz"),
-                    *(f"root quaternion {part}" for part in "wxyz"),
-                    *joints,
-                ),
-                unit=(*["m"] * 3, *["1"] * 4, *["rad"] * len(joints)),
-                frame=(*["world"] * 7, *[""] * len(joints)),
-                source="qpos",
-            ),
-            "velocity": described["velocity"],
         }
 
     def terms(self, v: View) -> Arrays:

@@ -8,7 +8,7 @@ from mjgym.resets import random_joints, until_free
 from mjgym.rotations import Z_ROW, ZY
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc import upright
 
 JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
@@ -62,9 +62,6 @@ class HumanoidCMU(Task):
             "com_velocity": v.sensor("thorax_subtreelinvel").data.copy(),
             "velocity": v.qvel,
         }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return upright.signals(v, "thorax", EXTREMITIES)
 
     def terms(self, v: View) -> Arrays:
         return upright.terms(

@@ -11,14 +11,12 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import XX, ZX, norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc.planar_arm import (
     OBJECTS,
     arm_observation,
-    arm_signals,
     draw_arm,
     planar_pose,
-    pose_signal,
 )
 
 CLOSE = 0.01  # m, distance within which two points count as together
@@ -111,24 +109,6 @@ class Manipulator(Task):
             "object_pos": planar_pose(v, self.object),
             "object_vel": v.qvel[..., OBJECTS:],
             "target_pos": planar_pose(v, f"target_{self.object}"),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        arm = arm_signals(v)
-        if not self.fully_observable:
-            return arm
-        return {
-            **arm,
-            "hand_pos": pose_signal("hand"),
-            "object_pos": pose_signal(self.object),
-            "object_vel": Signal(
-                meaning="velocity of the object, along x and z, then about y",
-                names=v.names("joint")[OBJECTS:],
-                unit=("m/s", "m/s", "rad/s"),
-                frame="world",
-                source="qvel",
-            ),
-            "target_pos": pose_signal(f"target_{self.object}"),
         }
 
 

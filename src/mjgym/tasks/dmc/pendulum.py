@@ -10,7 +10,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 UPRIGHT_COSINE = np.cos(np.deg2rad(8))  # of the angle to the vertical; within it, the goal
 
@@ -39,20 +39,6 @@ class Pendulum(Task):
 
     def observation(self, v: View) -> Arrays:
         return {"orientation": v.body("pole").xmat[..., [ZZ, XZ]], "velocity": v.qvel}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return {
-            "orientation": Signal(
-                meaning="the pole's angle to the vertical",
-                names=("cosine of pole", "sine of pole"),
-                unit="1",
-                frame="world",
-                source="body xmat",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the hinge", names=v.names("joint"), unit="rad/s", source="qvel"
-            ),
-        }
 
     def terms(self, v: View) -> Arrays:
         return {"upright": tolerance(v.body("pole").xmat[..., ZZ], (UPRIGHT_COSINE, 1.0))}

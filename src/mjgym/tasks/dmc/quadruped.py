@@ -12,7 +12,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register, vector_names
+from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc.terrain import bumpy_bowl
 
 WALK_SPEED = 0.5  # m/s
@@ -78,51 +78,6 @@ class Quadruped(Task):
             "torso_upright": v.body("torso").xmat[..., ZZ].copy(),
             "imu": sensors[..., IMU].copy(),
             "force_torque": np.arcsinh(sensors[..., FORCE_TORQUE]),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        joints, actuators = v.names("joint")[1:17], v.names("actuator")  # without root, ball
-        forces_and_torques = v.names("sensor")[FORCE_TORQUE_SENSORS]
-        return {
-            "egocentric_state": Signal(
-                meaning="angle of each joint, velocity of each joint, each actuator's activation:"
-                " the filtered control",
-                names=(
-                    *(f"{joint} angle" for joint in joints),
-                    *(f"{joint} velocity" for joint in joints),
-                    *(f"{actuator} activation" for actuator in actuators),
-                ),
-                unit=(*["rad"] * 16, *["rad/s"] * 16, *["1"] * 12),
-                source=(*["qpos"] * 16, *["qvel"] * 16, *["act"] * 12),
-            ),
-            "torso_velocity": Signal(
-                meaning="velocity of the torso",
-                names=vector_names("torso"),
-                unit="m/s",
-                frame="torso",
-                source="sensor velocimeter",
-            ),
-            "torso_upright": Signal(
-                meaning="cosine of the torso's tilt",
-                names=("cosine of torso",),
-                unit="1",
-                frame="world",
-                source="body xmat",
-            ),
-            "imu": Signal(
-                meaning="acceleration of the torso, gravity included, then its angular velocity",
-                names=vector_names("accelerometer", "gyro"),
-                unit=(*["m/s^2"] * 3, *["rad/s"] * 3),
-                frame="torso",
-                source=(*["sensor imu_accel"] * 3, *["sensor imu_gyro"] * 3),
-            ),
-            "force_torque": Signal(
-                meaning="force that each toe exerts on its leg, then the torques",
-                names=vector_names(*forces_and_torques),
-                unit=(*["arcsinh(N)"] * 12, *["arcsinh(N m)"] * 12),
-                frame=tuple(name.split("_", 1)[1] for name in forces_and_torques for _ in "xyz"),
-                source=tuple(f"sensor {name}" for name in forces_and_torques for _ in "xyz"),
-            ),
         }
 
 
@@ -215,24 +170,6 @@ class Escape(Quadruped):
             "rangefinder": np.where(ranges == -1, 1.0, np.tanh(ranges)),
         }
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        return {
-            **super().signals(v),
-            "origin": Signal(
-                meaning="from the torso to the middle of the bowl",
-                names=vector_names("origin"),
-                unit="m",
-                frame="torso",
-                source="body world - body torso",
-            ),
-            "rangefinder": Signal(
-                meaning="distance that each range finder measures, 1 where it sees nothing",
-                names=RANGEFINDERS,
-                unit="tanh(m)",
-                source=tuple(f"sensor {name}" for name in RANGEFINDERS),
-            ),
-        }
-
     def terms(self, v: View) -> Arrays:
         escaping = tolerance(
             norm(v.site("workspace").xpos),
@@ -295,26 +232,6 @@ class Fetch(Quadruped):
             **super().observation(v),
             "ball_state": seen[..., :9],
             "target_position": seen[..., 9:],
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return {
-            **super().signals(v),
-            "ball_state": Signal(
-                meaning="place and velocity of the ball relative to the torso, then its spin, of"
-                " which the ball's own axes are taken for the world's",
-                names=vector_names("ball", "ball velocity", "ball spin"),
-                unit=(*["m"] * 3, *["m/s"] * 3, *["rad/s"] * 3),
-                frame="torso",
-                source=(*["body ball - body torso"] * 3, *["qvel, body xmat"] * 6),
-            ),
-            "target_position": Signal(
-                meaning="from the torso to the target",
-                names=vector_names("target"),
-                unit="m",
-                frame="torso",
-                source="site target - body torso",
-            ),
         }
 
     def terms(self, v: View) -> Arrays:

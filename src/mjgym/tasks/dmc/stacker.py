@@ -11,14 +11,12 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc.planar_arm import (
     OBJECTS,
     arm_observation,
-    arm_signals,
     draw_arm,
     planar_pose,
-    pose_signal,
 )
 
 MOST_BOXES = 4
@@ -91,31 +89,6 @@ class Stacker(Task):
             ),
             "box_vel": velocities[..., [0, 2, 1]].reshape(*v.lead, -1),
             "target_pos": v.body("target").xpos[..., ::2].copy(),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        arm = arm_signals(v)
-        if not self.fully_observable:
-            return arm
-        boxes = [f"box{i}" for i in range(self.boxes)]
-        return {
-            **arm,
-            "hand_pos": pose_signal("hand"),
-            "box_pos": pose_signal(*boxes),
-            "box_vel": Signal(
-                meaning="velocity of each box, along x, about y and along z",
-                names=tuple(f"{box}_{axis}" for box in boxes for axis in "xyz"),
-                unit=("m/s", "rad/s", "m/s") * self.boxes,
-                frame="world",
-                source="qvel",
-            ),
-            "target_pos": Signal(
-                meaning="place of the target",
-                names=("target x", "target z"),
-                unit="m",
-                frame="world",
-                source="body xpos",
-            ),
         }
 
     def distances(self, v: View) -> tuple[Array, Array]:

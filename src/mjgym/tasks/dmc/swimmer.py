@@ -11,7 +11,7 @@ from mjgym.resets import random_joints
 from mjgym.rewards import tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 TARGET_RADIUS = 0.1  # m
 DISTANCE_MARGIN = 5 * TARGET_RADIUS  # m, from the target's surface
@@ -111,36 +111,6 @@ class Swimmer(Task):
             "to_target": sensors[..., AXES_X] * offset[..., :1]
             + sensors[..., AXES_Y] * offset[..., 1:],
             "body_velocities": sensors[..., _planar(self.links)],
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        links, sensors = v.names("body")[1:], v.names("sensor")[LINK_SENSORS]
-        velocimeters, gyros = sensors[::2], sensors[1::2]
-        return {
-            "joints": Signal(
-                meaning="angle of each joint, from head to tail",
-                names=v.names("joint")[3:],
-                unit="rad",
-                source="qpos",
-            ),
-            "to_target": Signal(
-                meaning="from the nose to the target",
-                names=("target x", "target y"),
-                unit="m",
-                frame="head",
-                source="geom target - geom nose",
-            ),
-            "body_velocities": Signal(
-                meaning="velocity of each link, from head to tail, linear, then angular",
-                names=tuple(f"{link} {part}" for link in links for part in ("x", "y", "about z")),
-                unit=("m/s", "m/s", "rad/s") * self.links,
-                frame=tuple(link for link in links for _ in range(3)),
-                source=tuple(
-                    f"sensor {name}"
-                    for velocimeter, gyro in zip(velocimeters, gyros, strict=True)
-                    for name in (velocimeter, velocimeter, gyro)
-                ),
-            ),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -149,6 +149,9 @@ class Scene(Task):
         seen = walker.observation(v)
         return {**seen, **walker.ranges(v)} if self.rangefinders else seen
 
+    def labels(self, v: View) -> dict[str, Signal]:
+        return self.signals(v)
+
     def signals(self, v: View) -> dict[str, Signal]:
         present = Scene.observation(self, v)
         return {key: s for key, s in self.creature.signals(v).items() if key in present}
