@@ -114,7 +114,7 @@ class LabelView(View):
         return self._numbered(name, name, real)
 
     def _element(self, kind: str, name: str) -> Named:
-        real = self._view._get(kind, name)
+        real = getattr(self._view, kind)(name)
         number = self.names(kind).index(name)
 
         def fetch(attribute: str) -> Array:
