@@ -48,7 +48,7 @@ class Acrobot(Task):
     def observation(self, v: View) -> Arrays:
         arms = v.xmat[..., ARMS, :]  # absolute: the elbow's angle does not show by itself
         return {
-            "orientations": np.concatenate([arms[..., XZ], arms[..., ZZ]], axis=-1),
+            "orientations": v.xp.concat([arms[..., XZ], arms[..., ZZ]], axis=-1),
             "velocity": v.qvel,
         }
 

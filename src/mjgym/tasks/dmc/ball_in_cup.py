@@ -44,7 +44,7 @@ class BallInCup(Task):
         return {"position": v.qpos, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
-        return {"caught": _caught(v) * 1.0}
+        return {"caught": v.xp.asarray(_caught(v), dtype=v.xp.float64)}
 
     def success(self, v: View) -> Array:
         return _caught(v)
@@ -52,4 +52,4 @@ class BallInCup(Task):
 
 def _caught(v: View) -> Array:
     offset = abs(v.site("target").xpos - v.body("ball").xpos)[..., ::2]  # x and z
-    return (offset < CUP_HALF_SIZE - BALL_RADIUS).all(axis=-1)
+    return v.xp.all(offset < CUP_HALF_SIZE - BALL_RADIUS, axis=-1)

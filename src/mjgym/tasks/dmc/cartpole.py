@@ -103,9 +103,13 @@ class Cartpole(Task):
         v.qvel[:] = 0.01 * rng.normal(size=1 + self.poles)
 
     def observation(self, v: View) -> Arrays:
-        angles = v.xmat[..., POLES, :][..., [ZZ, XZ]]  # cosine and sine, absolute
-        position = np.concatenate([v.qpos[..., :1], angles.reshape(*v.lead, -1)], axis=-1)
-        return {"position": position, "velocity": v.qvel}
+        poles = v.xmat[..., POLES, :]
+        angles = v.xp.stack([poles[..., ZZ], poles[..., XZ]], axis=-1)  # absolute
+        angles = v.xp.reshape(angles, (*v.lead, -1))
+        return {
+            "position": v.xp.concat([v.qpos[..., :1], angles], axis=-1),
+            "velocity": v.qvel,
+        }
 
     def terms(self, v: View) -> Arrays:
         cosines = v.xmat[..., POLES, ZZ]
@@ -113,11 +117,11 @@ class Cartpole(Task):
         if self.sparse:
             return {
                 "centred": tolerance(cart, (-CENTRE, CENTRE)),
-                "upright": tolerance(cosines.min(axis=-1), (UPRIGHT_COSINE, 1.0)),
+                "upright": tolerance(v.xp.min(cosines, axis=-1), (UPRIGHT_COSINE, 1.0)),
             }
-        hinge_velocity = np.abs(v.qvel[..., 1:]).max(axis=-1)  # the fastest hinge decides
+        hinge_velocity = v.xp.max(abs(v.qvel[..., 1:]), axis=-1)  # the fastest hinge decides
         return {
-            "upright": (1 + cosines).sum(axis=-1) / (2 * self.poles),
+            "upright": v.xp.sum(1 + cosines, axis=-1) / (2 * self.poles),
             "small_control": small_control(v.ctrl),
             "small_velocity": (1 + tolerance(hinge_velocity, margin=HINGE_VELOCITY_MARGIN)) / 2,
             "centred": (1 + tolerance(cart, margin=SLIDER_MARGIN)) / 2,

@@ -87,21 +87,21 @@ class Dog(Task):
         skull, torso, pelvis = v.body("skull"), v.body("torso"), v.body("pelvis")
         sensors = v.sensordata
         result = {
-            "joint_angles": v.qpos[..., ANGLES].copy(),
-            "joint_velocites": v.qvel[..., RATES].copy(),
-            "torso_pelvis_height": np.stack([torso.xpos[..., 2], pelvis.xpos[..., 2]], axis=-1),
-            "z_projection": np.concatenate(
+            "joint_angles": v.qpos[..., ANGLES],
+            "joint_velocites": v.qvel[..., RATES],
+            "torso_pelvis_height": v.xp.stack([torso.xpos[..., 2], pelvis.xpos[..., 2]], axis=-1),
+            "z_projection": v.xp.concat(
                 [part.xmat[..., Z_ROW] for part in (skull, torso, pelvis)], axis=-1
             ),
             "torso_com_velocity": to_local(torso.xmat, sensors[..., TORSO_VELOCITY]),
-            "inertial_sensors": sensors[..., INERTIAL].copy(),
-            "foot_forces": sensors[..., FORCES].copy(),
-            "touch_sensors": sensors[..., TOUCH].copy(),
-            "actuator_state": v.act.copy(),
+            "inertial_sensors": sensors[..., INERTIAL],
+            "foot_forces": sensors[..., FORCES],
+            "touch_sensors": sensors[..., TOUCH],
+            "actuator_state": v.act,
         }
         result.update(self.further_observation(v))
         if self.observe_reward_factors:
-            result["reward_factors"] = np.stack(list(self.terms(v).values()), axis=-1)
+            result["reward_factors"] = v.xp.stack(list(self.terms(v).values()), axis=-1)
         return result
 
     def further_observation(self, v: View) -> Arrays:
@@ -116,7 +116,7 @@ class Dog(Task):
     def terms(self, v: View) -> Arrays:
         skull, torso, pelvis = v.body("skull"), v.body("torso"), v.body("pelvis")
         grounded = tolerance(
-            v.sensordata[..., TOUCH].sum(axis=-1),
+            v.xp.sum(v.sensordata[..., TOUCH], axis=-1),
             (WEIGHT, inf),
             margin=WEIGHT,
             sigmoid="linear",
@@ -208,19 +208,14 @@ class Fetch(Dog):
         v.qvel[BALL_VELOCITY] = (*speed * towards, sqrt(2 * GRAVITY * height))
 
     def further_observation(self, v: View) -> Arrays:
-        head = v.site("head")
-        seen = np.stack(
-            [
-                v.geom("ball").xpos - head.xpos,
-                v.qvel[..., BALL_VELOCITY],
-                v.geom("target").xpos - head.xpos,
-            ],
-            axis=-2,
-        )
-        seen = to_local(head.xmat[..., None, :], seen)
-        seen[..., 1, :] -= v.sensordata[..., VELOCIMETER]  # the head's velocity, in its axes
-        seen = seen.reshape(*v.lead, 9)
-        return {"ball_state": seen[..., :6], "target_position": seen[..., 6:]}
+        head, ball = v.site("head"), v.geom("ball").xpos
+        place = to_local(head.xmat, ball - head.xpos)
+        velocity = to_local(head.xmat, v.qvel[..., BALL_VELOCITY])
+        own_velocity = v.sensordata[..., VELOCIMETER]  # the head's, in its axes
+        return {
+            "ball_state": v.xp.concat([place, velocity - own_velocity], axis=-1),
+            "target_position": to_local(head.xmat, v.geom("target").xpos - head.xpos),
+        }
 
     def terms(self, v: View) -> Arrays:
         ball = v.geom("ball").xpos
@@ -231,7 +226,7 @@ class Fetch(Dog):
         bring = tolerance(to_target, (0, TARGET_RADIUS), margin=FETCH_FLOOR, sigmoid="reciprocal")
         return {
             **super().terms(v),
-            "reach": np.where(to_target < 2 * TARGET_RADIUS, 1.0, (1 + 6 * reach) / 7),
+            "reach": v.xp.where(to_target < 2 * TARGET_RADIUS, 1.0, (1 + 6 * reach) / 7),
             "bring": (1 + bring) / 2,
         }
 

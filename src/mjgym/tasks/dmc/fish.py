@@ -44,7 +44,7 @@ class Fish(Task):
     def observation(self, v: View) -> Arrays:
         return {
             "joint_angles": v.qpos[..., JOINTS],
-            "upright": v.body("torso").xmat[..., ZZ].copy(),
+            "upright": v.body("torso").xmat[..., ZZ],
             "velocity": v.qvel,
         }
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import small_control, tolerance
@@ -56,7 +54,7 @@ class Hopper(Task):
         return {
             "position": v.qpos[..., 1:],  # where along the track does not matter
             "velocity": v.qvel,
-            "touch": np.log1p(v.sensordata[..., TOUCH]),
+            "touch": v.xp.log1p(v.sensordata[..., TOUCH]),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -67,10 +67,10 @@ class Humanoid(Task):
             return {"position": v.qpos, "velocity": v.qvel}
         return {
             "joint_angles": v.qpos[..., JOINTS],
-            "head_height": v.body("head").xpos[..., 2].copy(),
+            "head_height": v.body("head").xpos[..., 2],
             "extremities": upright.extremities(v, "torso", EXTREMITIES),
-            "torso_vertical": v.body("torso").xmat[..., Z_ROW].copy(),
-            "com_velocity": v.sensor("torso_subtreelinvel").data.copy(),
+            "torso_vertical": v.body("torso").xmat[..., Z_ROW],
+            "com_velocity": v.sensor("torso_subtreelinvel").data,
             "velocity": v.qvel,
         }
 

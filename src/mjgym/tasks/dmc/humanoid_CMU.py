@@ -56,10 +56,10 @@ class HumanoidCMU(Task):
     def observation(self, v: View) -> Arrays:
         return {
             "joint_angles": v.qpos[..., JOINTS],
-            "head_height": v.body("head").xpos[..., 2].copy(),
+            "head_height": v.body("head").xpos[..., 2],
             "extremities": upright.extremities(v, "thorax", EXTREMITIES),
-            "torso_vertical": v.body("thorax").xmat[..., Z_ROW].copy(),
-            "com_velocity": v.sensor("thorax_subtreelinvel").data.copy(),
+            "torso_vertical": v.body("thorax").xmat[..., Z_ROW],
+            "com_velocity": v.sensor("thorax_subtreelinvel").data,
             "velocity": v.qvel,
         }
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.arrays import namespace
 from mjgym.resets import until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import XX, ZX, norm
@@ -151,7 +152,8 @@ class Peg(Manipulator):
         return {"bringing": (middle + tip) / 2, "grasping": (grasp + pinch) / 2}
 
     def reward(self, terms: Arrays) -> Array:
-        return np.maximum(terms["bringing"], terms["grasping"] / 3)
+        bringing, grasping = terms["bringing"], terms["grasping"] / 3
+        return namespace(bringing).maximum(bringing, grasping)
 
     def success(self, v: View) -> Array:
         middle, tip = distance(v, "peg", "target_peg"), distance(v, "peg_tip", "target_peg_tip")

@@ -21,11 +21,12 @@ def arm_observation(v: View) -> Arrays:
     `arm_pos`, sine and cosine of each joint's angle, (..., 8, 2); `arm_vel`, the joints' velocities
     (rad/s), (..., 8); `touch`, ln(1 + force (N)) on palm, finger, thumb, fingertip and thumbtip.
     """
-    angles = v.qpos[..., ARM_JOINTS]
+    joints = v.xp.asarray(ARM_JOINTS)
+    angles = v.xp.take(v.qpos, joints, axis=-1)
     return {
-        "arm_pos": np.stack([np.sin(angles), np.cos(angles)], axis=-1),
-        "arm_vel": v.qvel[..., ARM_JOINTS],
-        "touch": np.log1p(v.sensordata),
+        "arm_pos": v.xp.stack([v.xp.sin(angles), v.xp.cos(angles)], axis=-1),
+        "arm_vel": v.xp.take(v.qvel, joints, axis=-1),
+        "touch": v.xp.log1p(v.sensordata),
     }
 
 
@@ -33,7 +34,7 @@ def planar_pose(v: View, body: str) -> Array:
     """A body's place and turn in the plane, (..., 4): x and z (m), then cosine and sine of half
     the angle about y (entries w and y of the quaternion)."""
     frame = v.body(body)
-    return np.concatenate([frame.xpos[..., ::2], frame.xquat[..., ::2]], axis=-1)
+    return v.xp.concat([frame.xpos[..., ::2], frame.xquat[..., ::2]], axis=-1)
 
 
 def draw_arm(v: SingleView, rng: Any) -> None:

@@ -71,13 +71,13 @@ class Quadruped(Task):
     def observation(self, v: View) -> Arrays:
         sensors = v.sensordata
         return {
-            "egocentric_state": np.concatenate(
+            "egocentric_state": v.xp.concat(
                 [v.qpos[..., HINGES], v.qvel[..., HINGE_RATES], v.act], axis=-1
             ),
-            "torso_velocity": sensors[..., VELOCIMETER].copy(),
-            "torso_upright": v.body("torso").xmat[..., ZZ].copy(),
-            "imu": sensors[..., IMU].copy(),
-            "force_torque": np.arcsinh(sensors[..., FORCE_TORQUE]),
+            "torso_velocity": sensors[..., VELOCIMETER],
+            "torso_upright": v.body("torso").xmat[..., ZZ],
+            "imu": sensors[..., IMU],
+            "force_torque": v.xp.asinh(sensors[..., FORCE_TORQUE]),
         }
 
 
@@ -167,7 +167,7 @@ class Escape(Quadruped):
         return {
             **super().observation(v),
             "origin": -to_local(torso.xmat, torso.xpos),
-            "rangefinder": np.where(ranges == -1, 1.0, np.tanh(ranges)),
+            "rangefinder": v.xp.where(ranges == -1, 1.0, v.xp.tanh(ranges)),
         }
 
     def terms(self, v: View) -> Arrays:
@@ -218,7 +218,7 @@ class Fetch(Quadruped):
 
     def observation(self, v: View) -> Arrays:
         torso = v.body("torso")
-        seen = np.stack(
+        seen = v.xp.stack(
             [
                 v.body("ball").xpos - torso.xpos,
                 v.qvel[..., BALL_VELOCITY] - v.qvel[..., ROOT_VELOCITY],
@@ -227,7 +227,7 @@ class Fetch(Quadruped):
             ],
             axis=-2,
         )
-        seen = to_local(torso.xmat[..., None, :], seen).reshape(*v.lead, 12)
+        seen = v.xp.reshape(to_local(torso.xmat[..., None, :], seen), (*v.lead, 12))
         return {
             **super().observation(v),
             "ball_state": seen[..., :9],

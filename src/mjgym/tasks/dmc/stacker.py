@@ -80,22 +80,21 @@ class Stacker(Task):
         if not self.fully_observable:
             return arm
         bodies = slice(-1 - self.boxes, -1)  # the boxes are the last bodies before the target
-        velocities = v.qvel[..., OBJECTS:].reshape(*v.lead, self.boxes, 3)  # x, z, angle
+        x_z_angle = v.xp.reshape(v.qvel[..., OBJECTS:], (*v.lead, self.boxes, 3))
+        x_angle_z = v.xp.take(x_z_angle, v.xp.asarray([0, 2, 1]), axis=-1)
         return {
             **arm,
             "hand_pos": planar_pose(v, "hand"),
-            "box_pos": np.concatenate(
-                [v.xpos[..., bodies, ::2], v.xquat[..., bodies, ::2]], axis=-1
-            ),
-            "box_vel": velocities[..., [0, 2, 1]].reshape(*v.lead, -1),
-            "target_pos": v.body("target").xpos[..., ::2].copy(),
+            "box_pos": v.xp.concat([v.xpos[..., bodies, ::2], v.xquat[..., bodies, ::2]], axis=-1),
+            "box_vel": v.xp.reshape(x_angle_z, (*v.lead, -1)),
+            "target_pos": v.body("target").xpos[..., ::2],
         }
 
     def distances(self, v: View) -> tuple[Array, Array]:
         """From the target to the nearest box and to the hand, in m."""
         target = v.site("target").xpos
         sites = v.site_xpos[..., -1 - self.boxes : -1, :]  # the last before the target's
-        to_boxes = norm(sites - target[..., None, :]).min(axis=-1)
+        to_boxes = v.xp.min(norm(sites - target[..., None, :]), axis=-1)
         return to_boxes, norm(v.site("grasp").xpos - target)
 
     def terms(self, v: View) -> Arrays:

@@ -1,10 +1,7 @@
 """Swim to a target by bending a chain of links in a plane of dense fluid."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from mjgym import mjcf
 from mjgym.resets import random_joints
@@ -30,8 +27,6 @@ NOSE, TARGET = slice(0, 2), slice(3, 5)  # x and y
 AXES_X, AXES_Y = slice(6, 12, 3), slice(7, 12, 3)  # the x of both axes, and the y of both
 LINKS = 12  # where the links begin
 PER_LINK = 6
-PLANAR = [0, 1, 5]  # of each link: velocity along x and y, angular velocity about z
-LINK_SENSORS = slice(4, None)  # by number: each link's velocimeter and gyro
 
 
 @register("dmc/swimmer-swimmer6-v0", tags=("benchmarking", "reward_viz"), links=6)
@@ -106,11 +101,13 @@ class Swimmer(Task):
     def observation(self, v: View) -> Arrays:
         sensors = v.sensordata
         offset = sensors[..., TARGET] - sensors[..., NOSE]
+        links = v.xp.reshape(sensors[..., LINKS:], (*v.lead, self.links, PER_LINK))
+        planar = v.xp.concat([links[..., :2], links[..., 5:]], axis=-1)  # along x, y and about z
         return {
             "joints": v.qpos[..., 3:],
             "to_target": sensors[..., AXES_X] * offset[..., :1]
             + sensors[..., AXES_Y] * offset[..., 1:],
-            "body_velocities": sensors[..., _planar(self.links)],
+            "body_velocities": v.xp.reshape(planar, (*v.lead, -1)),
         }
 
     def terms(self, v: View) -> Arrays:
@@ -124,11 +121,4 @@ class Swimmer(Task):
 def _distance(v: View) -> Array:
     """From the nose to the target's centre, in the plane (m)."""
     offset = v.sensordata[..., TARGET] - v.sensordata[..., NOSE]
-    return np.hypot(offset[..., 0], offset[..., 1])
-
-
-@functools.cache
-def _planar(links: int) -> np.ndarray:
-    """Where the sensors hold the planar velocities of all links."""
-    starts = LINKS + PER_LINK * np.arange(links)
-    return np.add.outer(starts, PLANAR).ravel()
+    return v.xp.hypot(offset[..., 0], offset[..., 1])

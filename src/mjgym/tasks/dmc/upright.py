@@ -2,8 +2,6 @@
 
 from math import inf
 
-import numpy as np
-
 from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm, to_local
 from mjgym.sim import View
@@ -62,6 +60,6 @@ def reward(terms: Arrays) -> Array:
 def extremities(v: View, torso: str, parts: tuple[str, ...]) -> Array:
     """Where the bodies `parts` are as seen from the body `torso` (m): (..., 3 for each part)."""
     frame = v.body(torso)
-    places = np.stack([v.body(part).xpos for part in parts], axis=-2)
+    places = v.xp.stack([v.body(part).xpos for part in parts], axis=-2)
     local = to_local(frame.xmat[..., None, :], places - frame.xpos[..., None, :])
-    return local.reshape(*v.lead, -1)
+    return v.xp.reshape(local, (*v.lead, -1))

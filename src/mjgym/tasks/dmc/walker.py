@@ -56,8 +56,8 @@ class Walker(Task):
 
     def observation(self, v: View) -> Arrays:
         return {
-            "orientations": v.xmat[..., BODIES, X_AXIS].reshape(*v.lead, -1),
-            "height": v.body("torso").xpos[..., 2].copy(),
+            "orientations": v.xp.reshape(v.xmat[..., BODIES, X_AXIS], (*v.lead, -1)),
+            "height": v.body("torso").xpos[..., 2],
             "velocity": v.qvel,
         }
 
