@@ -73,7 +73,7 @@ class Remembers(Good):
         v.site("target").pos[0] = rng.uniform(-1, 1)
 
     def memory(self, v):
-        return {"start": v.qpos[..., 0].copy()}
+        return {"start": v.qpos[..., 0]}
 
     def terms(self, v):
         moved = abs(v.qpos[..., 0] - v.memory["start"])
@@ -289,6 +289,13 @@ class Unknown(Good):
         return {"position": v.qpos, "velocity": np.asarray(v.qvel, dtype=float)}
 
 
+class Numpys(Good):
+    """array libraries: only NumPy runs it: observation: AttributeError"""
+
+    def observation(self, v):
+        return {**super().observation(v), "position": v.qpos.copy()}
+
+
 class Twins(Good):
     """observation names: more than one number is called position, slide"""
 
@@ -364,7 +371,7 @@ class Silent(Good):
 
 Silent.__doc__ = None
 
-WARNED = [Unknown, Twins, Unsaid, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
+WARNED = [Numpys, Unknown, Twins, Unsaid, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ LAYERS = {
     "task": 2,
     "models": 2,
     "tasks": 3,
+    "array_libraries": 4,
     "camera": 4,
     "describe": 4,
     "env": 4,
@@ -72,6 +73,7 @@ NEVER = {
 
 # Packages of others that a row may import, besides NumPy; a row that is not here may import any.
 PACKAGES = {
+    "array_libraries": set(),
     "arrays": {"array_api_compat"},
     "rewards": {"array_api_compat"},
     "rotations": {"array_api_compat"},

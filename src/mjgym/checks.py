@@ -19,6 +19,7 @@ from gymnasium.utils.env_checker import check_env
 
 from mjgym import registry
 from mjgym.actions import UNLIMITED, bounds, controls
+from mjgym.array_libraries import failures
 from mjgym.benchmark import random_actions
 from mjgym.episode import Episodes
 from mjgym.fingerprint import model_sha256
@@ -288,6 +289,29 @@ def _batch_shapes(subject: _Subject) -> Results:
         )
     else:
         yield "pass", f"all arrays of a batch of {n} lead with it"
+
+
+def _array_libraries(subject: _Subject) -> Results:
+    try:
+        import array_api_strict
+    except ImportError:
+        yield "pass", "not looked at: pip install array-api-strict"
+        return
+    task = subject.task
+    wrong = [
+        f"{hook}: {_said(found, type(task)) if isinstance(found, Exception) else found}"
+        for hook, found in failures(
+            task, subject.begin(0), np.zeros(len(subject.actions)), array_api_strict
+        )
+    ]
+    if wrong:
+        yield (
+            "warn",
+            f"only NumPy runs it: {'; '.join(wrong[:SHOWN])}. On arrays of the view, use v.xp and"
+            " Python's arithmetic: v.xp.sum(x, axis=-1), v.xp.take, v.xp.reshape, no x.copy()",
+        )
+    else:
+        yield "pass", "the hooks use nothing that the array API standard lacks"
 
 
 def _constant(value: Any) -> bool:
@@ -722,6 +746,7 @@ _CHECKS: tuple[tuple[str, Callable[[_Subject], Results], tuple[str, ...]], ...] 
     ("build", _build, ()),
     ("hooks", _hooks, ()),
     ("batch shapes", _batch_shapes, _EVERYTHING),
+    ("array libraries", _array_libraries, (*_EVERYTHING, "batch shapes")),
     ("varies", _varies, ("build",)),
     ("determinism", _determinism, _EVERYTHING),
     ("single = batch", _single_is_batch, (*_EVERYTHING, "batch shapes", "determinism")),

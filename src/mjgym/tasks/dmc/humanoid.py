@@ -9,7 +9,7 @@ from mjgym.rotations import Z_ROW, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
-from mjgym.tasks.dmc import upright
+from mjgym.tasks.dmc.common import upright
 
 JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
 EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")

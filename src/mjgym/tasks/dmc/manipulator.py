@@ -13,7 +13,7 @@ from mjgym.rotations import XX, ZX, norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
-from mjgym.tasks.dmc.planar_arm import (
+from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,
     arm_observation,
     draw_arm,

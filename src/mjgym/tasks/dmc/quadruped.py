@@ -13,7 +13,7 @@ from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
-from mjgym.tasks.dmc.terrain import bumpy_bowl
+from mjgym.tasks.dmc.common.terrain import bumpy_bowl
 
 WALK_SPEED = 0.5  # m/s
 RUN_SPEED = 5.0  # m/s
