@@ -115,16 +115,6 @@ class Task:
     time_limit: float  # s, of an episode; inf for none
     control_timestep: float  # s, between two actions: a whole number of the model's own timestep
 
-    varies: ClassVar[tuple[str, ...]] = ()
-    """Fields of MjModel that `initialize` writes to. They start each episode at their defaults.
-
-    A geom or site whose place varies must not lie in its body's origin in `model()`: the engine
-    notes that when it compiles, and does not look at its place again."""
-
-    observables: ClassVar[Mapping[str, Observable]] = {}
-    """How entries of the observation are read, by name, where that is not plainly, and entries that
-    have a source of their own; the keyword argument `observables` replaces them one by one."""
-
     control_every_substep: ClassVar[bool] = False
     """Compute `control` before each physics step instead of each control step."""
 
@@ -155,6 +145,22 @@ class Task:
     def episode_steps(self) -> int | None:
         """Control steps in an episode, None for no limit."""
         return steps_in(self.time_limit, self.control_timestep)
+
+    @property
+    def varies(self) -> tuple[str, ...]:
+        """Fields of MjModel that `initialize` writes to, e.g. `varies = ("geom_pos",)`.
+
+        They start each episode at their defaults. A geom or site whose place varies must not lie in
+        its body's origin in `model()`: the engine notes that when it compiles, and does not look at
+        its place again.
+        """
+        return ()
+
+    @property
+    def observables(self) -> Mapping[str, Observable]:
+        """How entries of the observation are read, by name, where that is not plainly, and entries
+        that have a source of their own; the keyword argument replaces them one by one."""
+        return {}
 
     # What there is.
 

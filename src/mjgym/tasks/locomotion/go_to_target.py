@@ -36,7 +36,7 @@ class GoToTarget(Scene):
     sees: bool = False  # with pixels, the egocentric camera's picture is observed
 
     @property
-    def varies(self) -> tuple[str, ...]:  # type: ignore[override]
+    def varies(self) -> tuple[str, ...]:
         return (*super().varies, "site_pos")
 
     def model(self) -> Spec:

@@ -65,12 +65,12 @@ class Scene(Task):
         return find_arena(self.arena)
 
     @property
-    def varies(self) -> tuple[str, ...]:  # type: ignore[override]
+    def varies(self) -> tuple[str, ...]:
         """What the arena varies."""
         return self.place.varies
 
     @property
-    def observables(self) -> Mapping[str, Observable]:  # type: ignore[override]
+    def observables(self) -> Mapping[str, Observable]:
         """What the egocentric camera sees, where pictures are observed."""
         if not self.sees:
             return {}
