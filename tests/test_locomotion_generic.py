@@ -20,8 +20,8 @@ from mjgym import registry
 from mjgym.models import compile_model
 from mjgym.tasks.locomotion.scene import EYE, Scene
 from mjgym.tasks.locomotion.walkers import find_walker
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
 
+PREFIX = "walker/"  # of all names of a walker that is alone in its scene
 IDS = registry.ids(namespace="locomotion")
 SOME = [
     "locomotion/cmu_humanoid-run_walls-v0",  # varies geoms; ends with a fall

@@ -7,7 +7,7 @@ from mjgym.mjcf import Spec, load
 from mjgym.rotations import ZZ
 from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, vector_names
-from mjgym.tasks.locomotion.walkers.walker import PREFIX, Walker, register_walker
+from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
 
 LEGS = ("front_left", "front_right", "back_right", "back_left")
 BODIES = ("torso", *(f"{leg}_{part}" for leg in LEGS for part in ("leg", "aux", "foot")))
@@ -50,16 +50,18 @@ class Ant(Walker):
         return (self.rotation(v)[..., ZZ] - 1) / 2
 
     def signals(self, v: View) -> dict[str, Signal]:
-        frame = PREFIX + self.root
+        frame = self.prefix + self.root
         quaternions = tuple(f"{body} {part}" for body in BODIES for part in "wxyz")
         feet = vector_names(*self.end_effectors)
         return {
             **super().signals(v),
-            f"{PREFIX}appendages_pos": Signal("places of the feet", feet, "m", frame, "body xpos"),
-            f"{PREFIX}bodies_pos": Signal(
+            f"{self.prefix}appendages_pos": Signal(
+                "places of the feet", feet, "m", frame, "body xpos"
+            ),
+            f"{self.prefix}bodies_pos": Signal(
                 "places of all bodies", vector_names(*BODIES), "m", frame, "body xpos"
             ),
-            f"{PREFIX}bodies_quats": Signal(
+            f"{self.prefix}bodies_quats": Signal(
                 "orientations of all bodies", quaternions, "1", frame, "body xquat"
             ),
         }
