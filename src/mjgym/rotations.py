@@ -185,8 +185,7 @@ def product(a: Array, b: Array) -> Array:
     """The rotation b followed by a, both about fixed axes: Hamilton's product, (..., 4)."""
     xp = namespace(a, b)
     scalar = a[..., :1] * b[..., :1] - xp.sum(a[..., 1:] * b[..., 1:], axis=-1, keepdims=True)
-    crossed = xp.linalg.cross(a[..., 1:], b[..., 1:])
-    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + crossed
+    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + cross(a[..., 1:], b[..., 1:])
     return xp.concat([scalar, vector], axis=-1)
 
 

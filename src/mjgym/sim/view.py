@@ -265,6 +265,7 @@ class View:
 
 def _as_slice(places: np.ndarray) -> slice | np.ndarray:
     """A range instead of places that stand in a row."""
-    if places.size and (np.diff(places) == 1).all():
-        return slice(int(places[0]), int(places[-1]) + 1)
+    if (np.diff(places) == 1).all():
+        first = int(places[0]) if places.size else 0
+        return slice(first, first + places.size)
     return places

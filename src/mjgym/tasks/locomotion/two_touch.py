@@ -77,7 +77,7 @@ class TwoTouch(Scene):
     # The clock of a state is the time at the end of the control step in which it began.
 
     def memory(self, v: View) -> Arrays:
-        nothing = v.xp.zeros(v.lead)
+        nothing = v.xp.zeros(v.lead, dtype=v.xp.float64)
         return {
             "state": nothing,
             "shown": nothing,  # the state as it is observed: before the events of the step

@@ -77,6 +77,7 @@ class Walker:
     accelerometer: str = ""
     prefix: str = "walker/"
 
+    @functools.cache  # noqa: B019  (hooks ask for the same few again and again)
     def with_prefix(self, prefix: str) -> Self:
         """The same creature under other names: one of several in a scene."""
         return dataclasses.replace(self, prefix=prefix)
@@ -194,8 +195,6 @@ class Walker:
 
     def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
         """The numbers of some elements in a field, (..., k); empty for no names."""
-        if not names:
-            return v.xp.zeros((*v.lead, 0))
         return v.take(field, self.prefixed(names))
 
     # Where it is, and how it moves.
