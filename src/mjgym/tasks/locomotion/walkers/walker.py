@@ -77,14 +77,14 @@ class Walker:
     accelerometer: str = ""
     prefix: str = "walker/"
 
-    @functools.cache  # noqa: B019  (hooks ask for the same few again and again)
+    @functools.cache  # noqa: B019  (hooks ask for the same few at each step)
     def with_prefix(self, prefix: str) -> Self:
         """The same creature under other names: one of several in a scene."""
         return dataclasses.replace(self, prefix=prefix)
 
     def prefixed(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What some of its elements are called in the scene."""
-        return tuple(self.prefix + name for name in names)
+        return _prefixed(self.prefix, names)
 
     # Entering a scene.
 
@@ -326,6 +326,11 @@ class Walker:
     def _sources(self, *names: str, size: int = 3) -> tuple[str, ...]:
         """The source of each number that some sensors read; none for an empty name."""
         return tuple(f"sensor {self.prefix}{name}" for name in names if name for _ in range(size))
+
+
+@functools.cache  # hooks ask for the same ones at each step
+def _prefixed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(prefix + name for name in names)
 
 
 def _axes(word: str, sensor: str) -> tuple[str, ...]:
