@@ -69,6 +69,8 @@ def _signal(entry: str, shape: tuple[int, ...], value: Any) -> Signal:
     labels = np.asarray(value, dtype=object).ravel().tolist()
     labels = _told_apart(_as_rows([x if isinstance(x, Label) else None for x in labels]))
     names = [x.name if x else place for x, place in zip(labels, by_place.names, strict=True)]
+    of = entry[: entry.rfind("/") + 1]  # elements of which "walker/joints_pos" is are walker/...
+    names = [name if name in by_place.names else name.removeprefix(of) for name in names]
     if len(set(names)) < len(names):
         names = list(by_place.names)
 

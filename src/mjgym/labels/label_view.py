@@ -69,6 +69,10 @@ class _Functions:
         return x
 
     def astype(self, x: Any, dtype: Any, **_: Any) -> Any:
+        """The labels; of whole numbers, which stand for rows of some table, its first row."""
+        return np.zeros(np.shape(x), dtype) if np.issubdtype(dtype, np.integer) else x
+
+    def floor(self, x: Any) -> Any:
         return x
 
     def asarray(self, x: Any, dtype: Any = None, **_: Any) -> Any:
@@ -133,6 +137,10 @@ class LabelView(View):
         if kind == "actuator" and attribute in ("act", "ctrl"):
             return self._of_actuator(i, name, attribute)
         source, unit = f"{kind} {attribute}", _UNITS.get(attribute, "")
+        if kind == "tendon" and attribute in ("length", "velocity"):
+            per = "/s" if attribute == "velocity" else ""
+            label = Label(name, unit=self._tendon_unit(i) + per, source=source)
+            return _array([label], np.shape(real))
         if attribute in ("xmat", "ximat"):
             swings = self._swings(kind, i)
             labels = [
@@ -221,6 +229,13 @@ class LabelView(View):
         """The kind and the name of what a sensor is on, or of what it is seen from."""
         found = _OBJECTS.get(int(kind), "") if i >= 0 else ""
         return found, getattr(self._model, found)(int(i)).name if found else ""
+
+    def _tendon_unit(self, i: int) -> str:
+        """Of a tendon's length: that of the joints it adds up, or m if it is a string."""
+        model, first = self._model, int(self._model.tendon_adr[i])
+        over_joints = int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
+        hinged = over_joints and int(model.jnt_type[model.wrap_objid[first]]) == _HINGE
+        return "rad" if hinged else "m"
 
     def _slides(self, body: int) -> bool:
         """Whether the axes of a body's slides are the world's: nothing below them turns."""

@@ -10,7 +10,7 @@ from mjgym.resets import unit_vector
 from mjgym.rewards import tolerance
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
-from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 
 RADIUS = 6.0  # m, from the middle to the bowl's rim
@@ -39,7 +39,7 @@ class Escape(Scene):
     Start: in the middle, in any orientation, at rest, as low as nothing touches while the ground is
     still flat; then the bowl is drawn, in whose bumps it may stick by 2 cm.
 
-    Observations: the walker's own, and `walker/origin`, the middle of the bowl as the walker sees
+    Observation: the walker's own, and `walker/origin`, the middle of the bowl as the walker sees
     it; with pixels, what its egocentric camera sees.
     """
 
@@ -87,8 +87,3 @@ class Escape(Scene):
 
     def success(self, v: View) -> Array:
         return self.terms(v)["away"] >= 1.0
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        frame = self.creature.prefix + self.creature.root
-        seen = Signal("the middle of the bowl", vector_names("origin"), "m", frame, "body xpos")
-        return {**super().signals(v), f"{self.creature.prefix}origin": seen}

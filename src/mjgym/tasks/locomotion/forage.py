@@ -46,7 +46,7 @@ class Forage(Scene):
     End: all targets have been touched; or, with `ends_on_fall`, something but a foot touches the
     ground. (The published task's discount stays 1 in both cases.)
 
-    Observations: the walker's own; with pixels, what its egocentric camera sees. Where the targets
+    Observation: the walker's own; with pixels, what its egocentric camera sees. Where the targets
     are is not observed.
     """
 
@@ -150,7 +150,7 @@ class HeterogeneousForage(Forage):
 
     End: as in a maze.
 
-    Observations: as in a maze.
+    Observation: as in a maze.
     """
 
     arena: str = "open_maze"  # a maze's name, or "module:Class"

@@ -7,7 +7,7 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
-from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 
 NEAR = 1.0  # m, from the target, seen from above
@@ -28,7 +28,7 @@ class GoToTarget(Scene):
 
     End: with `ends_on_fall`, something but a foot touches the ground.
 
-    Observations: the walker's own, and `walker/target`, the target as the walker sees it.
+    Observation: the walker's own, and `walker/target`, the target as the walker sees it.
     """
 
     arena: str = "floor"  # its name, or "module:Class"
@@ -71,8 +71,3 @@ class GoToTarget(Scene):
 
     def success(self, v: View) -> Array:
         return self.terms(v)["near"] > 0
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        frame = self.creature.prefix + self.creature.root
-        seen = Signal("the target", vector_names("target"), "m", frame, "site xpos")
-        return {**super().signals(v), f"{self.creature.prefix}target": seen}

@@ -62,7 +62,7 @@ class RunThroughCorridor(Scene):
     End: an end effector is below `lowest`, or, with `ends_on_fall`, something but a foot touches
     the ground.
 
-    Observations: proprioception (joints, height, vertical, end effectors), gyro, velocimeter,
+    Observation: proprioception (joints, height, vertical, end effectors), gyro, velocimeter,
     accelerometer, force, torque and touch sensors of the walker; with pixels, what its egocentric
     camera sees.
     """

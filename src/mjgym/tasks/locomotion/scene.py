@@ -1,10 +1,12 @@
 """What all tasks of the family share: a walker in an arena, observed and watched for falls."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mjgym.arrays import Array
+from mjgym.docstrings import meanings
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable, observe
 from mjgym.sim.single import SingleView
@@ -130,12 +132,15 @@ class Scene(Task):
         return seen
 
     def labels(self, v: View) -> dict[str, Signal]:
-        return self.signals(v)
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        present = Scene.observation(self, v)
-        signals = [walker.signals(v) for walker in self.creatures]
-        return {key: s for each in signals for key, s in each.items() if key in present}
+        """What the walkers and their docstrings say of what they observe."""
+        seen, stated = Scene.observation(self, v), {}
+        for walker in self.creatures:
+            own = [key.removeprefix(walker.prefix) for key in seen if key.startswith(walker.prefix)]
+            labels = walker.labels()
+            for key, meaning in meanings(type(walker), own).items():
+                label = labels.get(key, Signal())
+                stated[walker.prefix + key] = dataclasses.replace(label, meaning=meaning)
+        return stated
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         self.surroundings.draw(v, rng)

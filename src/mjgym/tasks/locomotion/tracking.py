@@ -58,9 +58,17 @@ class Tracking(Scene):
     ground. The last frame that has all `future` frames after it cuts the episode off, which is the
     success.
 
-    Observations: the walker's own; for each of the `future` next frames what separates the walker
-    from the reference (`walker/reference_*`): joints, bodies and root, and where the reference has
-    its appendages and bodies; the number of the clip, and how much of it has passed.
+    Observation: the walker's own, and for each of the `future` next frames:
+    `walker/reference_rel_joints`, reference minus joint angle;
+    `walker/reference_rel_bodies_pos_global`, way from each body to its reference;
+    `walker/reference_rel_bodies_quats`, rotation from each body to its reference;
+    `walker/reference_rel_bodies_pos_local`, way from each body to its reference as the root sees
+    it; `walker/reference_ego_bodies_quats`, orientation of the reference's bodies in its root's
+    frame; `walker/reference_rel_root_quat`, rotation from the root to its reference;
+    `walker/reference_rel_root_pos_local`, way from the root to its reference;
+    `walker/reference_appendages_pos`, places of the reference's end effectors and head in its
+    root's frame. Then `walker/clip_id`, number of the clip; `walker/time_in_clip`, how much of the
+    clip has passed, 0 to 1.
     """
 
     walker: str = "cmu_humanoid_2020"  # its name, or "module:Class"
@@ -282,41 +290,40 @@ class Tracking(Scene):
             f"{prefix}time_in_clip": xp.astype(passed, xp.float64) / xp.astype(last, xp.float64),
         }
 
-    def signals(self, v: View) -> dict[str, Signal]:
+    def labels(self, v: View) -> dict[str, Signal]:
         walker, prefix = self.creature, self.creature.prefix
-        frame = prefix + walker.root
-        prefixed = self._references.bodies
-        bodies = tuple(name.removeprefix(prefix) for name in prefixed)
-        each = tuple(name for name in prefixed for _ in range(4)) * self.future
-        texts: dict[str, tuple[str, tuple[str, ...], str, str | tuple[str, ...]]] = {
-            "rel_joints": ("reference minus joint angle", walker.observed_joints, "rad", ""),
-            "rel_bodies_pos_global": ("way from each body to its reference",
-                                      vector_names(*bodies), "m", "world"),
-            "rel_bodies_quats": ("rotation from each body to its reference",
-                                 _quaternion_names(*bodies), "1", each),
-            "rel_bodies_pos_local": ("way from each body to its reference",
-                                     vector_names(*bodies), "m", frame),
-            "ego_bodies_quats": ("orientation of the reference's bodies in its root's frame",
-                                 _quaternion_names(*bodies), "1", ""),
-            "rel_root_quat": ("rotation from the root to its reference",
-                              _quaternion_names("root"), "1", frame),
-            "rel_root_pos_local": ("way from the root to its reference",
-                                   vector_names("root"), "m", frame),
-            "appendages_pos": ("places of the reference's end effectors and head in its root's"
-                               " frame", vector_names(*appendages(walker)), "m", ""),
-        }  # fmt: skip
-        signals = super().signals(v)
-        for key, (meaning, names, unit, axes) in texts.items():
+        bodies = tuple(name.removeprefix(prefix) for name in self._references.bodies)
+        each = tuple(name for name in self._references.bodies for _ in range(4)) * self.future
+        root = prefix + walker.root
+        of_frames: dict[str, tuple[tuple[str, ...], str, str | tuple[str, ...]]] = {
+            "rel_joints": (walker.observed_joints, "rad", ""),
+            "rel_bodies_pos_global": (vector_names(*bodies), "m", "world"),
+            "rel_bodies_quats": (_quaternion_names(*bodies), "1", each),
+            "rel_bodies_pos_local": (vector_names(*bodies), "m", root),
+            "ego_bodies_quats": (_quaternion_names(*bodies), "1", ""),
+            "rel_root_quat": (_quaternion_names("root"), "1", root),
+            "rel_root_pos_local": (vector_names("root"), "m", root),
+            "appendages_pos": (vector_names(*appendages(walker)), "m", ""),
+        }
+        stated = {
+            **super().labels(v),
+            f"{prefix}clip_id": Signal(names=("clip",), unit="1", source="userdata"),
+            f"{prefix}time_in_clip": Signal(names=("time",), unit="1", source="time"),
+        }
+        for key, (names, unit, frame) in of_frames.items():
             ahead = tuple(
                 f"{name}, {_frames(k + 1)} ahead" for k in range(self.future) for name in names
             )
-            signals[f"{prefix}reference_{key}"] = Signal(meaning, ahead, unit, axes, "clips")
-        return signals | {
-            f"{prefix}clip_id": Signal("number of the clip", ("clip",), "1", "", "userdata"),
-            f"{prefix}time_in_clip": Signal(
-                "how much of the clip has passed, 0 to 1", ("time",), "1", "", "time"
-            ),
-        }
+            stated[f"{prefix}reference_{key}"] = Signal("", ahead, unit, frame, "clips")
+        return stated
+
+
+def _quaternion_names(*bodies: str) -> tuple[str, ...]:
+    return tuple(f"{body} q{part}" for body in bodies for part in "wxyz")
+
+
+def _frames(count: int) -> str:
+    return "1 frame" if count == 1 else f"{count} frames"
 
 
 def _between(a: Array, b: Array) -> Array:
@@ -326,14 +333,6 @@ def _between(a: Array, b: Array) -> Array:
     """
     turn = product(conjugate(a), b)
     return namespace(turn).where(turn[..., :1] < 0, -turn, turn)
-
-
-def _quaternion_names(*bodies: str) -> tuple[str, ...]:
-    return tuple(f"{body} q{part}" for body in bodies for part in "wxyz")
-
-
-def _frames(count: int) -> str:
-    return "1 frame" if count == 1 else f"{count} frames"
 
 
 def _make_inert(spec: Spec) -> None:

@@ -37,8 +37,8 @@ class TwoTouch(Scene):
 
     Start: upright at rest in the middle, turned at random; the orb anywhere in a square of 3 m.
 
-    Observations: `task_logic`, the state (0 waiting, 1 touched once, 2 done, 3 touched too soon,
-    4 not touched in time) before the events of the step that the reward is for, and the walker's
+    Observation: `task_logic`, state of the task (0 waiting, 1 touched once, 2 done, 3 touched too
+    soon, 4 not touched in time) before the events of the step that the reward is for; the walker's
     own; with pixels, what its egocentric camera sees. Where the orb is is not observed. After a
     failure there is no new orb for 1.2 s.
     """
@@ -179,13 +179,11 @@ class TwoTouch(Scene):
     def success(self, v: View) -> Array:
         return self._events(v)["in_time"]
 
+    def labels(self, v: View) -> dict[str, Signal]:
+        return {**super().labels(v), "task_logic": Signal(names=("state",), unit="1")}
+
     def colours(self, v: View) -> Arrays:
         touches, xp = v.memory["touches"][..., None], v.xp
         once, twice = xp.asarray(COLOURS[1]), xp.asarray(COLOURS[2])
         rgba = xp.where(touches >= 1, once, xp.asarray(COLOURS[0]))
         return {"geom orb": xp.where(touches >= 2, twice, rgba)}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        meaning = "the state of the task before the step's events"
-        logic = Signal(meaning, ("state",), "1", "", "memory")
-        return {"task_logic": logic, **super().signals(v)}

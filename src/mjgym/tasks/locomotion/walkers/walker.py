@@ -14,7 +14,7 @@ from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, ZZ, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
-from mjgym.task import Arrays, Signal, vector_names
+from mjgym.task import Arrays, Signal
 
 TOUCHED = 1e-3  # N; touch sensors with more are on
 RANGE = 10.0  # m, beyond which rangefinders tell little
@@ -32,6 +32,16 @@ class Walker:
     fields and gives `model()`, under `@register_walker("name")`. Names are those of its own MJCF;
     in a scene they begin with `prefix`. A scene holds several walkers, alike or not, if each has a
     prefix of its own: `find_walker("ant").with_prefix("home_0/")`.
+
+    Observation: `joints_pos`, position of each joint; `joints_vel`, velocity of each joint;
+    `body_height`, height of the root body; `world_zaxis`, the world's vertical as the root body
+    sees it; `end_effectors_pos`, places of the end effectors as the root body sees them;
+    `appendages_pos`, places of end effectors and head; `actuator_activation`, state of each
+    actuator; `tendons_pos`, length of each tendon; `tendons_vel`, velocity of each tendon;
+    `sensors_gyro`, angular velocity; `sensors_velocimeter`, velocity; `sensors_accelerometer`,
+    acceleration, gravity included; `sensors_force`, forces; `sensors_torque`,
+    tanh(torque / 30 N m); `sensors_touch`, 1 where something is touched; `sensors_rangefinder`,
+    10 tanh(distance / 10 m).
 
     Args:
         root: the body whose frame is the walker's.
@@ -181,6 +191,14 @@ class Walker:
             "sensors_touch": v.xp.astype(touched, v.xp.float64),
         }
 
+    def labels(self) -> dict[str, Signal]:
+        """What cannot be derived of what is observed, see `Task.labels`, by names without prefix.
+
+        What the entries mean is said by paragraphs "Observation: ..." of the class's docstring.
+        """
+        sensors = tuple(f"sensor {name}" for name in self.prefixed(self.touch))
+        return {"sensors_touch": Signal(names=self.touch, unit="1", source=sensors)}
+
     @functools.cached_property
     def observed_joints(self) -> tuple[str, ...]:
         """Names of the joints whose positions and velocities are observed."""
@@ -270,101 +288,10 @@ class Walker:
         """From -1 (upside down) to 0 (upright), for creatures that this ends an episode of."""
         return v.xp.zeros(v.lead)
 
-    # For people.
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        """What each entry of `observation` holds."""
-        frame = self.prefix + self.root
-        joints, tendons = self.observed_joints, self.tendons
-        lengths, stretches = (
-            _joint_units(v, self.prefixed(joints)),
-            _tendon_units(v, self.prefixed(tendons)),
-        )
-        texts: dict[str, tuple[str, tuple[str, ...], str | tuple[str, ...], str, Any]] = {
-            "joints_pos": ("position of each joint", joints, lengths, "", "qpos"),
-            "joints_vel": ("velocity of each joint", joints, _rates(lengths), "", "qvel"),
-            "body_height": ("height of the root body", ("height",), "m", "world", "body xpos"),
-            "world_zaxis": ("the world's vertical as the root body sees it",
-                            vector_names("up"), "1", frame, "body xmat"),
-            "end_effectors_pos": ("places of the end effectors",
-                                  vector_names(*self.end_effectors), "m", frame, "body xpos"),
-            "appendages_pos": ("places of end effectors and head",
-                               vector_names(*self.end_effectors, self.head), "m", frame,
-                               "body xpos"),
-            "actuator_activation": ("state of each actuator", self._stateful(v), "1", "", "act"),
-            "tendons_pos": ("length of each tendon", tendons, stretches, "", "ten_length"),
-            "tendons_vel": ("velocity of each tendon", tendons, _rates(stretches), "",
-                            "ten_velocity"),
-            "sensors_gyro": ("angular velocity", _axes("gyro", self.gyro), "rad/s", frame,
-                             self._sources(self.gyro)),
-            "sensors_velocimeter": ("velocity", _axes("velocity", self.velocimeter), "m/s", frame,
-                                    self._sources(self.velocimeter)),
-            "sensors_accelerometer": ("acceleration that the root feels, gravity included",
-                                      _axes("acceleration", self.accelerometer), "m/s^2", frame,
-                                      self._sources(self.accelerometer)),
-            "sensors_force": ("forces", vector_names(*self.force), "N", "",
-                              self._sources(*self.force)),
-            "sensors_torque": (f"tanh(torque / {TORQUE_SCALE:g} N m)", vector_names(*self.torque),
-                               "1", "", self._sources(*self.torque)),
-            "sensors_rangefinder": (f"{RANGE:g} tanh(distance / {RANGE:g} m)", self.rangefinder,
-                                    "1", "", self._sources(*self.rangefinder, size=1)),
-            "sensors_touch": ("1 where something is touched", self.touch, "1", "",
-                              self._sources(*self.touch, size=1)),
-        }  # fmt: skip
-        present = {**self.observation(v), **(self.ranges(v) if self.rangefinder else {})}
-        return {
-            self.prefix + key: Signal(meaning, names, unit or "1", at, source)
-            for key, (meaning, names, unit, at, source) in texts.items()
-            if self.prefix + key in present
-        }
-
-    def _stateful(self, v: View) -> tuple[str, ...]:
-        """Names of the actuators that have a state, one for each number of it."""
-        counts = _ids(v.actuator_actnum, v.names("actuator"))
-        return tuple(n for n in self._actuators for _ in range(counts[self.prefix + n]))
-
-    def _sources(self, *names: str, size: int = 3) -> tuple[str, ...]:
-        """The source of each number that some sensors read; none for an empty name."""
-        return tuple(f"sensor {self.prefix}{name}" for name in names if name for _ in range(size))
-
 
 @functools.cache  # hooks ask for the same ones at each step
 def _prefixed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(prefix + name for name in names)
-
-
-def _axes(word: str, sensor: str) -> tuple[str, ...]:
-    """Names of what a sensor with three numbers reads; none without a sensor."""
-    return vector_names(word) if sensor else ()
-
-
-def _joint_units(v: View, joints: tuple[str, ...]) -> tuple[str, ...]:
-    """The unit of each joint's position."""
-    kinds = _ids(v.jnt_type, v.names("joint"))
-    return tuple("m" if kinds[joint] == SLIDE else "rad" for joint in joints)
-
-
-def _tendon_units(v: View, tendons: tuple[str, ...]) -> tuple[str, ...]:
-    """The unit of each tendon's length: that of the joints it adds up, or m if it is a string."""
-    first = _ids(v.tendon_adr, v.names("tendon"))
-    joints = v.names("joint")
-    units: list[str] = []
-    for tendon in tendons:
-        place = first[tendon]
-        if np.ravel(v.wrap_type)[place] == OVER_JOINTS:
-            units += _joint_units(v, (joints[int(np.ravel(v.wrap_objid)[place])],))
-        else:
-            units.append("m")
-    return tuple(units)
-
-
-def _rates(units: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{unit}/s" for unit in units)
-
-
-def _ids(field: Array, names: tuple[str, ...]) -> dict[str, int]:
-    """The whole number that a field of the model has for each element, by name."""
-    return {name: int(n) for name, n in zip(names, np.ravel(field), strict=False)}
 
 
 def normalised(quaternion: Array) -> np.ndarray:
