@@ -79,7 +79,8 @@ def test_every_number_of_the_action_is_described(env):
 
 
 UNIT = re.compile(
-    r"1|rad|m|N|N m|rad/s|m/s|rad/s\^2|m/s\^2|(ln\(1 \+ N\)|(arcsinh|tanh)\((N|N m|m)\))"
+    r"1|rad|m|N|N m|rad/s|m/s|rad/s\^2|m/s\^2|ln\(1 \+ N\)"
+    r"|(0\.1 )?(arcsinh|tanh)\((\d+ )?(N|N m|m)\)"
 )
 
 

@@ -27,6 +27,7 @@ FIELDS = ("entry", "name", "unit", "frame", "source")
 # Where the derived label says the same in other words: domain, entry, field, what was stated (a
 # regular expression) and what is derived. Sensors bear their own names and sites their axes, where
 # a body was named; the velocity of a free joint is the joint's.
+IMU = "walker/sensors_(accelerometer|gyro|velocimeter)"
 OTHER_WORDS = (
     ("dog", "z_projection", "name", "up in", "vertical in"),
     ("dog", "torso_com_velocity", "name", "centre of mass velocity", "centre of mass"),
@@ -46,13 +47,49 @@ OTHER_WORDS = (
     ("swimmer", "body_velocities", "name", "head about", "head_gyro"),
     ("swimmer", "body_velocities", "name", r"segment_(\d+) (?=[xy])", r"velocimeter_\1 "),
     ("swimmer", "body_velocities", "name", r"segment_(\d+) about", r"gyro_\1"),
+    ("ant|rodent", "walker/body_height", "name", "height", "torso z"),
+    ("cmu_humanoid", "walker/body_height", "name", "height", "root z"),
+    (".*_ball", "walker/body_height", "name", "height", "head_body z"),
+    (".*", "walker/world_zaxis", "name", "up", "vertical"),
+    ("ant", IMU, "name", "acceleration|gyro|velocity",
+     {"acceleration": "torso_accel", "gyro": "torso_gyro", "velocity": "torso_vel"}),
+    ("cmu_humanoid", IMU, "name", "acceleration|gyro|velocity",
+     {"acceleration": "sensor_root_accel", "gyro": "sensor_root_gyro",
+      "velocity": "sensor_root_veloc"}),
+    ("rodent", IMU, "name", "acceleration|velocity",
+     {"acceleration": "accelerometer", "velocity": "velocimeter"}),
+    (".*_ball", IMU, "name", "acceleration|gyro|velocity",
+     {"acceleration": "sensor_torso_accel", "gyro": "sensor_torso_gyro",
+      "velocity": "sensor_torso_vel"}),
+    ("ant", IMU, "frame", "walker/torso", "walker/torso_site"),
+    ("rodent", IMU, "frame", "walker/torso", "walker/head"),  # it sits there
+    (".*_ball", IMU, "frame", "walker/head_body", "walker/torso_site"),
+    ("cmu_humanoid", "walker/sensors_torque", "unit", "1", "tanh(30 N m)"),
+    ("ant|rodent", "walker/(end_effectors|appendages)_pos", "source", "body xpos",
+     "body walker/{element} - body walker/torso"),
+    ("cmu_humanoid", "walker/(end_effectors|appendages)_pos", "source", "body xpos",
+     "body walker/{element} - body walker/root"),
+    (".*_ball", "walker/end_effectors_pos", "source", "body xpos", "body xmat"),  # the root itself
+    ("ant|rodent", "walker/origin", "source", "body xpos", "body world - body walker/torso"),
+    ("ant", "walker/target", "source", "site xpos", "site target - body walker/torso"),
+    ("cmu_humanoid", "walker/target", "source", "site xpos", "site target - body walker/root"),
+    (".*_ball", "walker/target", "source", "site xpos", "site target - body walker/head_body"),
+    ("ant", "walker/bodies_pos", "source", "body xpos", "sensor walker/{element}_ego_body_pos"),
+    ("ant", "walker/bodies_pos", "name", " ", "_ego_body_pos "),
+    ("ant", "walker/bodies_quats", "source", "body xquat",
+     "sensor walker/{element}_ego_body_quat"),
+    ("ant", "walker/bodies_quats", "name", " ", "_ego_body_quat quaternion "),
+    ("rodent", "walker/tendons_(pos|vel)", "source", "ten_", "tendon "),
+    ("rodent", "task_logic", "source", "memory", "memory shown"),
 )  # fmt: skip
 
 
 def in_other_words(domain, row):
     for of, entry, field, stated, derived in OTHER_WORDS:
-        if domain == of and re.fullmatch(entry, row["entry"]):
+        if re.fullmatch(of, domain) and re.fullmatch(entry, row["entry"]):
             by = (lambda m, by=derived: by[m[0]]) if isinstance(derived, dict) else derived
+            if field == "source" and "{element}" in by:
+                by = by.replace("{element}", row["name"].rpartition(" ")[0])
             row = {**row, field: re.sub(stated, by, row[field])}
     return row
 
