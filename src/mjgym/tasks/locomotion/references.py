@@ -110,7 +110,7 @@ class References:
         if isinstance(rows, np.ndarray | np.generic):
             return table[rows]
         xp = namespace(rows)
-        taken = xp.take(xp.asarray(table), xp.reshape(rows, (-1,)), axis=0)
+        taken = xp.take(xp.asarray(table, copy=True), xp.reshape(rows, (-1,)), axis=0)
         return xp.reshape(taken, (*rows.shape, *table.shape[1:]))
 
 
