@@ -168,7 +168,11 @@ def test_environments_of_several_walkers():
         assert (many[1][1], many[2][1]) == (one[1], one[2])
         assert math.isfinite(one[1])
     rows = env.describe()["observation"]
-    assert all(row["name"] and row["unit"] for row in rows)
+    for row in rows:
+        assert row["name"] and row["unit"] and row["meaning"], row
+        own = row["entry"].partition("/")[0] + "/"
+        assert not row["name"].startswith(own)
+        assert row["frame"] in ("", "world") or row["frame"].startswith(own)
     assert {row["entry"].partition("/")[0] + "/" for row in rows} == set(KINDS)
 
 

@@ -212,7 +212,7 @@ class Walker:
         return tuple(actuator.name for actuator in self.model().actuators)
 
     def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
-        """The numbers of some elements in a field, (..., k); empty for no names."""
+        """The numbers of some of its elements in a field, (..., k)."""
         return v.take(field, self.prefixed(names))
 
     # Where it is, and how it moves.
