@@ -169,7 +169,7 @@ def test_environments_of_several_walkers():
         assert math.isfinite(one[1])
     rows = env.describe()["observation"]
     for row in rows:
-        assert row["name"] and row["unit"] and row["meaning"], row
+        assert all(row[field] for field in ("name", "unit", "meaning")), row
         own = row["entry"].partition("/")[0] + "/"
         assert not row["name"].startswith(own)
         assert row["frame"] in ("", "world") or row["frame"].startswith(own)
