@@ -108,7 +108,7 @@ def placed(env: Any, name: str, episode: int) -> dict[str, np.ndarray]:
         return {}
     model = copy.copy(env.unwrapped.model)
     view = SingleView(model, mujoco.MjData(model))
-    place = env.unwrapped.task.place
+    place = env.unwrapped.task.surroundings
     if name in MAZES:
         ours = (*place.wall_names(), *place.target_names())
         parked = (0.0, 0.0, mazes.PARKED)
@@ -139,7 +139,7 @@ def remembered(env: Any, name: str) -> dict[str, np.ndarray]:
 
 def _remembered_targets(env: Any, rows: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     task = env.unwrapped.task
-    most = task.place.most_targets
+    most = task.surroundings.most_targets
     touched = np.zeros((len(rows), most))
     userdata = np.zeros((len(rows), env.unwrapped.model.nuserdata))
     for i, row in enumerate(rows):

@@ -39,6 +39,8 @@ class Good(Task):
     Reward: 1 / (1 + distance to the target, m).
 
     Start: uniform within 1 m.
+
+    Observation: `position` of the slider (m); `velocity` of the slider (m/s).
     """
 
     reach: float = 1.0  # m, how far off an episode starts
@@ -56,13 +58,6 @@ class Good(Task):
     def observation(self, v):
         return {"position": v.qpos, "velocity": v.qvel}
 
-    def signals(self, v):
-        joints = v.names("joint")
-        return {
-            "position": Signal("where it is", joints, "m", source="qpos"),
-            "velocity": Signal("how fast it is", joints, "m/s", source="qvel"),
-        }
-
     def terms(self, v):
         return {"near": 1 / (1 + abs(v.qpos[..., 0] - 1))}
 
@@ -78,7 +73,7 @@ class Remembers(Good):
         v.site("target").pos[0] = rng.uniform(-1, 1)
 
     def memory(self, v):
-        return {"start": v.qpos[..., 0].copy()}
+        return {"start": v.qpos[..., 0]}
 
     def terms(self, v):
         moved = abs(v.qpos[..., 0] - v.memory["start"])
@@ -127,14 +122,14 @@ class Sums(Good):
 
 
 class Lefts(Good):
-    """batch shapes: Index from the right"""
+    """batch shapes: index from the right"""
 
     def terms(self, v):
         return {"near": v.qpos[0]}
 
 
 class Allocates(Good):
-    """batch shapes: allocate with v.lead"""
+    """batch shapes: must begin with v.lead"""
 
     def observation(self, v):
         return {"position": np.zeros(2), "velocity": v.qvel}
@@ -162,7 +157,7 @@ class Roots(Good):
 
 
 class Divides(Good):
-    """reward: it is reward() that makes it so"""
+    """reward: not finite in random step 1: reward() = nan"""
 
     def reward(self, terms):
         return terms["near"] * np.nan
@@ -201,7 +196,7 @@ class Vectors(Good):
 
 
 class Ends(Good):
-    """hooks: terminated() returns float64, expected bool"""
+    """build: terminated(): expected bool, got float64"""
 
     def terminated(self, v):
         return v.qpos[..., 0]
@@ -267,17 +262,17 @@ class Hurries(Good):
 
 
 class Counted(Good):
-    """observation names: 'position' has 2 numbers, 1 name"""
+    """observation names: 1 name for the 2 numbers of 'position'"""
 
-    def signals(self, v):
-        return {**super().signals(v), "position": Signal("place", ("slide",), "m")}
+    def labels(self, v):
+        return {"position": Signal(names=("slide",))}
 
 
 class Renamed(Good):
     """observation names: did you mean position"""
 
-    def signals(self, v):
-        return {**super().signals(v), "positions": Signal("place", ("a", "b"), "m")}
+    def labels(self, v):
+        return {"positions": Signal(names=("a", "b"))}
 
 
 FAILING = [
@@ -287,34 +282,38 @@ FAILING = [
 ]  # fmt: skip
 
 
-class Unnamed(Good):
-    """observation names: 2 of 4 numbers have no name"""
+class Unknown(Good):
+    """observation names: 2 of 4 numbers have no unit: return a Signal for velocity"""
 
-    def signals(self, v):
-        return {"position": super().signals(v)["position"]}
+    def observation(self, v):
+        return {"position": v.qpos, "velocity": np.asarray(v.qvel, dtype=float)}
+
+
+class Numpys(Good):
+    """array libraries: only NumPy runs it: observation: AttributeError"""
+
+    def observation(self, v):
+        return {**super().observation(v), "position": v.qpos.copy()}
 
 
 class Twins(Good):
     """observation names: more than one number is called position, slide"""
 
-    def signals(self, v):
-        return {**super().signals(v), "position": Signal("place", ("slide", "slide"), "m")}
+    def labels(self, v):
+        return {"position": Signal(names=("slide", "slide"))}
 
 
-class Unitless(Good):
-    """observation names: lacks a unit"""
+class Unsaid(Good):
+    """observation names: places: say in the docstring what it is"""
 
-    def signals(self, v):
-        return {**super().signals(v), "position": Signal("place", ("a", "b"), "")}
+    def observation(self, v):
+        return {**super().observation(v), "places": v.xpos[..., 1]}
 
 
 class Anonymous(Good):
     """model names: without a name: joint 1 (of 2)"""
 
     xml = XML.replace('name="lift"', "").replace('joint="lift"', 'joint="slide"')
-
-    def signals(self, v):
-        return {}
 
 
 class Wide(Good):
@@ -372,7 +371,7 @@ class Silent(Good):
 
 Silent.__doc__ = None
 
-WARNED = [Unnamed, Twins, Unitless, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
+WARNED = [Numpys, Unknown, Twins, Unsaid, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
 
 
 @pytest.fixture
@@ -404,7 +403,7 @@ def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
 def test_a_good_task_passes_every_check(examine, cls):
     found = examine(cls)
     assert problems(found) == []
-    assert len(found) == 15
+    assert len(found) == 16
     assert "50 steps, 1 s" in found["time limit"][0].reason
 
 

@@ -125,7 +125,7 @@ def test_a_recorded_maze_gives_the_recorded_walls_and_targets(name, monkeypatch)
                 assert part.pos[2] == PARKED, part.name
         # The record numbers the targets by what they are worth.
         theirs = [f["geom_pos"] for part, f in recorded.items() if part.startswith("target_")]
-        ours = [env.model.geom(part).pos for part in env.task.place.target_names()]
+        ours = [env.model.geom(part).pos for part in env.task.surroundings.target_names()]
         standing = [tuple(np.round(pos, 9)) for pos in ours if pos[2] != PARKED]
         assert sorted(standing) == sorted(tuple(np.round(pos, 9)) for pos in theirs)
     env.close()

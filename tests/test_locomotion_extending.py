@@ -34,7 +34,7 @@ TASKS = [
 def test_a_name_and_a_module_are_the_same():
     imported, named = (gymnasium.make(ID, **kwargs) for kwargs in (IMPORTED, NAMED))
     assert isinstance(imported.unwrapped.task.creature, Hexapod)
-    assert isinstance(named.unwrapped.task.place, Stairs)
+    assert isinstance(named.unwrapped.task.surroundings, Stairs)
     for seed in range(3):
         assert equal(imported.reset(seed=seed), named.reset(seed=seed))
         assert equal(imported.unwrapped.get_state(), named.unwrapped.get_state())

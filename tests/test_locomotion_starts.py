@@ -189,7 +189,7 @@ def test_walkers_are_turned_uniformly(name):
 @pytest.mark.parametrize("name", RANDOM_MAZES)
 def test_walkers_start_in_cells_of_the_maze(name):
     env = make(name)
-    size, half = env.task.place.cell, (env.task.place.cells - 1) // 2
+    size, half = env.task.surroundings.cell, (env.task.surroundings.cells - 1) // 2
     cells = recorded_starts(name)[:, :2] / size
     np.testing.assert_allclose(cells, np.round(cells), atol=DIGITS)
     assert (np.abs(cells) < half).all()  # not in the outer wall
@@ -279,7 +279,7 @@ def test_colours_of_targets_do_not_tell_what_they_are_worth():
     colours = []
     for _ in range(200):
         env.reset()
-        worth = env.data.userdata[: env.task.place.most_targets]
+        worth = env.data.userdata[: env.task.surroundings.most_targets]
         shown = env.task.colours(env.view)
         of = {
             value: {tuple(shown[f"geom target_{i}"]) for i in np.flatnonzero(worth == value)}

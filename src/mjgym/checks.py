@@ -19,15 +19,16 @@ from gymnasium.utils.env_checker import check_env
 
 from mjgym import registry
 from mjgym.actions import UNLIMITED, bounds, controls
+from mjgym.array_libraries import failures
 from mjgym.benchmark import random_actions
 from mjgym.env import TERMS
 from mjgym.episode import Episodes
 from mjgym.fingerprint import model_sha256
+from mjgym.labels import signals
 from mjgym.mjcf import without_textures
 from mjgym.models import compile_model
 from mjgym.sim import Batched, Single, View
-from mjgym.suggestions import or_else
-from mjgym.task import Arrays, Task
+from mjgym.task import Arrays, Signal, Task
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -149,16 +150,15 @@ class _Subject:
         return {name: np.asarray(value) for name, value in self.outputs["observation"].items()}
 
     @functools.cached_property
+    def signals(self) -> dict[str, Signal]:
+        """What each entry of the observation holds."""
+        shapes = {entry: value.shape for entry, value in self.entries.items()}
+        return signals(self.task, self.begin(0), shapes)
+
+    @functools.cached_property
     def index_names(self) -> list[str]:
-        """A name for each number of the flat observation, by signals() or by its place."""
-        signals = self.task.signals(self.begin(0))
-        names = []
-        for entry, value in self.entries.items():
-            signal = signals.get(entry)
-            known = signal is not None and len(signal.names) == value.size
-            labels = signal.names if signal is not None and known else range(value.size)
-            names += [f"{entry}, {label}" for label in labels]
-        return names
+        """A name for each number of the flat observation."""
+        return [f"{entry}, {name}" for entry, s in self.signals.items() for name in s.names]
 
     def random_actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
         return random_actions(self.low, self.high, lead, np.float32, STEPS, seed)
@@ -292,6 +292,29 @@ def _batch_shapes(subject: _Subject) -> Results:
         yield "pass", f"all arrays of a batch of {n} lead with it"
 
 
+def _array_libraries(subject: _Subject) -> Results:
+    try:
+        import array_api_strict
+    except ImportError:
+        yield "pass", "not looked at: pip install array-api-strict"
+        return
+    task = subject.task
+    wrong = [
+        f"{hook}: {_said(found, type(task)) if isinstance(found, Exception) else found}"
+        for hook, found in failures(
+            task, subject.begin(0), np.zeros(len(subject.actions)), array_api_strict
+        )
+    ]
+    if wrong:
+        yield (
+            "warn",
+            f"only NumPy runs it: {'; '.join(wrong[:SHOWN])}. On arrays of the view, use v.xp and"
+            " Python's arithmetic: v.xp.sum(x, axis=-1), v.xp.take, v.xp.reshape, no x.copy()",
+        )
+    else:
+        yield "pass", "the hooks use nothing that the array API standard lacks"
+
+
 def _constant(value: Any) -> bool:
     return type(value) in (bool, int, float)
 
@@ -353,26 +376,18 @@ def _action_space(subject: _Subject) -> Results:
 
 
 def _observation_names(subject: _Subject) -> Results:
-    signals, entries = subject.task.signals(subject.begin(0)), subject.entries
     names = subject.index_names
     found: list[Result] = []
-    for entry, signal in signals.items():
-        if entry not in entries:
-            reason = f"{entry!r} is no entry of the observation{or_else(entry, entries)}"
-            found.append(("fail", f"signals(): {reason}"))
-        elif len(signal.names) != entries[entry].size:
-            reason = f"{_count(entries[entry].size, 'number')}, {_count(len(signal.names), 'name')}"
-            found.append(("fail", f"signals(): {entry!r} has {reason}"))
-        elif not all(signal.names):
-            found.append(("warn", f"signals(): {entry!r} has an empty name"))
-        elif not signal.unit or not all(signal.unit):
-            found.append(("warn", f'signals(): {entry!r} lacks a unit; "1" says there is none'))
-    if missing := [entry for entry in entries if entry not in signals]:
-        count = sum(entries[entry].size for entry in missing)
-        reason = f"{count} of {len(names)} numbers have no name"
-        found.append(("warn", f"{reason}: return a Signal for {_list(missing)} from signals(v)"))
+    unitless = {entry: s.unit.count("") for entry, s in subject.signals.items() if "" in s.unit}
+    if unitless:
+        reason = f"{sum(unitless.values())} of {len(names)} numbers have no unit"
+        remedy = f'return a Signal for {_list(unitless)} from labels(v); "1" says there is none'
+        found.append(("warn", f"{reason}: {remedy}"))
     if twice := sorted({n for n in names if names.count(n) > 1}):
-        found.append(("warn", f"signals(): more than one number is called {_list(twice)}"))
+        found.append(("warn", f"labels(): more than one number is called {_list(twice)}"))
+    if unsaid := [entry for entry, s in subject.signals.items() if not s.meaning]:
+        paragraph = f"Observation: `{unsaid[0]}`, ..."
+        found.append(("warn", f'{_list(unsaid)}: say in the docstring what it is, "{paragraph}"'))
     return found or [("pass", f"{len(names)} numbers named")]
 
 
@@ -755,6 +770,7 @@ _CHECKS: tuple[tuple[str, Callable[[_Subject], Results], tuple[str, ...]], ...] 
     ("build", _build, ()),
     ("hooks", _hooks, ()),
     ("batch shapes", _batch_shapes, _EVERYTHING),
+    ("array libraries", _array_libraries, (*_EVERYTHING, "batch shapes")),
     ("varies", _varies, ("build",)),
     ("determinism", _determinism, _EVERYTHING),
     ("single = batch", _single_is_batch, (*_EVERYTHING, "batch shapes", "determinism")),

@@ -14,10 +14,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.docstrings import docstring, paragraphs
+from mjgym.labels import signals, unnamed
 from mjgym.observables import Sensing
 from mjgym.sim.view import View
 from mjgym.spaces import Layout
-from mjgym.suggestions import or_else
 from mjgym.task import Signal, Task
 
 _TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
@@ -30,30 +31,22 @@ def observation_entries(
     """One row for each number of the flat observation.
 
     Returns:
-        Rows of `index`, `entry`, `name`, `unit`, `frame`, `source` and `meaning`. Entries that the
-        task does not describe are named after their place, "entry[3]", with an empty unit.
+        Rows of `index`, `entry`, `name`, `unit`, `frame`, `source` and `meaning`; see
+        `mjgym.labels`. Numbers of which nothing is known are named after their place, "entry[3]",
+        with an empty unit.
 
     Raises:
-        ValueError: the task describes an entry that is not there, or not with as many names as the
-            entry has numbers.
+        ValueError: `task.labels` states something of an entry that is not there, or not as much as
+            the entry has numbers.
     """
-    signals = task.signals(view)
+    own = task.observation(view)
+    shapes = {name: np.shape(value)[len(view.lead) :] for name, value in own.items()}
+    found = signals(task, view, shapes)
     if sensing is not None:
-        signals = _as_sensed(signals, sensing)
-    cls = type(task).__name__
-    for entry in signals:
-        if entry not in layout.slices:
-            hint = or_else(entry, layout.slices)
-            raise ValueError(f"{cls}.signals: no entry {entry!r} in the observation{hint}")
+        found = _as_sensed(found, sensing)
     rows = []
     for entry, part in layout.slices.items():
-        shape = layout.shapes[entry]
-        signal = signals.get(entry) or _unnamed(entry, shape)
-        if len(signal.names) != part.stop - part.start:
-            raise ValueError(
-                f"{cls}.signals: {len(signal.names)} names for the {part.stop - part.start}"
-                f" numbers of {entry!r}"
-            )
+        signal = found.get(entry) or unnamed(entry, layout.shapes[entry])
         for i, name in enumerate(signal.names):
             rows.append(
                 {
@@ -80,7 +73,7 @@ def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal
                 continue
             whole = repr(observable.source)
             signal = dataclasses.replace(
-                _unnamed(name, shape), meaning=f"read from {whole}", source=whole
+                unnamed(name, shape), meaning=f"read from {whole}", source=whole
             )
         if several:
             age = [
@@ -95,11 +88,6 @@ def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal
             signal = dataclasses.replace(signal, names=tuple(names), **repeat)
         found[name] = signal
     return found
-
-
-def _unnamed(entry: str, shape: tuple[int, ...]) -> Signal:
-    places = [", ".join(map(str, place)) for place in np.ndindex(shape)]
-    return Signal("", tuple(f"{entry}[{p}]" if p else entry for p in places), "")
 
 
 def _nth(value: str | tuple[str, ...], i: int) -> str:
@@ -135,13 +123,13 @@ def describe(
         "task": f"{cls.__module__}:{cls.__qualname__}",
         "file": file,
         "line": line,
-        "summary": _docstring(cls).partition("\n\n")[0].replace("\n", " "),
-        "description": _docstring(cls),
+        "summary": docstring(cls).partition("\n\n")[0].replace("\n", " "),
+        "description": docstring(cls),
         "observation": observation_entries(task, view, layout, sensing),
         "action": action_entries(task, model),
         "terms": terms,
-        "reward": _paragraph(cls, "Reward"),
-        "start": _paragraph(cls, "Start"),
+        "reward": "".join(paragraphs(cls, "Reward")[:1]),
+        "start": "".join(paragraphs(cls, "Start")[:1]),
         "success": task.success(view) is not None,
         "arguments": arguments(task),
         "physics_timestep": float(model.opt.timestep),
@@ -210,18 +198,3 @@ def _place(cls: type[Task]) -> tuple[str, int]:
         return "", 0
     behind = next((i for i, text in enumerate(lines) if text.lstrip().startswith("class ")), 0)
     return file, first + behind
-
-
-def _docstring(cls: type) -> str:
-    """A class's own docstring; not the signature that dataclass puts in its place."""
-    text = cls.__doc__ or ""
-    return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
-
-
-def _paragraph(cls: type[Task], title: str) -> str:
-    """The paragraph of the docstring, or of a base's, that begins with a title."""
-    for base in cls.__mro__:
-        for paragraph in _docstring(base).split("\n\n"):
-            if paragraph.startswith(f"{title}:"):
-                return paragraph.removeprefix(f"{title}:").strip().replace("\n", " ")
-    return ""

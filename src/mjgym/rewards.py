@@ -92,9 +92,12 @@ def small_control(control: Array) -> Array:
     return (4 + total(saved) / control.shape[-1]) / 5
 
 
+_NUMBER = (float, int, np.generic)
+
+
 def _is_array(x: Any) -> bool:
-    """Whether there is more to it than one number."""
-    return getattr(x, "ndim", 0) > 0
+    """Whether there is more to it than one number; arrays of other libraries stay what they are."""
+    return bool(x.ndim) if isinstance(x, np.ndarray) else not isinstance(x, _NUMBER)
 
 
 def _of_number(

@@ -175,18 +175,20 @@ def rotation_error(xmat: Array, wanted: Array) -> Array:
 
 def about_z(angle: Array) -> Array:
     """The quaternion of a turn about the world's vertical, (...) in rad to (..., 4)."""
-    half = np.asarray(angle) / 2
-    zero = np.zeros_like(half)
-    return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=-1)
+    xp = namespace(angle)
+    half = xp.asarray(angle) / 2
+    zero = xp.zeros_like(half)
+    return xp.stack([xp.cos(half), zero, zero, xp.sin(half)], axis=-1)
 
 
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def product(a: Array, b: Array) -> Array:
     """The rotation b followed by a, both about fixed axes: Hamilton's product, (..., 4)."""
-    scalar = a[..., :1] * b[..., :1] - (a[..., 1:] * b[..., 1:]).sum(axis=-1, keepdims=True)
-    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
-    return np.concatenate([scalar, vector], axis=-1)
+    xp = namespace(a, b)
+    scalar = a[..., :1] * b[..., :1] - xp.sum(a[..., 1:] * b[..., 1:], axis=-1, keepdims=True)
+    vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + cross(a[..., 1:], b[..., 1:])
+    return xp.concat([scalar, vector], axis=-1)
 
 
-def conjugate(a: np.ndarray) -> np.ndarray:
+def conjugate(a: Array) -> Array:
     """The inverse rotation of each unit quaternion, (..., 4)."""
-    return np.asarray(a * (1.0, -1.0, -1.0, -1.0))
+    return namespace(a).concat([a[..., :1], -a[..., 1:]], axis=-1)

@@ -55,6 +55,9 @@ WHOLE = 1e-8  # how far a ratio of two times may be from a whole number
 class Signal:
     """What one entry of an observation holds, for people and for programs.
 
+    From `Task.labels` it states only what is not to be derived: what is left empty, be it the name
+    or the unit of a single number, is derived.
+
     Args:
         meaning: one phrase, e.g. "angle of each joint, from the hip to the ankle".
         names: one for each number of the entry, in their order, e.g. the joints' names.
@@ -65,16 +68,16 @@ class Signal:
             one for each.
     """
 
-    meaning: str
-    names: tuple[str, ...]
-    unit: str | tuple[str, ...]
+    meaning: str = ""
+    names: tuple[str, ...] = ()
+    unit: str | tuple[str, ...] = ""
     frame: str | tuple[str, ...] = ""
     source: str | tuple[str, ...] = ""
 
     def __post_init__(self) -> None:
         for field in ("unit", "frame", "source"):
             value = getattr(self, field)
-            if isinstance(value, tuple) and len(value) != len(self.names):
+            if self.names and isinstance(value, tuple) and len(value) != len(self.names):
                 raise ValueError(f"{field}: {len(value)} for {len(self.names)} names")
 
 
@@ -112,16 +115,6 @@ class Task:
     time_limit: float  # s, of an episode; inf for none
     control_timestep: float  # s, between two actions: a whole number of the model's own timestep
 
-    varies: ClassVar[tuple[str, ...]] = ()
-    """Fields of MjModel that `initialize` writes to. They start each episode at their defaults.
-
-    A geom or site whose place varies must not lie in its body's origin in `model()`: the engine
-    notes that when it compiles, and does not look at its place again."""
-
-    observables: ClassVar[Mapping[str, Observable]] = {}
-    """How entries of the observation are read, by name, where that is not plainly, and entries that
-    have a source of their own; the keyword argument `observables` replaces them one by one."""
-
     control_every_substep: ClassVar[bool] = False
     """Compute `control` before each physics step instead of each control step."""
 
@@ -153,6 +146,22 @@ class Task:
         """Control steps in an episode, None for no limit."""
         return steps_in(self.time_limit, self.control_timestep)
 
+    @property
+    def varies(self) -> tuple[str, ...]:
+        """Fields of MjModel that `initialize` writes to, e.g. `varies = ("geom_pos",)`.
+
+        They start each episode at their defaults. A geom or site whose place varies must not lie in
+        its body's origin in `model()`: the engine notes that when it compiles, and does not look at
+        its place again.
+        """
+        return ()
+
+    @property
+    def observables(self) -> Mapping[str, Observable]:
+        """How entries of the observation are read, by name, where that is not plainly, and entries
+        that have a source of their own; the keyword argument replaces them one by one."""
+        return {}
+
     # What there is.
 
     def model(self) -> Spec:
@@ -170,8 +179,12 @@ class Task:
         """The observation's entries by name; their order is that of the flat observation."""
         raise NotImplementedError(f"{type(self).__name__} must define observation()")
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        """What each entry of `observation` holds; `v.names` gives the names in the model."""
+    def labels(self, v: View) -> dict[str, Signal]:
+        """What `mjgym.labels` cannot derive by itself of the entries of `observation`.
+
+        Names, units, frames and sources come from running `observation` on labels, meanings from
+        the docstring's paragraph "Observation: ...".
+        """
         return {}
 
     def colours(self, v: View) -> Arrays:

@@ -30,10 +30,23 @@ _OWNERS = {
     "qacc": ("joint", "jnt_dofadr"),
     "sensordata": ("sensor", "sensor_adr"),
     "ctrl": ("actuator", None),
+    "act": ("actuator", "actuator_actadr"),
     **dict.fromkeys(("xpos", "xquat", "xmat", "xipos", "cvel"), ("body", None)),
     **dict.fromkeys(("subtree_com", "subtree_linvel"), ("body", None)),
 }
 _PREFIXES = {"ten": "tendon", "cam": "camera", "jnt": "joint"}
+
+
+def owner(field: str) -> tuple[str | None, str]:
+    """Of which kind of elements a field is, None if of none, and its name as their attribute.
+
+    "geom_size" is the `size` of geoms, "xpos" the `xpos` of bodies.
+    """
+    if field in _OWNERS:
+        return _OWNERS[field][0], field
+    prefix, _, attribute = field.partition("_")
+    kind = _PREFIXES.get(prefix, prefix)
+    return (kind, attribute) if kind in _COUNTS and attribute else (None, field)
 
 
 class Named:
@@ -142,11 +155,11 @@ class View:
         return tuple(getattr(model, kind)(i).name for i in range(count))
 
     def rows(self, field: str, names: Iterable[str]) -> slice | np.ndarray:
-        """Where the numbers of some elements are in a field: `v.xpos[..., v.rows("xpos", b), :]`.
+        """Where the numbers of some elements are in a field: `v.qpos[v.rows("qpos", joints)] = 0`.
 
         Args:
-            field: "qpos", "qvel" (of joints), "sensordata" (of sensors), "xpos" (of bodies),
-                "geom_size", "site_xpos", "ten_length", ...
+            field: "qpos", "qvel" (of joints), "sensordata" (of sensors), "act" (of the actuators
+                that have a state), "xpos" (of bodies), "geom_size", "site_xpos", "ten_length", ...
             names: of the elements, in the order that is wanted.
 
         Returns:
@@ -210,9 +223,25 @@ class View:
     def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
         return np.arange(self._model.nv)[self.rows("qvel", joints)]
 
+    def take(self, field: str, names: Iterable[str]) -> Array:
+        """The numbers of some elements in a field, in the order of the names.
+
+        Args:
+            field: as for `rows`.
+            names: of the elements.
+
+        Returns:
+            (..., k), or (..., k, 3) and the like of a field with several numbers for each.
+
+        Raises:
+            KeyError: as for `rows`.
+        """
+        values = getattr(self, field)
+        return taken(values, self.rows(field, names), len(self.lead) - values.ndim)
+
     def _find_rows(self, field: str, names: tuple[str, ...]) -> slice | np.ndarray:
-        prefix = field.partition("_")[0]
-        kind, address = _OWNERS.get(field, (_PREFIXES.get(prefix, prefix), None))
+        kind = owner(field)[0] or field.partition("_")[0]
+        address = _OWNERS.get(field, (kind, None))[1]
         known = self.names(kind)
         places: list[int] = []
         for name in names:
@@ -225,6 +254,8 @@ class View:
             start = int(getattr(self._model, address)[i])
             if kind == "sensor":
                 count = int(self._model.sensor_dim[i])
+            elif kind == "actuator":
+                count = int(self._model.actuator_actnum[i])
             else:
                 joint = self._model.joint(i)
                 count = np.size(joint.qpos0 if field == "qpos" else joint.damping)
@@ -234,6 +265,7 @@ class View:
 
 def _as_slice(places: np.ndarray) -> slice | np.ndarray:
     """A range instead of places that stand in a row."""
-    if places.size and (np.diff(places) == 1).all():
-        return slice(int(places[0]), int(places[-1]) + 1)
+    if (np.diff(places) == 1).all():
+        first = int(places[0]) if places.size else 0
+        return slice(first, first + places.size)
     return places

@@ -94,7 +94,7 @@ class _Composed(Rotation):
         _lead(shape)
         b = self.earlier.draws(rng, n, shape, first)
         a = self.later.draws(rng, n, shape, first)
-        return product(a, b)
+        return np.asarray(product(a, b))
 
     def __repr__(self) -> str:
         return f"{self.earlier!r}.then({self.later!r})"

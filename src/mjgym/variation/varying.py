@@ -87,7 +87,8 @@ class _Target:
     def _absolute(self, drawn: np.ndarray) -> np.ndarray:
         own = self.part.own
         if self.relative == "factor":
-            return product(own, drawn) if self.part.field in QUATERNIONS else own * drawn
+            turned = self.part.field in QUATERNIONS
+            return np.asarray(product(own, drawn)) if turned else own * drawn
         return own + drawn if self.relative == "offset" else drawn
 
     def _check_least(self, values: np.ndarray, verb: str, *, zero: bool = False) -> None:

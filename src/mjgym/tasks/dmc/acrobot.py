@@ -10,7 +10,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import XZ, ZZ, norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 MARGIN = 1.0  # m from the target's edge, where the smooth reward has fallen to 0.1
 
@@ -48,26 +48,8 @@ class Acrobot(Task):
     def observation(self, v: View) -> Arrays:
         arms = v.xmat[..., ARMS, :]  # absolute: the elbow's angle does not show by itself
         return {
-            "orientations": np.concatenate([arms[..., XZ], arms[..., ZZ]], axis=-1),
+            "orientations": v.xp.concat([arms[..., XZ], arms[..., ZZ]], axis=-1),
             "velocity": v.qvel,
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        arms = v.names("body")[ARMS]
-        return {
-            "orientations": Signal(
-                meaning="sine of each arm's absolute angle to the vertical, then the cosines",
-                names=tuple(f"{part} of {arm}" for part in ("sine", "cosine") for arm in arms),
-                unit="1",
-                frame="world",
-                source="body xmat",
-            ),
-            "velocity": Signal(
-                meaning="velocity of each joint; the elbow's is relative to the upper arm",
-                names=v.names("joint"),
-                unit="rad/s",
-                source="qvel",
-            ),
         }
 
     def terms(self, v: View) -> Arrays:

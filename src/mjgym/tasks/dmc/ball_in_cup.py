@@ -7,8 +7,7 @@ from mjgym import mjcf
 from mjgym.resets import until_free
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
-from mjgym.tasks.dmc.joints import joint_signals
+from mjgym.task import Array, Arrays, Task, register
 
 CUP_HALF_SIZE = 0.05  # m, of the box inside the cup, in x and z
 BALL_RADIUS = 0.025  # m
@@ -44,17 +43,8 @@ class BallInCup(Task):
     def observation(self, v: View) -> Arrays:
         return {"position": v.qpos, "velocity": v.qvel}
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        return joint_signals(
-            v,
-            position="displacement of the cup and of the ball from where the model draws them",
-            velocity="velocity of the cup and of the ball",
-            unit="m",
-            frame="world",
-        )
-
     def terms(self, v: View) -> Arrays:
-        return {"caught": _caught(v) * 1.0}
+        return {"caught": v.xp.asarray(_caught(v), dtype=v.xp.float64)}
 
     def success(self, v: View) -> Array:
         return _caught(v)
@@ -62,4 +52,4 @@ class BallInCup(Task):
 
 def _caught(v: View) -> Array:
     offset = abs(v.site("target").xpos - v.body("ball").xpos)[..., ::2]  # x and z
-    return (offset < CUP_HALF_SIZE - BALL_RADIUS).all(axis=-1)
+    return v.xp.all(offset < CUP_HALF_SIZE - BALL_RADIUS, axis=-1)

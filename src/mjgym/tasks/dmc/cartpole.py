@@ -10,7 +10,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Arrays, Signal, Task, register
+from mjgym.task import Arrays, Task, register
 
 UPRIGHT_COSINE = 0.995  # of the angle to the vertical, within which a pole counts as upright
 CENTRE = 0.25  # m, distance from the middle of the rail that counts as centred
@@ -18,23 +18,17 @@ SLIDER_MARGIN = 2.0  # m
 HINGE_VELOCITY_MARGIN = 5.0  # rad/s
 
 POLE_LENGTH = 1.0  # m
-POLE_RADIUS = 0.045  # m
-POLE_MASS = 0.1  # kg
-HINGE_DAMPING = 2e-6  # N m s/rad
 FLOOR_CLEARANCE = 0.05  # m, under the lowest point of a hanging chain of two or more poles
 
 POLES = slice(2, None)  # bodies: the world, the cart, then the poles from the cart outwards
 
+TAGS = ("benchmarking", "reward_viz")
 
-@register("dmc/cartpole-balance-v0", tags=("benchmarking", "reward_viz"))
-@register("dmc/cartpole-balance_sparse-v0", tags=("benchmarking", "reward_viz"), sparse=True)
-@register("dmc/cartpole-swingup-v0", tags=("benchmarking", "reward_viz"), swingup=True)
-@register(
-    "dmc/cartpole-swingup_sparse-v0",
-    tags=("benchmarking", "reward_viz"),
-    swingup=True,
-    sparse=True,
-)
+
+@register("dmc/cartpole-balance-v0", tags=TAGS)
+@register("dmc/cartpole-balance_sparse-v0", tags=TAGS, sparse=True)
+@register("dmc/cartpole-swingup-v0", tags=TAGS, swingup=True)
+@register("dmc/cartpole-swingup_sparse-v0", tags=TAGS, swingup=True, sparse=True)
 @register("dmc/cartpole-two_poles-v0", tags=("extra", "reward_viz"), swingup=True, poles=2)
 @register("dmc/cartpole-three_poles-v0", tags=("extra", "reward_viz"), swingup=True, poles=3)
 @dataclass(frozen=True)
@@ -64,27 +58,12 @@ class Cartpole(Task):
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/cartpole.xml")
-        parent = spec.body("pole_1")
+        pole, end = spec.find_default("pole"), [0, 0, POLE_LENGTH]
+        body = spec.body("pole_1")
         for k in range(2, self.poles + 1):
-            parent = mjcf.add(parent, "body", name=f"pole_{k}", pos=[0, 0, POLE_LENGTH])
-            mjcf.add(
-                parent,
-                "joint",
-                name=f"hinge_{k}",
-                type="hinge",
-                axis=[0, 1, 0],
-                damping=HINGE_DAMPING,
-            )
-            mjcf.add(
-                parent,
-                "geom",
-                name=f"pole_{k}",
-                type="capsule",
-                fromto=[0, 0, 0, 0, 0, POLE_LENGTH],
-                size=[POLE_RADIUS, 0, 0],
-                mass=POLE_MASS,
-                material="self",
-            )
+            body = mjcf.add(body, "body", name=f"pole_{k}", pos=end, default=pole)
+            mjcf.add(body, "joint", name=f"hinge_{k}")  # the body's joint and geom take it over
+            mjcf.add(body, "geom", name=f"pole_{k}")
         if self.poles > 1:  # room for the chain to hang, and for the cameras to see it
             spec.geom("floor").pos[2] = 1 - self.poles * POLE_LENGTH - FLOOR_CLEARANCE
             spec.camera("fixed").pos = [0, -1 - 2 * self.poles, 1]
@@ -103,29 +82,11 @@ class Cartpole(Task):
         v.qvel[:] = 0.01 * rng.normal(size=1 + self.poles)
 
     def observation(self, v: View) -> Arrays:
-        angles = v.xmat[..., POLES, :][..., [ZZ, XZ]]  # cosine and sine, absolute
-        position = np.concatenate([v.qpos[..., :1], angles.reshape(*v.lead, -1)], axis=-1)
+        poles = v.xmat[..., POLES, :]
+        angles = v.xp.stack([poles[..., ZZ], poles[..., XZ]], axis=-1)  # of absolute angles
+        angles = v.xp.reshape(angles, (*v.lead, -1))
+        position = v.xp.concat([v.qpos[..., :1], angles], axis=-1)
         return {"position": position, "velocity": v.qvel}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        poles = v.names("body")[POLES]
-        angles = [f"{part} of {pole}" for pole in poles for part in ("cosine", "sine")]
-        joints = v.names("joint")
-        return {
-            "position": Signal(
-                meaning="place of the cart, then each pole's absolute angle to the vertical",
-                names=("slider", *angles),
-                unit=("m", *["1"] * len(angles)),
-                frame="world",
-                source=("qpos", *["body xmat"] * len(angles)),
-            ),
-            "velocity": Signal(
-                meaning="velocity of the cart, then of each hinge relative to the pole before",
-                names=joints,
-                unit=("m/s", *["rad/s"] * self.poles),
-                source="qvel",
-            ),
-        }
 
     def terms(self, v: View) -> Arrays:
         cosines = v.xmat[..., POLES, ZZ]
@@ -133,11 +94,11 @@ class Cartpole(Task):
         if self.sparse:
             return {
                 "centred": tolerance(cart, (-CENTRE, CENTRE)),
-                "upright": tolerance(cosines.min(axis=-1), (UPRIGHT_COSINE, 1.0)),
+                "upright": tolerance(v.xp.min(cosines, axis=-1), (UPRIGHT_COSINE, 1.0)),
             }
-        hinge_velocity = np.abs(v.qvel[..., 1:]).max(axis=-1)  # the fastest hinge decides
+        hinge_velocity = v.xp.max(abs(v.qvel[..., 1:]), axis=-1)  # the fastest hinge decides
         return {
-            "upright": (1 + cosines).sum(axis=-1) / (2 * self.poles),
+            "upright": v.xp.sum(1 + cosines, axis=-1) / (2 * self.poles),
             "small_control": small_control(v.ctrl),
             "small_velocity": (1 + tolerance(hinge_velocity, margin=HINGE_VELOCITY_MARGIN)) / 2,
             "centred": (1 + tolerance(cart, margin=SLIDER_MARGIN)) / 2,

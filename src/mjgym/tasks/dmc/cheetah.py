@@ -8,8 +8,7 @@ from mjgym import mjcf
 from mjgym.rewards import tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Arrays, Signal, Task, register
-from mjgym.tasks.dmc.joints import runner_signals
+from mjgym.task import Arrays, Task, register
 
 RUN_SPEED = 10.0  # m/s
 SETTLING_STEPS = 200  # physics steps of 0.01 s without control, before an episode starts
@@ -57,9 +56,6 @@ class Cheetah(Task):
             "position": v.qpos[..., 1:],  # where along the track does not matter
             "velocity": v.qvel,
         }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return runner_signals(v, height=0.7)
 
     def terms(self, v: View) -> Arrays:
         forward = v.sensor("torso_subtreelinvel").data[..., 0]

@@ -11,7 +11,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register, vector_names
+from mjgym.task import Array, Arrays, Signal, Task, register
 
 WALK_SPEED = 1.0  # m/s
 TROT_SPEED = 3.0  # m/s
@@ -87,109 +87,36 @@ class Dog(Task):
         skull, torso, pelvis = v.body("skull"), v.body("torso"), v.body("pelvis")
         sensors = v.sensordata
         result = {
-            "joint_angles": v.qpos[..., ANGLES].copy(),
-            "joint_velocites": v.qvel[..., RATES].copy(),
-            "torso_pelvis_height": np.stack([torso.xpos[..., 2], pelvis.xpos[..., 2]], axis=-1),
-            "z_projection": np.concatenate(
+            "joint_angles": v.qpos[..., ANGLES],
+            "joint_velocites": v.qvel[..., RATES],
+            "torso_pelvis_height": v.xp.stack([torso.xpos[..., 2], pelvis.xpos[..., 2]], axis=-1),
+            "z_projection": v.xp.concat(
                 [part.xmat[..., Z_ROW] for part in (skull, torso, pelvis)], axis=-1
             ),
             "torso_com_velocity": to_local(torso.xmat, sensors[..., TORSO_VELOCITY]),
-            "inertial_sensors": sensors[..., INERTIAL].copy(),
-            "foot_forces": sensors[..., FORCES].copy(),
-            "touch_sensors": sensors[..., TOUCH].copy(),
-            "actuator_state": v.act.copy(),
+            "inertial_sensors": sensors[..., INERTIAL],
+            "foot_forces": sensors[..., FORCES],
+            "touch_sensors": sensors[..., TOUCH],
+            "actuator_state": v.act,
         }
         result.update(self.further_observation(v))
         if self.observe_reward_factors:
-            result["reward_factors"] = np.stack(list(self.terms(v).values()), axis=-1)
+            result["reward_factors"] = v.xp.stack(list(self.terms(v).values()), axis=-1)
         return result
 
     def further_observation(self, v: View) -> Arrays:
         """What a task observes beyond the dog itself."""
         return {}
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")[1:74]  # without root, ball
-        anchors = tuple(name.replace("_", "_anchor_") for name in WEIGHED)
-        parts = ("skull", "torso", "pelvis")
-        result = {
-            "joint_angles": Signal(
-                meaning="angle of each joint", names=joints, unit="rad", source="qpos"
-            ),
-            "joint_velocites": Signal(
-                meaning="velocity of each joint", names=joints, unit="rad/s", source="qvel"
-            ),
-            "torso_pelvis_height": Signal(
-                meaning="heights of torso and pelvis above the floor",
-                names=("torso z", "pelvis z"),
-                unit="m",
-                frame="world",
-                source="body xpos",
-            ),
-            "z_projection": Signal(
-                meaning="the world's vertical as seen from skull, torso and pelvis",
-                names=vector_names(*(f"up in {part}" for part in parts)),
-                unit="1",
-                frame=tuple(part for part in parts for _ in "xyz"),
-                source="body xmat",
-            ),
-            "torso_com_velocity": Signal(
-                meaning="velocity of the whole dog's centre of mass",
-                names=vector_names("centre of mass velocity"),
-                unit="m/s",
-                frame="torso",
-                source="sensor torso_linvel, body xmat",
-            ),
-            "inertial_sensors": Signal(
-                meaning="acceleration of the head, gravity included, its velocity, then its angular"
-                " velocity",
-                names=vector_names("accelerometer", "velocimeter", "gyro"),
-                unit=(*["m/s^2"] * 3, *["m/s"] * 3, *["rad/s"] * 3),
-                frame="head",
-                source=(
-                    *["sensor accelerometer"] * 3,
-                    *["sensor velocimeter"] * 3,
-                    *["sensor gyro"] * 3,
-                ),
-            ),
-            "foot_forces": Signal(
-                meaning="force between each leg and its paw",
-                names=vector_names(*anchors),
-                unit="N",
-                frame=tuple(anchor for anchor in anchors for _ in "xyz"),
-                source=tuple(f"sensor {name}" for name in WEIGHED for _ in "xyz"),
-            ),
-            "touch_sensors": Signal(
-                meaning="force on each paw",
-                names=TOUCHED,
-                unit="N",
-                source=tuple(f"sensor {name}" for name in TOUCHED),
-            ),
-            "actuator_state": Signal(
-                meaning="each actuator's activation: the filtered control",
-                names=v.names("actuator"),
-                unit="1",
-                source="act",
-            ),
-        }
-        result.update(self.further_signals())
-        if self.observe_reward_factors:
-            result["reward_factors"] = Signal(
-                meaning="terms of the reward",
-                names=tuple(self.terms(v)),
-                unit="1",
-                source="terms",
-            )
-        return result
-
-    def further_signals(self) -> dict[str, Signal]:
-        """What `further_observation` holds."""
-        return {}
+    def labels(self, v: View) -> dict[str, Signal]:
+        if not self.observe_reward_factors:
+            return {}
+        return {"reward_factors": Signal(names=tuple(self.terms(v)), unit="1", source="terms")}
 
     def terms(self, v: View) -> Arrays:
         skull, torso, pelvis = v.body("skull"), v.body("torso"), v.body("pelvis")
         grounded = tolerance(
-            v.sensordata[..., TOUCH].sum(axis=-1),
+            v.xp.sum(v.sensordata[..., TOUCH], axis=-1),
             (WEIGHT, inf),
             margin=WEIGHT,
             sigmoid="linear",
@@ -281,36 +208,13 @@ class Fetch(Dog):
         v.qvel[BALL_VELOCITY] = (*speed * towards, sqrt(2 * GRAVITY * height))
 
     def further_observation(self, v: View) -> Arrays:
-        head = v.site("head")
-        seen = np.stack(
-            [
-                v.geom("ball").xpos - head.xpos,
-                v.qvel[..., BALL_VELOCITY],
-                v.geom("target").xpos - head.xpos,
-            ],
-            axis=-2,
-        )
-        seen = to_local(head.xmat[..., None, :], seen)
-        seen[..., 1, :] -= v.sensordata[..., VELOCIMETER]  # the head's velocity, in its axes
-        seen = seen.reshape(*v.lead, 9)
-        return {"ball_state": seen[..., :6], "target_position": seen[..., 6:]}
-
-    def further_signals(self) -> dict[str, Signal]:
+        head, ball = v.site("head"), v.geom("ball").xpos
+        place = to_local(head.xmat, ball - head.xpos)
+        velocity = to_local(head.xmat, v.qvel[..., BALL_VELOCITY])
+        own_velocity = v.sensordata[..., VELOCIMETER]  # the head's, in its axes
         return {
-            "ball_state": Signal(
-                meaning="place and velocity of the ball relative to the head",
-                names=vector_names("ball", "ball velocity"),
-                unit=(*["m"] * 3, *["m/s"] * 3),
-                frame="skull",
-                source=(*["geom ball - site head"] * 3, *["qvel, sensordata, site xmat"] * 3),
-            ),
-            "target_position": Signal(
-                meaning="from the head to the target",
-                names=vector_names("target"),
-                unit="m",
-                frame="skull",
-                source="geom target - site head",
-            ),
+            "ball_state": v.xp.concat([place, velocity - own_velocity], axis=-1),
+            "target_position": to_local(head.xmat, v.geom("target").xpos - head.xpos),
         }
 
     def terms(self, v: View) -> Arrays:
@@ -322,7 +226,7 @@ class Fetch(Dog):
         bring = tolerance(to_target, (0, TARGET_RADIUS), margin=FETCH_FLOOR, sigmoid="reciprocal")
         return {
             **super().terms(v),
-            "reach": np.where(to_target < 2 * TARGET_RADIUS, 1.0, (1 + 6 * reach) / 7),
+            "reach": v.xp.where(to_target < 2 * TARGET_RADIUS, 1.0, (1 + 6 * reach) / 7),
             "bring": (1 + bring) / 2,
         }
 

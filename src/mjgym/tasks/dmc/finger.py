@@ -12,7 +12,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 SPIN_VELOCITY = 15.0  # rad/s, in the hinge's negative direction
 SPIN_DAMPING = 0.03  # N m s/rad, of the spinner in the spin task; it is 0.5 otherwise
@@ -46,31 +46,6 @@ class Finger(Task):
             "position": v.xp.concat([v.qpos[..., :SPINNER], _from_spinner(v, "tip")], axis=-1),
             "velocity": v.qvel,
             "touch": v.xp.log1p(v.sensordata[..., TOUCH]),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")
-        touch = ("touchtop", "touchbottom")
-        return {
-            "position": Signal(
-                meaning="angle of each joint of the finger, then the spinner's tip from its centre",
-                names=(*joints[:SPINNER], "tip x", "tip z"),
-                unit=("rad", "rad", "m", "m"),
-                frame=("", "", "world", "world"),
-                source=("qpos", "qpos", *["site tip - body spinner"] * 2),
-            ),
-            "velocity": Signal(
-                meaning="velocity of each joint of the finger, then of the spinner",
-                names=joints,
-                unit="rad/s",
-                source="qvel",
-            ),
-            "touch": Signal(
-                meaning="force with which something presses on top and bottom of the fingertip",
-                names=touch,
-                unit="ln(1 + N)",
-                source=tuple(f"sensor {name}" for name in touch),
-            ),
         }
 
 
@@ -137,24 +112,6 @@ class Turn(Finger):
             **super().observation(v),
             "target_position": _from_spinner(v, "target"),
             "dist_to_target": self._distance(v),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return {
-            **super().signals(v),
-            "target_position": Signal(
-                meaning="from the spinner's centre to the target's",
-                names=("target x", "target z"),
-                unit="m",
-                frame="world",
-                source="site target - body spinner",
-            ),
-            "dist_to_target": Signal(
-                meaning="distance from the spinner's tip to the target's surface, negative inside",
-                names=("distance",),
-                unit="m",
-                source="site target - site tip",
-            ),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -9,7 +9,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import ZZ, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 START_ANGLE = 0.2  # rad, largest of each joint at the start
 TARGET_LOWEST = (-0.4, -0.4, 0.1)  # m, corners of the box in which the target is drawn
@@ -44,37 +44,8 @@ class Fish(Task):
     def observation(self, v: View) -> Arrays:
         return {
             "joint_angles": v.qpos[..., JOINTS],
-            "upright": v.body("torso").xmat[..., ZZ].copy(),
+            "upright": v.body("torso").xmat[..., ZZ],
             "velocity": v.qvel,
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")[1:]
-        return {
-            "joint_angles": Signal(
-                meaning="angle of each joint of the tail and of the fins",
-                names=joints,
-                unit="rad",
-                source="qpos",
-            ),
-            "upright": Signal(
-                meaning="cosine of the torso's tilt, 1 with its back up",
-                names=("cosine of torso",),
-                unit="1",
-                frame="world",
-                source="body xmat",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the root, linear, then angular, then of each joint",
-                names=(
-                    *(f"root {axis}" for axis in "xyz"),
-                    *(f"root about {axis}" for axis in "xyz"),
-                    *joints,
-                ),
-                unit=(*["m/s"] * 3, *["rad/s"] * (3 + len(joints))),
-                frame=(*["world"] * 3, *["torso"] * 3, *[""] * len(joints)),
-                source="qvel",
-            ),
         }
 
 
@@ -127,18 +98,6 @@ class Swim(Fish):
         velocity = common.pop("velocity")
         common["target"] = to_local(v.geom("mouth").xmat, _mouth_to_target(v))
         return {**common, "velocity": velocity}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return {
-            **super().signals(v),
-            "target": Signal(
-                meaning="from the mouth to the target",
-                names=tuple(f"target {axis}" for axis in "xyz"),
-                unit="m",
-                frame="mouth",
-                source="geom target - geom mouth",
-            ),
-        }
 
     def terms(self, v: View) -> Arrays:
         distance = norm(_mouth_to_target(v))

@@ -4,15 +4,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import small_control, tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Arrays, Signal, Task, register
-from mjgym.tasks.dmc.joints import runner_signals
+from mjgym.task import Arrays, Task, register
 
 STAND_HEIGHT = (0.6, 2.0)  # m, of the torso's centre of mass above the foot's
 HOP_SPEED = 2.0  # m/s
@@ -57,19 +54,7 @@ class Hopper(Task):
         return {
             "position": v.qpos[..., 1:],  # where along the track does not matter
             "velocity": v.qvel,
-            "touch": np.log1p(v.sensordata[..., TOUCH]),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        touch = ("touch_toe", "touch_heel")
-        return {
-            **runner_signals(v, height=1),
-            "touch": Signal(
-                meaning="force with which something presses on the toe and on the heel",
-                names=touch,
-                unit="ln(1 + N)",
-                source=tuple(f"sensor {name}" for name in touch),
-            ),
+            "touch": v.xp.log1p(v.sensordata[..., TOUCH]),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -8,8 +8,8 @@ from mjgym.resets import random_joints, until_free
 from mjgym.rotations import Z_ROW, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
-from mjgym.tasks.dmc import upright
+from mjgym.task import Array, Arrays, Task, register
+from mjgym.tasks.dmc.common import upright
 
 JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
 EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")
@@ -67,31 +67,11 @@ class Humanoid(Task):
             return {"position": v.qpos, "velocity": v.qvel}
         return {
             "joint_angles": v.qpos[..., JOINTS],
-            "head_height": v.body("head").xpos[..., 2].copy(),
+            "head_height": v.body("head").xpos[..., 2],
             "extremities": upright.extremities(v, "torso", EXTREMITIES),
-            "torso_vertical": v.body("torso").xmat[..., Z_ROW].copy(),
-            "com_velocity": v.sensor("torso_subtreelinvel").data.copy(),
+            "torso_vertical": v.body("torso").xmat[..., Z_ROW],
+            "com_velocity": v.sensor("torso_subtreelinvel").data,
             "velocity": v.qvel,
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        described = upright.signals(v, "torso", EXTREMITIES)
-        if not self.pure_state:
-            return described
-        joints = v.names("joint")[1:]
-        return {
-            "position": Signal(
-                meaning="place of the root, its rotation as a quaternion, then each joint's angle",
-                names=(
-                    *(f"root {axis}" for axis in "xyz"),
-                    *(f"root quaternion {part}" for part in "wxyz"),
-                    *joints,
-                ),
-                unit=(*["m"] * 3, *["1"] * 4, *["rad"] * len(joints)),
-                frame=(*["world"] * 7, *[""] * len(joints)),
-                source="qpos",
-            ),
-            "velocity": described["velocity"],
         }
 
     def terms(self, v: View) -> Arrays:

@@ -8,8 +8,8 @@ from mjgym.resets import random_joints, until_free
 from mjgym.rotations import Z_ROW, ZY
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
-from mjgym.tasks.dmc import upright
+from mjgym.task import Array, Arrays, Task, register
+from mjgym.tasks.dmc.common import upright
 
 JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
 EXTREMITIES = ("lhand", "lfoot", "rhand", "rfoot")
@@ -56,15 +56,12 @@ class HumanoidCMU(Task):
     def observation(self, v: View) -> Arrays:
         return {
             "joint_angles": v.qpos[..., JOINTS],
-            "head_height": v.body("head").xpos[..., 2].copy(),
+            "head_height": v.body("head").xpos[..., 2],
             "extremities": upright.extremities(v, "thorax", EXTREMITIES),
-            "torso_vertical": v.body("thorax").xmat[..., Z_ROW].copy(),
-            "com_velocity": v.sensor("thorax_subtreelinvel").data.copy(),
+            "torso_vertical": v.body("thorax").xmat[..., Z_ROW],
+            "com_velocity": v.sensor("thorax_subtreelinvel").data,
             "velocity": v.qvel,
         }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return upright.signals(v, "thorax", EXTREMITIES)
 
     def terms(self, v: View) -> Arrays:
         return upright.terms(

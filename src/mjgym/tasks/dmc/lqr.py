@@ -10,8 +10,7 @@ from mjgym.resets import unit_vector
 from mjgym.rotations import squared_norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
-from mjgym.tasks.dmc.joints import joint_signals
+from mjgym.task import Array, Arrays, Task, register
 
 STIFFNESS = 15.0, 25.0  # N/m, range of the springs'
 DAMPING = 0.0, 0.0  # N s/m, range of the springs'
@@ -29,7 +28,7 @@ class LQR(Task):
     """Bring a chain of sliding balls to rest with few motors.
 
     Each ball slides, on a spring, relative to the one before; the motors act on the first joints.
-    `mjgym.tasks.dmc.lqr_solver` computes the best policy and its cost.
+    `mjgym.tasks.dmc.common.lqr_solver` computes the best policy and its cost.
 
     Reward: 1 - (|q|^2 / 2 + control_cost |u|^2 / 2), with positions q (m) after the step and the
     applied forces u (N); it has no lower bound.
@@ -90,14 +89,6 @@ class LQR(Task):
 
     def observation(self, v: View) -> Arrays:
         return {"position": v.qpos, "velocity": v.qvel}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return joint_signals(
-            v,
-            position="displacement of each ball relative to the one before",
-            velocity="velocity of each ball relative to the one before",
-            unit="m",
-        )
 
     def terms(self, v: View) -> Arrays:
         return {

@@ -6,19 +6,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.arrays import namespace
 from mjgym.resets import until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import XX, ZX, norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
-from mjgym.tasks.dmc.planar_arm import (
+from mjgym.task import Array, Arrays, Task, register
+from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,
     arm_observation,
-    arm_signals,
     draw_arm,
     planar_pose,
-    pose_signal,
 )
 
 CLOSE = 0.01  # m, distance within which two points count as together
@@ -113,24 +112,6 @@ class Manipulator(Task):
             "target_pos": planar_pose(v, f"target_{self.object}"),
         }
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        arm = arm_signals(v)
-        if not self.fully_observable:
-            return arm
-        return {
-            **arm,
-            "hand_pos": pose_signal("hand"),
-            "object_pos": pose_signal(self.object),
-            "object_vel": Signal(
-                meaning="velocity of the object, along x and z, then about y",
-                names=v.names("joint")[OBJECTS:],
-                unit=("m/s", "m/s", "rad/s"),
-                frame="world",
-                source="qvel",
-            ),
-            "target_pos": pose_signal(f"target_{self.object}"),
-        }
-
 
 @register("dmc/manipulator-bring_ball-v0", tags=("benchmarking", "hard", "reward_viz"))
 @register("dmc/manipulator-insert_ball-v0", tags=("extra", "hard", "reward_viz"), insert=True)
@@ -171,7 +152,8 @@ class Peg(Manipulator):
         return {"bringing": (middle + tip) / 2, "grasping": (grasp + pinch) / 2}
 
     def reward(self, terms: Arrays) -> Array:
-        return np.maximum(terms["bringing"], terms["grasping"] / 3)
+        bringing, grasping = terms["bringing"], terms["grasping"] / 3
+        return namespace(bringing).maximum(bringing, grasping)
 
     def success(self, v: View) -> Array:
         middle, tip = distance(v, "peg", "target_peg"), distance(v, "peg_tip", "target_peg_tip")

@@ -1,6 +1,7 @@
 """Swing a pendulum up with a motor too weak to lift it, and keep it upright."""
 
 from dataclasses import dataclass
+from math import cos, radians
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
-UPRIGHT_COSINE = np.cos(np.deg2rad(8))  # of the angle to the vertical; within it, the goal
+UPRIGHT_COSINE = cos(radians(8))  # of the angle to the vertical; within it, the goal
 
 
 @register("dmc/pendulum-swingup-v0", tags=("benchmarking", "reward_viz"))
@@ -38,20 +39,10 @@ class Pendulum(Task):
         v.qpos[0] = rng.uniform(-np.pi, np.pi)
 
     def observation(self, v: View) -> Arrays:
-        return {"orientation": v.body("pole").xmat[..., [ZZ, XZ]], "velocity": v.qvel}
-
-    def signals(self, v: View) -> dict[str, Signal]:
+        pole = v.body("pole").xmat
         return {
-            "orientation": Signal(
-                meaning="the pole's angle to the vertical",
-                names=("cosine of pole", "sine of pole"),
-                unit="1",
-                frame="world",
-                source="body xmat",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the hinge", names=v.names("joint"), unit="rad/s", source="qvel"
-            ),
+            "orientation": v.xp.stack([pole[..., ZZ], pole[..., XZ]], axis=-1),
+            "velocity": v.qvel,
         }
 
     def terms(self, v: View) -> Arrays:

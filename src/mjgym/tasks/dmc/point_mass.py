@@ -9,8 +9,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
-from mjgym.tasks.dmc.joints import joint_signals
+from mjgym.task import Array, Arrays, Task, register
 
 TARGET_RADIUS = 0.015  # m
 LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearly parallel
@@ -40,15 +39,6 @@ class PointMass(Task):
 
     def observation(self, v: View) -> Arrays:
         return {"position": v.qpos, "velocity": v.qvel}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return joint_signals(
-            v,
-            position="place of the mass, from the middle of the arena",
-            velocity="velocity of the mass",
-            unit="m",
-            frame="world",
-        )
 
     def terms(self, v: View) -> Arrays:
         return {

@@ -12,8 +12,8 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register, vector_names
-from mjgym.tasks.dmc.terrain import bumpy_bowl
+from mjgym.task import Array, Arrays, Task, register
+from mjgym.tasks.dmc.common.terrain import bumpy_bowl
 
 WALK_SPEED = 0.5  # m/s
 RUN_SPEED = 5.0  # m/s
@@ -71,58 +71,13 @@ class Quadruped(Task):
     def observation(self, v: View) -> Arrays:
         sensors = v.sensordata
         return {
-            "egocentric_state": np.concatenate(
+            "egocentric_state": v.xp.concat(
                 [v.qpos[..., HINGES], v.qvel[..., HINGE_RATES], v.act], axis=-1
             ),
-            "torso_velocity": sensors[..., VELOCIMETER].copy(),
-            "torso_upright": v.body("torso").xmat[..., ZZ].copy(),
-            "imu": sensors[..., IMU].copy(),
-            "force_torque": np.arcsinh(sensors[..., FORCE_TORQUE]),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        joints, actuators = v.names("joint")[1:17], v.names("actuator")  # without root, ball
-        forces_and_torques = v.names("sensor")[FORCE_TORQUE_SENSORS]
-        return {
-            "egocentric_state": Signal(
-                meaning="angle of each joint, velocity of each joint, each actuator's activation:"
-                " the filtered control",
-                names=(
-                    *(f"{joint} angle" for joint in joints),
-                    *(f"{joint} velocity" for joint in joints),
-                    *(f"{actuator} activation" for actuator in actuators),
-                ),
-                unit=(*["rad"] * 16, *["rad/s"] * 16, *["1"] * 12),
-                source=(*["qpos"] * 16, *["qvel"] * 16, *["act"] * 12),
-            ),
-            "torso_velocity": Signal(
-                meaning="velocity of the torso",
-                names=vector_names("torso"),
-                unit="m/s",
-                frame="torso",
-                source="sensor velocimeter",
-            ),
-            "torso_upright": Signal(
-                meaning="cosine of the torso's tilt",
-                names=("cosine of torso",),
-                unit="1",
-                frame="world",
-                source="body xmat",
-            ),
-            "imu": Signal(
-                meaning="acceleration of the torso, gravity included, then its angular velocity",
-                names=vector_names("accelerometer", "gyro"),
-                unit=(*["m/s^2"] * 3, *["rad/s"] * 3),
-                frame="torso",
-                source=(*["sensor imu_accel"] * 3, *["sensor imu_gyro"] * 3),
-            ),
-            "force_torque": Signal(
-                meaning="force that each toe exerts on its leg, then the torques",
-                names=vector_names(*forces_and_torques),
-                unit=(*["arcsinh(N)"] * 12, *["arcsinh(N m)"] * 12),
-                frame=tuple(name.split("_", 1)[1] for name in forces_and_torques for _ in "xyz"),
-                source=tuple(f"sensor {name}" for name in forces_and_torques for _ in "xyz"),
-            ),
+            "torso_velocity": sensors[..., VELOCIMETER],
+            "torso_upright": v.body("torso").xmat[..., ZZ],
+            "imu": sensors[..., IMU],
+            "force_torque": v.xp.asinh(sensors[..., FORCE_TORQUE]),
         }
 
 
@@ -212,25 +167,7 @@ class Escape(Quadruped):
         return {
             **super().observation(v),
             "origin": -to_local(torso.xmat, torso.xpos),
-            "rangefinder": np.where(ranges == -1, 1.0, np.tanh(ranges)),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return {
-            **super().signals(v),
-            "origin": Signal(
-                meaning="from the torso to the middle of the bowl",
-                names=vector_names("origin"),
-                unit="m",
-                frame="torso",
-                source="body world - body torso",
-            ),
-            "rangefinder": Signal(
-                meaning="distance that each range finder measures, 1 where it sees nothing",
-                names=RANGEFINDERS,
-                unit="tanh(m)",
-                source=tuple(f"sensor {name}" for name in RANGEFINDERS),
-            ),
+            "rangefinder": v.xp.where(ranges == -1, 1.0, v.xp.tanh(ranges)),
         }
 
     def terms(self, v: View) -> Arrays:
@@ -281,7 +218,7 @@ class Fetch(Quadruped):
 
     def observation(self, v: View) -> Arrays:
         torso = v.body("torso")
-        seen = np.stack(
+        seen = v.xp.stack(
             [
                 v.body("ball").xpos - torso.xpos,
                 v.qvel[..., BALL_VELOCITY] - v.qvel[..., ROOT_VELOCITY],
@@ -290,31 +227,11 @@ class Fetch(Quadruped):
             ],
             axis=-2,
         )
-        seen = to_local(torso.xmat[..., None, :], seen).reshape(*v.lead, 12)
+        seen = v.xp.reshape(to_local(torso.xmat[..., None, :], seen), (*v.lead, 12))
         return {
             **super().observation(v),
             "ball_state": seen[..., :9],
             "target_position": seen[..., 9:],
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        return {
-            **super().signals(v),
-            "ball_state": Signal(
-                meaning="place and velocity of the ball relative to the torso, then its spin, of"
-                " which the ball's own axes are taken for the world's",
-                names=vector_names("ball", "ball velocity", "ball spin"),
-                unit=(*["m"] * 3, *["m/s"] * 3, *["rad/s"] * 3),
-                frame="torso",
-                source=(*["body ball - body torso"] * 3, *["qvel, body xmat"] * 6),
-            ),
-            "target_position": Signal(
-                meaning="from the torso to the target",
-                names=vector_names("target"),
-                unit="m",
-                frame="torso",
-                source="site target - body torso",
-            ),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -11,7 +11,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 FINGER_RADIUS = 0.01  # m
 TARGET_DISTANCE = (0.05, 0.2)  # m, from the shoulder
@@ -54,27 +54,6 @@ class Reacher(Task):
             "position": v.qpos,
             "to_target": _to_target(v),
             "velocity": v.qvel,
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        joints = v.names("joint")
-        return {
-            "position": Signal(
-                meaning="angle of each joint; the wrist's is relative to the upper link",
-                names=joints,
-                unit="rad",
-                source="qpos",
-            ),
-            "to_target": Signal(
-                meaning="from the finger to the target",
-                names=("target x", "target y"),
-                unit="m",
-                frame="world",
-                source="geom target - geom finger",
-            ),
-            "velocity": Signal(
-                meaning="velocity of each joint", names=joints, unit="rad/s", source="qvel"
-            ),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -11,14 +11,12 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
-from mjgym.tasks.dmc.planar_arm import (
+from mjgym.task import Array, Arrays, Task, register
+from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,
     arm_observation,
-    arm_signals,
     draw_arm,
     planar_pose,
-    pose_signal,
 )
 
 MOST_BOXES = 4
@@ -82,47 +80,21 @@ class Stacker(Task):
         if not self.fully_observable:
             return arm
         bodies = slice(-1 - self.boxes, -1)  # the boxes are the last bodies before the target
-        velocities = v.qvel[..., OBJECTS:].reshape(*v.lead, self.boxes, 3)  # x, z, angle
+        x_z_angle = v.xp.reshape(v.qvel[..., OBJECTS:], (*v.lead, self.boxes, 3))
+        x_angle_z = v.xp.take(x_z_angle, v.xp.asarray([0, 2, 1]), axis=-1)
         return {
             **arm,
             "hand_pos": planar_pose(v, "hand"),
-            "box_pos": np.concatenate(
-                [v.xpos[..., bodies, ::2], v.xquat[..., bodies, ::2]], axis=-1
-            ),
-            "box_vel": velocities[..., [0, 2, 1]].reshape(*v.lead, -1),
-            "target_pos": v.body("target").xpos[..., ::2].copy(),
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        arm = arm_signals(v)
-        if not self.fully_observable:
-            return arm
-        boxes = [f"box{i}" for i in range(self.boxes)]
-        return {
-            **arm,
-            "hand_pos": pose_signal("hand"),
-            "box_pos": pose_signal(*boxes),
-            "box_vel": Signal(
-                meaning="velocity of each box, along x, about y and along z",
-                names=tuple(f"{box}_{axis}" for box in boxes for axis in "xyz"),
-                unit=("m/s", "rad/s", "m/s") * self.boxes,
-                frame="world",
-                source="qvel",
-            ),
-            "target_pos": Signal(
-                meaning="place of the target",
-                names=("target x", "target z"),
-                unit="m",
-                frame="world",
-                source="body xpos",
-            ),
+            "box_pos": v.xp.concat([v.xpos[..., bodies, ::2], v.xquat[..., bodies, ::2]], axis=-1),
+            "box_vel": v.xp.reshape(x_angle_z, (*v.lead, -1)),
+            "target_pos": v.body("target").xpos[..., ::2],
         }
 
     def distances(self, v: View) -> tuple[Array, Array]:
         """From the target to the nearest box and to the hand, in m."""
         target = v.site("target").xpos
         sites = v.site_xpos[..., -1 - self.boxes : -1, :]  # the last before the target's
-        to_boxes = norm(sites - target[..., None, :]).min(axis=-1)
+        to_boxes = v.xp.min(norm(sites - target[..., None, :]), axis=-1)
         return to_boxes, norm(v.site("grasp").xpos - target)
 
     def terms(self, v: View) -> Arrays:

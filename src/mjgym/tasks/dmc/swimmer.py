@@ -1,17 +1,14 @@
 """Swim to a target by bending a chain of links in a plane of dense fluid."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import tolerance
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 TARGET_RADIUS = 0.1  # m
 DISTANCE_MARGIN = 5 * TARGET_RADIUS  # m, from the target's surface
@@ -30,8 +27,6 @@ NOSE, TARGET = slice(0, 2), slice(3, 5)  # x and y
 AXES_X, AXES_Y = slice(6, 12, 3), slice(7, 12, 3)  # the x of both axes, and the y of both
 LINKS = 12  # where the links begin
 PER_LINK = 6
-PLANAR = [0, 1, 5]  # of each link: velocity along x and y, angular velocity about z
-LINK_SENSORS = slice(4, None)  # by number: each link's velocimeter and gyro
 
 
 @register("dmc/swimmer-swimmer6-v0", tags=("benchmarking", "reward_viz"), links=6)
@@ -106,41 +101,13 @@ class Swimmer(Task):
     def observation(self, v: View) -> Arrays:
         sensors = v.sensordata
         offset = sensors[..., TARGET] - sensors[..., NOSE]
+        links = v.xp.reshape(sensors[..., LINKS:], (*v.lead, self.links, PER_LINK))
+        planar = v.xp.concat([links[..., :2], links[..., 5:]], axis=-1)  # along x, y and about z
         return {
             "joints": v.qpos[..., 3:],
             "to_target": sensors[..., AXES_X] * offset[..., :1]
             + sensors[..., AXES_Y] * offset[..., 1:],
-            "body_velocities": sensors[..., _planar(self.links)],
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        links, sensors = v.names("body")[1:], v.names("sensor")[LINK_SENSORS]
-        velocimeters, gyros = sensors[::2], sensors[1::2]
-        return {
-            "joints": Signal(
-                meaning="angle of each joint, from head to tail",
-                names=v.names("joint")[3:],
-                unit="rad",
-                source="qpos",
-            ),
-            "to_target": Signal(
-                meaning="from the nose to the target",
-                names=("target x", "target y"),
-                unit="m",
-                frame="head",
-                source="geom target - geom nose",
-            ),
-            "body_velocities": Signal(
-                meaning="velocity of each link, from head to tail, linear, then angular",
-                names=tuple(f"{link} {part}" for link in links for part in ("x", "y", "about z")),
-                unit=("m/s", "m/s", "rad/s") * self.links,
-                frame=tuple(link for link in links for _ in range(3)),
-                source=tuple(
-                    f"sensor {name}"
-                    for velocimeter, gyro in zip(velocimeters, gyros, strict=True)
-                    for name in (velocimeter, velocimeter, gyro)
-                ),
-            ),
+            "body_velocities": v.xp.reshape(planar, (*v.lead, -1)),
         }
 
     def terms(self, v: View) -> Arrays:
@@ -154,11 +121,4 @@ class Swimmer(Task):
 def _distance(v: View) -> Array:
     """From the nose to the target's centre, in the plane (m)."""
     offset = v.sensordata[..., TARGET] - v.sensordata[..., NOSE]
-    return np.hypot(offset[..., 0], offset[..., 1])
-
-
-@functools.cache
-def _planar(links: int) -> np.ndarray:
-    """Where the sensors hold the planar velocities of all links."""
-    starts = LINKS + PER_LINK * np.arange(links)
-    return np.add.outer(starts, PLANAR).ravel()
+    return v.xp.hypot(offset[..., 0], offset[..., 1])

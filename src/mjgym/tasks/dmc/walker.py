@@ -10,7 +10,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import XX, XZ, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Task, register
 
 STAND_HEIGHT = 1.2  # m, of the torso's centre, above which the walker counts as standing
 WALK_SPEED = 1.0  # m/s
@@ -56,35 +56,9 @@ class Walker(Task):
 
     def observation(self, v: View) -> Arrays:
         return {
-            "orientations": v.xmat[..., BODIES, X_AXIS].reshape(*v.lead, -1),
-            "height": v.body("torso").xpos[..., 2].copy(),
+            "orientations": v.xp.reshape(v.xmat[..., BODIES, X_AXIS], (*v.lead, -1)),
+            "height": v.body("torso").xpos[..., 2],
             "velocity": v.qvel,
-        }
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        bodies, joints = v.names("body")[BODIES], v.names("joint")
-        return {
-            "orientations": Signal(
-                meaning="absolute pitch of each body",
-                names=tuple(f"{part} of {body}" for body in bodies for part in ("cosine", "sine")),
-                unit="1",
-                frame="world",
-                source="body xmat",
-            ),
-            "height": Signal(
-                meaning="height of the torso above the floor",
-                names=("torso z",),
-                unit="m",
-                frame="world",
-                source="body xpos",
-            ),
-            "velocity": Signal(
-                meaning="velocity of the torso, up, forward and in pitch, then of each joint",
-                names=joints,
-                unit=("m/s", "m/s", *["rad/s"] * len(joints[2:])),
-                frame=("world", "world", *[""] * len(joints[2:])),
-                source="qvel",
-            ),
         }
 
     def terms(self, v: View) -> Arrays:

@@ -5,15 +5,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, total
 from mjgym.resets import unit_vector
 from mjgym.rewards import tolerance
-from mjgym.rotations import ZZ
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
-from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
 
 RADIUS = 6.0  # m, from the middle to the bowl's rim
 UPRIGHT = math.cos(math.radians(30))  # cosine of the tilt that counts as upright
@@ -41,7 +39,7 @@ class Escape(Scene):
     Start: in the middle, in any orientation, at rest, as low as nothing touches while the ground is
     still flat; then the bowl is drawn, in whose bumps it may stick by 2 cm.
 
-    Observations: the walker's own, and `walker/origin`, the middle of the bowl as the walker sees
+    Observation: the walker's own, and `walker/origin`, the middle of the bowl as the walker sees
     it; with pixels, what its egocentric camera sees.
     """
 
@@ -59,7 +57,7 @@ class Escape(Scene):
         while lifts - 1 > touching and self._depth(v, lifts - 1, orientation) is None:
             lifts -= 1  # or the depth was more than that
         self.creature.put(v, (0.0, 0.0, HEIGHTS[lifts]), orientation)
-        self.place.draw(v, rng)
+        self.surroundings.draw(v, rng)
 
     def _depth(self, v: SingleView, lifts: int, orientation: Any) -> float | None:
         """How deep the walker is in the ground after so many lifts, m; None if nothing touches."""
@@ -69,22 +67,23 @@ class Escape(Scene):
 
     def observation(self, v: View) -> Arrays:
         origin = self.creature.in_frame(v, v.xp.zeros(3))
-        return {**super().observation(v), f"{PREFIX}origin": origin}
+        return {**super().observation(v), f"{self.creature.prefix}origin": origin}
 
     def terms(self, v: View) -> Arrays:
         walker = self.creature
         head = walker.head_place(v)
-        distance = v.xp.sqrt((head * head).sum(axis=-1))
-        tilt = v.xmat[..., v.rows("xmat", walker.trunk_bodies()), ZZ]
+        distance = v.xp.sqrt(total(head * head))
         upright = tolerance(
-            tilt, (UPRIGHT, math.inf), margin=1 + UPRIGHT, sigmoid="linear", value_at_margin=0
+            walker.uprightness(v),
+            (UPRIGHT, math.inf),
+            margin=1 + UPRIGHT,
+            sigmoid="linear",
+            value_at_margin=0,
         )
-        return {"away": v.xp.minimum(1.0, distance / RADIUS), "upright": upright.min(axis=-1)}
+        return {
+            "away": v.xp.minimum(distance / RADIUS, 1.0),
+            "upright": v.xp.min(upright, axis=-1),
+        }
 
     def success(self, v: View) -> Array:
         return self.terms(v)["away"] >= 1.0
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        frame = PREFIX + self.creature.root
-        seen = Signal("the middle of the bowl", vector_names("origin"), "m", frame, "body xpos")
-        return {**super().signals(v), f"{PREFIX}origin": seen}

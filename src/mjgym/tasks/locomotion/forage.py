@@ -4,15 +4,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.arenas.mazes import RandomMaze
-from mjgym.tasks.locomotion.scene import HOW_MANY, Scene
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
+from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walkers.walker import HOW_MANY
 
 LEAST_ALIVENESS = -0.5  # at which the episode ends
 COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of the two kinds of targets, in either order
@@ -46,7 +46,7 @@ class Forage(Scene):
     End: all targets have been touched; or, with `ends_on_fall`, something but a foot touches the
     ground. (The published task's discount stays 1 in both cases.)
 
-    Observations: the walker's own; with pixels, what its egocentric camera sees. Where the targets
+    Observation: the walker's own; with pixels, what its egocentric camera sees. Where the targets
     are is not observed.
     """
 
@@ -58,28 +58,28 @@ class Forage(Scene):
     turns: bool = True  # the walker faces anywhere at the start
 
     @property
-    def place(self) -> RandomMaze:
+    def surroundings(self) -> RandomMaze:
         """The maze."""
-        arena = super().place
+        arena = super().surroundings
         if not isinstance(arena, RandomMaze):
             raise ValueError(f"arena: {self.arena!r} is no maze; e.g. maze, small_maze, open_maze")
         return arena
 
     def model(self) -> Spec:
         spec = super().model()
-        for name in self.place.target_names():
+        for name in self.surroundings.target_names():
             add(
                 spec, "sensor", name=name, type="contact", intprm=HOW_MANY, objtype="geom",
-                objname=name, reftype="xbody", refname=PREFIX,
+                objname=name, reftype="xbody", refname=self.creature.prefix,
             )  # fmt: skip
         # Drawn with the episode: what each target is worth, whether it is there at all, and
         # whether the two kinds have each other's colours.
-        spec.nuserdata = 2 * self.place.most_targets + 1
+        spec.nuserdata = 2 * self.surroundings.most_targets + 1
         return spec
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        places = self.place.draw(v, rng)
-        most, count = self.place.most_targets, len(places.targets)
+        places = self.surroundings.draw(v, rng)
+        most, count = self.surroundings.most_targets, len(places.targets)
         values = [self.value] * count
         values[: int(self.others * count)] = [self.other_value] * int(self.others * count)
         rng.shuffle(values)
@@ -95,16 +95,16 @@ class Forage(Scene):
 
     def _touching(self, v: View) -> Array:
         """What the walker touches now, (..., targets): 1 or 0."""
-        rows = v.rows("sensordata", self.place.target_names())
-        return (v.sensordata[..., rows] > 0) * 1.0
+        contacts = v.take("sensordata", self.surroundings.target_names())
+        return v.xp.astype(contacts > 0, v.xp.float64)
 
     def _worth(self, v: View) -> Array:
         """What each target is worth, (..., targets)."""
-        return v.userdata[..., : self.place.most_targets]
+        return v.userdata[..., : self.surroundings.most_targets]
 
     def _there(self, v: View) -> Array:
         """Which targets there are, (..., targets): 1 or 0."""
-        return v.userdata[..., self.place.most_targets : -1]
+        return v.userdata[..., self.surroundings.most_targets : -1]
 
     def substep(self, v: View) -> Arrays:
         touched = v.xp.maximum(v.memory["touched"], self._touching(v))
@@ -115,27 +115,27 @@ class Forage(Scene):
 
     def terms(self, v: View) -> Arrays:
         new = v.memory["touched"] - v.memory["counted"]
-        found = (new * self._worth(v)).sum(axis=-1)
+        found = total(new * self._worth(v))
         return {"alive": self.alive + 0.0 * found, "found": found}
 
     def reward(self, terms: Arrays) -> Array:
         return terms["alive"] + terms["found"]
 
     def terminated(self, v: View) -> Array:
-        everything = (v.memory["touched"] >= self._there(v)).all(axis=-1)
-        return everything | (self.creature.aliveness(v) < LEAST_ALIVENESS) | self.fallen(v)
+        return self.success(v) | (self.creature.aliveness(v) < LEAST_ALIVENESS) | self.fallen(v)
 
     def success(self, v: View) -> Array:
-        return (v.memory["touched"] >= self._there(v)).all(axis=-1)
+        return v.xp.all(v.memory["touched"] >= self._there(v), axis=-1)
 
     def colours(self, v: View) -> Arrays:
         xp, shown = v.xp, {}
         swapped = v.userdata[..., -1:] > 0
-        for i, name in enumerate(self.place.target_names()):
+        faint = xp.asarray(FAINT)
+        for i, name in enumerate(self.surroundings.target_names()):
             dear = self._worth(v)[..., i : i + 1] >= self.value
             rgb = xp.where(dear != swapped, xp.asarray(COLOURS[0]), xp.asarray(COLOURS[1]))
-            alpha = xp.where(v.memory["touched"][..., i : i + 1] > 0, FAINT, 1.0)
-            shown[f"geom {name}"] = xp.concatenate([rgb, alpha], axis=-1)
+            alpha = xp.where(v.memory["touched"][..., i : i + 1] > 0, faint, 1.0)
+            shown[f"geom {name}"] = xp.concat([rgb, alpha], axis=-1)
         return shown
 
 
@@ -150,7 +150,7 @@ class HeterogeneousForage(Forage):
 
     End: as in a maze.
 
-    Observations: as in a maze.
+    Observation: as in a maze.
     """
 
     arena: str = "open_maze"  # a maze's name, or "module:Class"

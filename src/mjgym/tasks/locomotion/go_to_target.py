@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
-from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
 
 NEAR = 1.0  # m, from the target, seen from above
 SPREAD = 4.0  # m, of the starts of walker and target each way
@@ -29,14 +28,14 @@ class GoToTarget(Scene):
 
     End: with `ends_on_fall`, something but a foot touches the ground.
 
-    Observations: the walker's own, and `walker/target`, the target as the walker sees it.
+    Observation: the walker's own, and `walker/target`, the target as the walker sees it.
     """
 
     arena: str = "floor"  # its name, or "module:Class"
     sees: bool = False  # with pixels, the egocentric camera's picture is observed
 
     @property
-    def varies(self) -> tuple[str, ...]:  # type: ignore[override]
+    def varies(self) -> tuple[str, ...]:
         return (*super().varies, "site_pos")
 
     def model(self) -> Spec:
@@ -57,23 +56,18 @@ class GoToTarget(Scene):
 
     def observation(self, v: View) -> Arrays:
         target = self.creature.in_frame(v, v.site("target").xpos)
-        return {**super().observation(v), f"{PREFIX}target": target}
+        return {**super().observation(v), f"{self.creature.prefix}target": target}
 
     def current_forces(self, v: View) -> Array:
         return True
 
     def terms(self, v: View) -> Arrays:
         away = (v.site("target").xpos - self.creature.position(v))[..., :2]
-        distance = v.xp.sqrt((away * away).sum(axis=-1))
-        return {"near": (distance < NEAR) * 1.0}
+        distance = v.xp.sqrt(total(away * away))
+        return {"near": v.xp.astype(distance < NEAR, v.xp.float64)}
 
     def terminated(self, v: View) -> Array:
         return self.fallen(v)
 
     def success(self, v: View) -> Array:
         return self.terms(v)["near"] > 0
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        frame = PREFIX + self.creature.root
-        seen = Signal("the target", vector_names("target"), "m", frame, "site xpos")
-        return {**super().signals(v), f"{PREFIX}target": seen}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, namespace
 from mjgym.mjcf import asset_path, without_textures
 from mjgym.mocap import (
     JOINTS,
@@ -26,7 +26,6 @@ from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
 
 OWN_CLIP = "locomotion/clips/walk.amc"  # beside it lie all that come with the package
 SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.save`
@@ -104,6 +103,15 @@ class References:
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    def at(self, name: str, rows: Array) -> Array:
+        """Rows of one of the arrays, for whole numbers (...) of any library: (..., *its own)."""
+        table = getattr(self, name)
+        if isinstance(rows, np.ndarray | np.generic):
+            return table[rows]
+        xp = namespace(rows)
+        taken = xp.take(xp.asarray(table, copy=True), xp.reshape(rows, (-1,)), axis=0)
+        return xp.reshape(taken, (*rows.shape, *table.shape[1:]))
 
 
 def references(clips: str, walker: str, timestep: float) -> References:
@@ -201,21 +209,22 @@ class _Body:
         model = without_textures(Scene(walker=walker).model()).compile()
         self._v: SingleView = Single(model).view
         self.joints = self._v.names("joint")
-        if PREFIX not in self.joints or len(self._v.qpos) != len(self._v.qvel) + 1:
+        prefix = self._prefix = self._walker.prefix
+        if prefix not in self.joints or len(self._v.qpos) != len(self._v.qvel) + 1:
             raise ValueError(
                 f"walker: clips move a free joint and hinges, which {walker!r} does not have;"
                 " cmu_humanoid_2020 and cmu_humanoid have"
             )
-        aside = (PREFIX, PREFIX + self._walker.root)
+        aside = (prefix, prefix + self._walker.root)
         self.bodies = tuple(
-            name for name in self._v.names("body") if name.startswith(PREFIX) and name not in aside
+            name for name in self._v.names("body") if name.startswith(prefix) and name not in aside
         )
 
     def trajectory(self, path: Path, timestep: float) -> Trajectory:
         """A clip as states of this walker, see `references`."""
         if path.suffix.lower() == ".npz":
             return self._from_npz(path, timestep)
-        joints = tuple(name.removeprefix(PREFIX) for name in self.joints if name != PREFIX)
+        joints = tuple(name.removeprefix(self._prefix) for name in self.joints)[1:]
         if joints != JOINTS:
             missing = next((name for name in JOINTS if name not in joints), None)
             lack = "other joints as well" if missing is None else f"no joint {missing!r}"
@@ -250,9 +259,9 @@ class _Body:
     def poses(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
         """The arrays of `References` for one clip, lifted onto the ground."""
         v, walker = self._v, self._walker
-        root = PREFIX + walker.root
+        root = self._prefix + walker.root
         own = v.rows("xpos", self.bodies)
-        observed = v.rows("qpos", [PREFIX + name for name in walker.observed_joints])
+        observed = v.rows("qpos", walker.prefixed(walker.observed_joints))
         frames: list[dict[str, Array]] = []
         lowest = 0.0
         for qpos in trajectory.qpos:
@@ -281,7 +290,7 @@ class _Body:
     def _lowest(self) -> float:
         """The z of the lowest point of all that collides; of boxes and meshes, of a box around."""
         v = self._v
-        first = v.names("body").index(PREFIX)
+        first = v.names("body").index(self._prefix)
         own = (v.geom_bodyid >= first) & ((v.geom_contype | v.geom_conaffinity) != 0)
         if not own.any():
             return 0.0
@@ -306,9 +315,9 @@ class _Body:
         for i, kind in enumerate(v.geom_type.tolist()):
             body = bodies[v.geom_bodyid[i]]
             drawn = v.geom_group[i] < VISIBLE_GROUPS and v.geom_rgba[i, 3] > 0
-            if body.startswith(PREFIX) and drawn and kind in GEOM_TYPES:
+            if body.startswith(self._prefix) and drawn and kind in GEOM_TYPES:
                 yield Shape(
-                    body.removeprefix(PREFIX),
+                    body.removeprefix(self._prefix),
                     GEOM_TYPES[kind],
                     tuple(v.geom_size[i].tolist()),
                     tuple(v.geom_pos[i].tolist()),

@@ -62,7 +62,7 @@ class RunThroughCorridor(Scene):
     End: an end effector is below `lowest`, or, with `ends_on_fall`, something but a foot touches
     the ground.
 
-    Observations: proprioception (joints, height, vertical, end effectors), gyro, velocimeter,
+    Observation: proprioception (joints, height, vertical, end effectors), gyro, velocimeter,
     accelerometer, force, torque and touch sensors of the walker; with pixels, what its egocentric
     camera sees.
     """
@@ -79,10 +79,10 @@ class RunThroughCorridor(Scene):
         return True
 
     def terms(self, v: View) -> Arrays:
-        error = abs(self.velocity(v)[..., 0] - self.target_speed) / self.target_speed
-        return {"speed": v.xp.maximum(0.0, 1.0 - error)}
+        error = abs(self.creature.velocity(v)[..., 0] - self.target_speed) / self.target_speed
+        return {"speed": v.xp.maximum(1.0 - error, 0.0)}
 
     def terminated(self, v: View) -> Array:
         walker = self.creature
-        low = (walker.heights(v, walker.end_effectors) < self.lowest).any(axis=-1)
-        return low | self.fallen(v)
+        low = walker.heights(v, walker.end_effectors) < self.lowest
+        return v.xp.any(low, axis=-1) | self.fallen(v)

@@ -1,21 +1,20 @@
 """What all tasks of the family share: a walker in an arena, observed and watched for falls."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mjgym.arrays import Array
-from mjgym.mjcf import Spec, add
+from mjgym.docstrings import meanings
+from mjgym.mjcf import Spec
 from mjgym.observables import Observable, observe
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, Task
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
 from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
 
-HOW_MANY = (1, 0, 1)  # of a contact sensor: count the contacts, as they are, in one number
-VELOCITY = "velocity"  # the sensor of the velocity of the walker's centre of mass
 EYE = 64  # pixels, of the egocentric camera's pictures each way
 LEAST_MASS, LEAST_INERTIA = 1e-5, 1e-11  # kg, kg m^2, of a body that moves
 
@@ -60,25 +59,35 @@ class Scene(Task):
         return find_walker(self.walker)
 
     @property
-    def place(self) -> Arena:
+    def creatures(self) -> tuple[Walker, ...]:
+        """All walkers in the scene, each with a prefix of its own."""
+        return (self.creature,)
+
+    @property
+    def surroundings(self) -> Arena:
         """The arena."""
         return find_arena(self.arena)
 
     @property
-    def varies(self) -> tuple[str, ...]:  # type: ignore[override]
+    def varies(self) -> tuple[str, ...]:
         """What the arena varies."""
-        return self.place.varies
+        return self.surroundings.varies
 
     @property
-    def observables(self) -> Mapping[str, Observable]:  # type: ignore[override]
-        """What the egocentric camera sees, where pictures are observed."""
-        if not self.sees:
-            return {}
-        walker = self.creature
-        image = observe.image(
-            PREFIX + walker.camera, width=EYE, height=EYE, hidden_groups=walker.hidden_groups
-        )
-        return {f"{PREFIX}egocentric_camera": Observable(image)}
+    def observables(self) -> Mapping[str, Observable]:
+        """What the egocentric cameras see, where pictures are observed."""
+        return {
+            f"{walker.prefix}egocentric_camera": Observable(
+                observe.image(
+                    walker.prefix + walker.camera,
+                    width=EYE,
+                    height=EYE,
+                    hidden_groups=walker.hidden_groups,
+                )
+            )
+            for walker in self.creatures
+            if self.sees
+        }
 
     def episode_steps(self) -> int | None:
         """Control steps until the sum of the timesteps has reached the limit.
@@ -96,62 +105,42 @@ class Scene(Task):
         return steps
 
     def model(self) -> Spec:
-        spec = self.place.model()
+        spec = self.surroundings.model()
         spec.option.timestep = self.physics_timestep
-        # The walker's frame has no shape of its own, and so no mass.
+        # The frames of walkers have no shape of their own, and so no mass.
         spec.compiler.boundmass = max(spec.compiler.boundmass, LEAST_MASS)
         spec.compiler.boundinertia = max(spec.compiler.boundinertia, LEAST_INERTIA)
-        walker = self.creature
-        body = add(spec.worldbody, "body", name=PREFIX)
-        walker.hang(body)
-        spec.attach(walker.model(), prefix=PREFIX, frame=body.add_frame())
-        add(
-            spec, "sensor", name=VELOCITY, type="subtreelinvel", objtype="body",
-            objname=PREFIX + walker.root,
-        )  # fmt: skip
-        self._watch_ground(spec)
+        for walker in self.creatures:
+            walker.enter(spec)
+            if self.ends_on_fall:
+                walker.watch_ground(spec, self.surroundings.ground())
         return spec
 
-    def _watch_ground(self, spec: Spec) -> None:
-        """Sensors that count what of the walker touches the ground."""
-        if not self.ends_on_fall:
-            return
-        for ground, kind in self.place.ground().items():
-            for part in self._parts():
-                add(
-                    spec, "sensor", name=f"{ground} under {part}", type="contact",
-                    objtype=kind, objname=ground, reftype="xbody", refname=PREFIX + part,
-                    intprm=HOW_MANY,
-                )  # fmt: skip
-
-    def _parts(self) -> tuple[str, ...]:
-        """The whole walker, whose name is empty, and its feet; each with all that hangs on it."""
-        return ("", *self.creature.feet)
-
     def fallen(self, v: View) -> Array:
-        """Whether a fall ends the episode: something of the walker but a foot is on the ground."""
-        if not self.ends_on_fall:
-            return v.xp.zeros(v.lead, dtype=bool)
-        contacts = {
-            part: v.sensordata[
-                ..., v.rows("sensordata", [f"{g} under {part}" for g in self.place.ground()])
-            ].sum(axis=-1)
-            for part in self._parts()
-        }
-        return contacts[""] > sum(contacts[foot] for foot in self.creature.feet)
-
-    def velocity(self, v: View) -> Array:
-        """Of the walker's centre of mass in the world, (..., 3) m/s."""
-        return v.sensor(VELOCITY).data
+        """Whether a fall ends the episode: something of a walker but a foot is on the ground."""
+        fallen = v.xp.zeros(v.lead, dtype=v.xp.bool)
+        for walker in self.creatures if self.ends_on_fall else ():
+            fallen = fallen | walker.fallen(v, self.surroundings.ground())
+        return fallen
 
     def observation(self, v: View) -> Arrays:
-        walker = self.creature
-        seen = walker.observation(v)
-        return {**seen, **walker.ranges(v)} if self.rangefinders else seen
+        seen: Arrays = {}
+        for walker in self.creatures:
+            seen |= walker.observation(v)
+            if self.rangefinders:
+                seen |= walker.ranges(v)
+        return seen
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        present = Scene.observation(self, v)
-        return {key: s for key, s in self.creature.signals(v).items() if key in present}
+    def labels(self, v: View) -> dict[str, Signal]:
+        """What the walkers and their docstrings say of what they observe."""
+        seen, stated = Scene.observation(self, v), {}
+        for walker in self.creatures:
+            own = [key.removeprefix(walker.prefix) for key in seen if key.startswith(walker.prefix)]
+            labels = walker.labels()
+            for key, meaning in meanings(type(walker), own).items():
+                label = labels.get(key, Signal())
+                stated[walker.prefix + key] = dataclasses.replace(label, meaning=meaning)
+        return stated
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        self.place.draw(v, rng)
+        self.surroundings.draw(v, rng)

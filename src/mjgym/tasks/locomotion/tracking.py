@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import conjugate, norm, product, to_local
 from mjgym.sim.single import SingleView
@@ -15,7 +15,7 @@ from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.locomotion.references import References, appendages, references
 from mjgym.tasks.locomotion.scene import Scene
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
+from mjgym.tasks.locomotion.walkers import Walker
 
 CLIP, START = range(2)  # of the userdata: number of the clip, frame at which the episode started
 EARLY = 1e-6  # of a control step, by which the summed clock may be behind
@@ -58,9 +58,17 @@ class Tracking(Scene):
     ground. The last frame that has all `future` frames after it cuts the episode off, which is the
     success.
 
-    Observations: the walker's own; for each of the `future` next frames what separates the walker
-    from the reference (`walker/reference_*`): joints, bodies and root, and where the reference has
-    its appendages and bodies; the number of the clip, and how much of it has passed.
+    Observation: the walker's own, and for each of the `future` next frames:
+    `walker/reference_rel_joints`, reference minus joint angle;
+    `walker/reference_rel_bodies_pos_global`, way from each body to its reference;
+    `walker/reference_rel_bodies_quats`, rotation from each body to its reference;
+    `walker/reference_rel_bodies_pos_local`, way from each body to its reference as the root sees
+    it; `walker/reference_ego_bodies_quats`, orientation of the reference's bodies in its root's
+    frame; `walker/reference_rel_root_quat`, rotation from the root to its reference;
+    `walker/reference_rel_root_pos_local`, way from the root to its reference;
+    `walker/reference_appendages_pos`, places of the reference's end effectors and head in its
+    root's frame. Then `walker/clip_id`, number of the clip; `walker/time_in_clip`, how much of the
+    clip has passed, 0 to 1.
     """
 
     walker: str = "cmu_humanoid_2020"  # its name, or "module:Class"
@@ -89,7 +97,7 @@ class Tracking(Scene):
         if self.play:
             _make_inert(spec)
         if self.ghost:
-            _add_ghost(spec, reference, PREFIX + self.creature.root)
+            _add_ghost(spec, reference, self.creature)
         return spec
 
     # Which clips, and where in them.
@@ -126,16 +134,16 @@ class Tracking(Scene):
     def _frame(self, v: View, ahead: int = 0) -> Array:
         """Of the clip, (...): the present one or one ahead."""
         passed = v.xp.floor(v.time / self.control_timestep + EARLY)
-        return (v.userdata[..., START] + passed + ahead).astype(np.int64)
+        return v.xp.astype(v.userdata[..., START] + passed + ahead, v.xp.int64)
 
     def _clip(self, v: View) -> Array:
-        return v.userdata[..., CLIP].astype(np.int64)
+        return v.xp.astype(v.userdata[..., CLIP], v.xp.int64)
 
     def _row(self, v: View, ahead: int = 0) -> Array:
         """Of the references, (...): the present frame's or one ahead; a clip's last one stays."""
         reference, clip = self._references, self._clip(v)
-        last = reference.frames[clip] - 1
-        return reference.first[clip] + v.xp.minimum(self._frame(v, ahead), last)
+        last = reference.at("frames", clip) - 1
+        return reference.at("first", clip) + v.xp.minimum(self._frame(v, ahead), last)
 
     def _next_rows(self, v: View) -> Array:
         """Of the frames that are observed, (..., future)."""
@@ -143,7 +151,7 @@ class Tracking(Scene):
 
     def _over(self, v: View) -> Array:
         """Whether the last frame to follow is reached."""
-        last = self._references.frames[self._clip(v)] - 1 - self._unfollowed()
+        last = self._references.at("frames", self._clip(v)) - 1 - self._unfollowed()
         return self._frame(v) >= last
 
     # The course of an episode.
@@ -169,26 +177,33 @@ class Tracking(Scene):
     def before_step(self, v: View, action: Array) -> Arrays:
         written: Arrays = {}
         if self.play:
-            reference, row = self._references, self._row(v)
-            written = {"qpos": v.qpos.copy(), "qvel": v.qvel.copy()}
-            written["qpos"][..., v.rows("qpos", reference.joints)] = reference.qpos[row]
-            written["qvel"][..., v.rows("qvel", reference.joints)] = reference.qvel[row]
+            row = self._row(v)
+            written = {field: self._carried(v, field, row) for field in ("qpos", "qvel")}
         if self.ghost:
             written |= self._ghost(v, self._row(v, 1))
         return written
 
+    def _carried(self, v: View, field: str, row: Array) -> Array:
+        """Positions or velocities of all joints, the walker's being those of a frame."""
+        reference, values = self._references, getattr(v, field)
+        own = v.rows(field, reference.joints)
+        assert isinstance(own, slice)  # joints of one walker stand in a row
+        parts = [values[..., : own.start], reference.at(field, row), values[..., own.stop :]]
+        return v.xp.concat(parts, axis=-1)
+
     def _ghost(self, v: View, row: Array) -> Arrays:
         """Poses of the mocap bodies with the ghost in a frame; it is the last of them."""
         reference, count = self._references, self._ghost_size(v)
-        position = v.xp.concatenate(
-            [reference.position[row][..., None, :], reference.bodies_pos[row]], axis=-2
+        position = v.xp.concat(
+            [reference.at("position", row)[..., None, :], reference.at("bodies_pos", row)], axis=-2
         )
-        quaternion = v.xp.concatenate(
-            [reference.quaternion[row][..., None, :], reference.bodies_quats[row]], axis=-2
+        quaternion = v.xp.concat(
+            [reference.at("quaternion", row)[..., None, :], reference.at("bodies_quats", row)],
+            axis=-2,
         )
         return {
-            "mocap_pos": v.xp.concatenate([v.mocap_pos[..., :-count, :], position], axis=-2),
-            "mocap_quat": v.xp.concatenate([v.mocap_quat[..., :-count, :], quaternion], axis=-2),
+            "mocap_pos": v.xp.concat([v.mocap_pos[..., :-count, :], position], axis=-2),
+            "mocap_quat": v.xp.concat([v.mocap_quat[..., :-count, :], quaternion], axis=-2),
         }
 
     def _ghost_size(self, v: View) -> int:
@@ -198,36 +213,36 @@ class Tracking(Scene):
 
     def _bodies(self, v: View, field: str) -> Array:
         """All bodies of the walker but the root, (..., b, 3 or 4)."""
-        return getattr(v, field)[..., v.rows(field, self._references.bodies), :]
+        return v.take(field, self._references.bodies)
 
     def _hinges(self, v: View, field: str) -> Array:
         """Positions or velocities of the joints to the walker's body, (..., j)."""
-        hinges = tuple(name for name in self._references.joints if name != PREFIX)
-        return getattr(v, field)[..., v.rows(field, hinges)]
+        return v.take(field, self._references.joints[1:])
 
     def _deviation(self, v: View) -> Array:
         """Half the bodies' mean deviation (m) and half the joints' (rad), (...)."""
         reference, row = self._references, self._row(v)
-        bodies = abs(self._bodies(v, "xpos") - reference.bodies_pos[row]).reshape(*v.lead, -1)
-        joints = abs(self._hinges(v, "qpos") - reference.qpos[row][..., 7:])
-        means = (x.sum(axis=-1) / x.shape[-1] for x in (bodies, joints))
+        away = abs(self._bodies(v, "xpos") - reference.at("bodies_pos", row))
+        bodies = v.xp.reshape(away, (*v.lead, -1))
+        joints = abs(self._hinges(v, "qpos") - reference.at("qpos", row)[..., 7:])
+        means = (total(x) / x.shape[-1] for x in (bodies, joints))
         return sum(0.5 * mean for mean in means)
 
     def terms(self, v: View) -> Arrays:
         reference, row, walker = self._references, self._row(v), self.creature
-        root = v.body(PREFIX + walker.root)
-        turned = _between(self._bodies(v, "xquat"), reference.bodies_quats[row])
-        half_angles = v.xp.arctan2(norm(turned[..., 1:]), turned[..., 0])
+        root = v.body(walker.prefix + walker.root)
+        turned = _between(self._bodies(v, "xquat"), reference.at("bodies_quats", row))
+        half_angles = v.xp.atan2(norm(turned[..., 1:]), turned[..., 0])
         differences = {
-            "center_of_mass": root.subtree_com - reference.center_of_mass[row],
-            "joints_velocity": self._hinges(v, "qvel") - reference.qvel[row][..., 6:],
-            "appendages": walker.places(v, appendages(walker)) - reference.appendages[row],
+            "center_of_mass": root.subtree_com - reference.at("center_of_mass", row),
+            "joints_velocity": self._hinges(v, "qvel") - reference.at("qvel", row)[..., 6:],
+            "appendages": walker.places(v, appendages(walker)) - reference.at("appendages", row),
             "body_quaternions": half_angles,
         }
         terms = {"truncation": 1.0 - self._deviation(v) / self.threshold}
         for name, difference in differences.items():
             steepness, _ = POSE_TERMS[name]
-            terms[name] = v.xp.exp(-steepness * (difference * difference).sum(axis=-1))
+            terms[name] = v.xp.exp(-steepness * total(difference * difference))
         return terms
 
     def reward(self, terms: Arrays) -> Array:
@@ -247,78 +262,60 @@ class Tracking(Scene):
 
     def observation(self, v: View) -> Arrays:
         reference, rows, walker = self._references, self._next_rows(v), self.creature
-        root = v.body(PREFIX + walker.root)
+        root = v.body(walker.prefix + walker.root)
         axes = walker.rotation(v)
-        observed = v.qpos[
-            ..., v.rows("qpos", tuple(PREFIX + name for name in walker.observed_joints))
-        ]
-        moved = reference.bodies_pos[rows] - self._bodies(v, "xpos")[..., None, :, :]
+        observed = v.take("qpos", walker.prefixed(walker.observed_joints))
+        moved = reference.at("bodies_pos", rows) - self._bodies(v, "xpos")[..., None, :, :]
         seen = {
-            "rel_joints": reference.observed[rows] - observed[..., None, :],
+            "rel_joints": reference.at("observed", rows) - observed[..., None, :],
             "rel_bodies_pos_global": moved,
             "rel_bodies_quats": _between(
-                self._bodies(v, "xquat")[..., None, :, :], reference.bodies_quats[rows]
+                self._bodies(v, "xquat")[..., None, :, :], reference.at("bodies_quats", rows)
             ),
             "rel_bodies_pos_local": to_local(axes[..., None, None, :], moved),
-            "ego_bodies_quats": reference.ego_bodies_quats[rows],
-            "rel_root_quat": _between(root.xquat[..., None, :], reference.quaternion[rows]),
+            "ego_bodies_quats": reference.at("ego_bodies_quats", rows),
+            "rel_root_quat": _between(root.xquat[..., None, :], reference.at("quaternion", rows)),
             "rel_root_pos_local": to_local(
-                axes[..., None, :], reference.position[rows] - root.xpos[..., None, :]
+                axes[..., None, :], reference.at("position", rows) - root.xpos[..., None, :]
             ),
-            "appendages_pos": reference.appendages[rows],
+            "appendages_pos": reference.at("appendages", rows),
         }
-        shape = (*v.lead, self.future, -1)
+        xp, prefix, shape = v.xp, walker.prefix, (*v.lead, self.future, -1)
         clip = self._clip(v)
+        passed, last = self._frame(v), reference.at("frames", clip) - 1
         return {
             **super().observation(v),
-            **{f"{PREFIX}reference_{key}": value.reshape(shape) for key, value in seen.items()},
-            f"{PREFIX}clip_id": clip + 0.0,
-            f"{PREFIX}time_in_clip": self._frame(v) / (reference.frames[clip] - 1.0),
+            **{f"{prefix}reference_{key}": xp.reshape(x, shape) for key, x in seen.items()},
+            f"{prefix}clip_id": xp.astype(clip, xp.float64),
+            f"{prefix}time_in_clip": xp.astype(passed, xp.float64) / xp.astype(last, xp.float64),
         }
 
-    def signals(self, v: View) -> dict[str, Signal]:
-        walker, frame = self.creature, PREFIX + self.creature.root
-        prefixed = self._references.bodies
-        bodies = tuple(name.removeprefix(PREFIX) for name in prefixed)
-        each = tuple(name for name in prefixed for _ in range(4)) * self.future
-        texts: dict[str, tuple[str, tuple[str, ...], str, str | tuple[str, ...]]] = {
-            "rel_joints": ("reference minus joint angle", walker.observed_joints, "rad", ""),
-            "rel_bodies_pos_global": ("way from each body to its reference",
-                                      vector_names(*bodies), "m", "world"),
-            "rel_bodies_quats": ("rotation from each body to its reference",
-                                 _quaternion_names(*bodies), "1", each),
-            "rel_bodies_pos_local": ("way from each body to its reference",
-                                     vector_names(*bodies), "m", frame),
-            "ego_bodies_quats": ("orientation of the reference's bodies in its root's frame",
-                                 _quaternion_names(*bodies), "1", ""),
-            "rel_root_quat": ("rotation from the root to its reference",
-                              _quaternion_names("root"), "1", frame),
-            "rel_root_pos_local": ("way from the root to its reference",
-                                   vector_names("root"), "m", frame),
-            "appendages_pos": ("places of the reference's end effectors and head in its root's"
-                               " frame", vector_names(*appendages(walker)), "m", ""),
-        }  # fmt: skip
-        signals = super().signals(v)
-        for key, (meaning, names, unit, axes) in texts.items():
+    def labels(self, v: View) -> dict[str, Signal]:
+        walker, prefix = self.creature, self.creature.prefix
+        bodies = tuple(name.removeprefix(prefix) for name in self._references.bodies)
+        each = tuple(name for name in self._references.bodies for _ in range(4)) * self.future
+        root = prefix + walker.root
+        of_frames: dict[str, tuple[tuple[str, ...], str, str | tuple[str, ...]]] = {
+            "rel_joints": (walker.observed_joints, "rad", ""),
+            "rel_bodies_pos_global": (vector_names(*bodies), "m", "world"),
+            "rel_bodies_quats": (_quaternion_names(*bodies), "1", each),
+            "rel_bodies_pos_local": (vector_names(*bodies), "m", root),
+            "ego_bodies_quats": (_quaternion_names(*bodies), "1", ""),
+            "rel_root_quat": (_quaternion_names("root"), "1", root),
+            "rel_root_pos_local": (vector_names("root"), "m", root),
+            "appendages_pos": (vector_names(*appendages(walker)), "m", ""),
+        }
+        stated = {
+            **super().labels(v),
+            f"{prefix}clip_id": Signal(names=("clip",), unit="1", source="userdata"),
+            f"{prefix}time_in_clip": Signal(names=("time",), unit="1", source="time"),
+        }
+        for key, (names, unit, frame) in of_frames.items():
             ahead = tuple(
                 f"{name}, {_frames(k + 1)} ahead" for k in range(self.future) for name in names
             )
-            signals[f"{PREFIX}reference_{key}"] = Signal(meaning, ahead, unit, axes, "clips")
-        return signals | {
-            f"{PREFIX}clip_id": Signal("number of the clip", ("clip",), "1", "", "userdata"),
-            f"{PREFIX}time_in_clip": Signal(
-                "how much of the clip has passed, 0 to 1", ("time",), "1", "", "time"
-            ),
-        }
-
-
-def _between(a: Array, b: Array) -> Array:
-    """The rotation from one orientation to another, in the axes of the first: quaternions (..., 4).
-
-    Of the two quaternions of a rotation, that with the scalar that is not negative.
-    """
-    turn = product(conjugate(a), b)
-    return np.where(turn[..., :1] < 0, -turn, turn)
+            stated[f"{prefix}reference_{key}"] = Signal("", ahead, unit, frame, "clips")
+        return stated
 
 
 def _quaternion_names(*bodies: str) -> tuple[str, ...]:
@@ -327,6 +324,15 @@ def _quaternion_names(*bodies: str) -> tuple[str, ...]:
 
 def _frames(count: int) -> str:
     return "1 frame" if count == 1 else f"{count} frames"
+
+
+def _between(a: Array, b: Array) -> Array:
+    """The rotation from one orientation to another, in the axes of the first: quaternions (..., 4).
+
+    Of the two quaternions of a rotation, that with the scalar that is not negative.
+    """
+    turn = product(conjugate(a), b)
+    return namespace(turn).where(turn[..., :1] < 0, -turn, turn)
 
 
 def _make_inert(spec: Spec) -> None:
@@ -340,10 +346,10 @@ def _make_inert(spec: Spec) -> None:
         joint.armature = HEAVY
 
 
-def _add_ghost(spec: Spec, reference: References, root: str) -> None:
+def _add_ghost(spec: Spec, reference: References, walker: Walker) -> None:
     """Bodies that look like the walker's, which nothing touches and `before_step` places."""
-    for name in (root, *reference.bodies):
-        own = name.removeprefix(PREFIX)
+    for name in (walker.prefix + walker.root, *reference.bodies):
+        own = name.removeprefix(walker.prefix)
         body = add(spec.worldbody, "body", name=GHOST + own, mocap=True)
         for shape in reference.shapes:
             if shape.body == own:

@@ -4,14 +4,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.task import Arrays, Signal, register
-from mjgym.tasks.locomotion.scene import HOW_MANY, Scene
-from mjgym.tasks.locomotion.walkers.walker import PREFIX
+from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walkers.walker import HOW_MANY
 
 WAITING, TOUCHED, DONE, TOO_SOON, TOO_LATE = range(5)  # the states of the task
 RADIUS, HEIGHT = 0.025, 0.14  # m, of the orb and of its centre
@@ -37,8 +37,8 @@ class TwoTouch(Scene):
 
     Start: upright at rest in the middle, turned at random; the orb anywhere in a square of 3 m.
 
-    Observations: `task_logic`, the state (0 waiting, 1 touched once, 2 done, 3 touched too soon,
-    4 not touched in time) before the events of the step that the reward is for, and the walker's
+    Observation: `task_logic`, state of the task (0 waiting, 1 touched once, 2 done, 3 touched too
+    soon, 4 not touched in time) before the events of the step that the reward is for; the walker's
     own; with pixels, what its egocentric camera sees. Where the orb is is not observed. After a
     failure there is no new orb for 1.2 s.
     """
@@ -58,14 +58,15 @@ class TwoTouch(Scene):
         for hand in self._hands():
             add(
                 spec, "sensor", name=f"orb at {hand}", type="contact", intprm=HOW_MANY,
-                objtype="geom", objname="orb", reftype="xbody", refname=PREFIX + hand,
+                objtype="geom", objname="orb", reftype="xbody", refname=hand,
             )  # fmt: skip
         spec.nuserdata = 2 * PLACES
         return spec
 
     def _hands(self) -> tuple[str, ...]:
+        """Names in the scene of what touches orbs."""
         walker = self.creature
-        return walker.hands or walker.end_effectors
+        return walker.prefixed(walker.hands or walker.end_effectors)
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
@@ -76,7 +77,7 @@ class TwoTouch(Scene):
     # The clock of a state is the time at the end of the control step in which it began.
 
     def memory(self, v: View) -> Arrays:
-        nothing = v.xp.zeros(v.lead)
+        nothing = v.xp.zeros(v.lead, dtype=v.xp.float64)
         return {
             "state": nothing,
             "shown": nothing,  # the state as it is observed: before the events of the step
@@ -93,18 +94,18 @@ class TwoTouch(Scene):
     def before_step(self, v: View, action: Array) -> Arrays:
         m, xp = v.memory, v.xp
         number = (m["orbs"] + 1) % PLACES
-        places = v.userdata.reshape(*v.lead, PLACES, 2)
-        chosen = xp.arange(PLACES) == number[..., None]
-        place = (places * chosen[..., None]).sum(axis=-2)
-        orb = xp.array(v.mocap_pos)
-        orb[..., 0, :2] = xp.where(m["renew"][..., None] > 0, place, orb[..., 0, :2])
-        return {"mocap_pos": orb}
+        places = xp.reshape(v.userdata, (*v.lead, PLACES, 2))
+        chosen = xp.arange(float(PLACES)) == number[..., None]
+        place = xp.sum(xp.where(chosen[..., None], places, 0.0), axis=-2)
+        orb, others = v.mocap_pos[..., :1, :], v.mocap_pos[..., 1:, :]
+        seen = xp.where(m["renew"][..., None, None] > 0, place[..., None, :], orb[..., :2])
+        return {"mocap_pos": xp.concat([xp.concat([seen, orb[..., 2:]], axis=-1), others], axis=-2)}
 
     def substep(self, v: View) -> Arrays:
         m, xp = v.memory, v.xp
         new = m["renew"] > 0  # a new orb: this is the first physics step that it is there
         touches = xp.where(new, 0.0, m["touches"])
-        contact = v.sensordata[..., v.rows("sensordata", self._sensors())].sum(axis=-1) > 0
+        contact = total(v.take("sensordata", self._sensors())) > 0
         time = v.time + xp.zeros(v.lead)
         first = contact & (touches == 0)
         second = contact & (touches == 1) & (time > m["touch_time"] + DEBOUNCE)
@@ -112,8 +113,8 @@ class TwoTouch(Scene):
             **m,
             "state": xp.where(new, float(WAITING), m["state"]),
             "renew": xp.zeros_like(m["renew"]),
-            "orbs": m["orbs"] + new,
-            "touches": touches + first + second,
+            "orbs": xp.where(new, m["orbs"] + 1.0, m["orbs"]),
+            "touches": xp.where(first | second, touches + 1.0, touches),
             "touches_before": xp.where(new, 0.0, m["touches_before"]),
             "touch_time": xp.where(first, time, m["touch_time"]),
         }
@@ -146,7 +147,8 @@ class TwoTouch(Scene):
         resting = over & (m["paused"] > 0)
         rested = resting & (now > m["second"] + PAUSE)
         state = xp.where(e["touched"], float(TOUCHED), m["state"])
-        state = xp.where(e["again"], xp.where(e["soon"], float(TOO_SOON), float(DONE)), state)
+        state = xp.where(e["again"], float(DONE), state)
+        state = xp.where(e["soon"], float(TOO_SOON), state)
         return {
             **m,
             "state": xp.where(e["late"], float(TOO_LATE), state),
@@ -154,7 +156,7 @@ class TwoTouch(Scene):
             "first": xp.where(e["touched"], now, m["first"]),
             "second": xp.where(e["again"] | e["late"], now, m["second"]),
             "paused": xp.where(e["soon"] | e["late"], 1.0, xp.where(rested, 0.0, m["paused"])),
-            "renew": xp.where(over & ~resting & (now > m["second"]), 1.0, 0.0),
+            "renew": xp.astype(over & ~resting & (now > m["second"]), xp.float64),
             "touches_before": m["touches"],
         }
 
@@ -162,13 +164,13 @@ class TwoTouch(Scene):
         return {"task_logic": v.memory["shown"][..., None], **super().observation(v)}
 
     def terms(self, v: View) -> Arrays:
-        e = self._events(v)
-        hands = v.xpos[..., v.rows("xpos", tuple(PREFIX + hand for hand in self._hands())), :]
-        away = abs(hands - v.mocap_pos[..., :1, :]).sum(axis=-1).min(axis=-1)
+        e, xp = self._events(v), v.xp
+        hands = v.take("xpos", self._hands())
+        away = xp.min(total(abs(hands - v.mocap_pos[..., :1, :])), axis=-1)
         return {
-            "near": NEAR * v.xp.exp(-STEEPNESS * away),
-            "touched": BONUS * e["touched"],
-            "in_time": BONUS * e["in_time"],
+            "near": NEAR * xp.exp(-STEEPNESS * away),
+            "touched": BONUS * xp.astype(e["touched"], xp.float64),
+            "in_time": BONUS * xp.astype(e["in_time"], xp.float64),
         }
 
     def reward(self, terms: Arrays) -> Array:
@@ -177,13 +179,11 @@ class TwoTouch(Scene):
     def success(self, v: View) -> Array:
         return self._events(v)["in_time"]
 
+    def labels(self, v: View) -> dict[str, Signal]:
+        return {**super().labels(v), "task_logic": Signal(names=("state",), unit="1")}
+
     def colours(self, v: View) -> Arrays:
         touches, xp = v.memory["touches"][..., None], v.xp
         once, twice = xp.asarray(COLOURS[1]), xp.asarray(COLOURS[2])
         rgba = xp.where(touches >= 1, once, xp.asarray(COLOURS[0]))
         return {"geom orb": xp.where(touches >= 2, twice, rgba)}
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        meaning = "the state of the task before the step's events"
-        logic = Signal(meaning, ("state",), "1", "", "memory")
-        return {"task_logic": logic, **super().signals(v)}

@@ -6,8 +6,8 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec, load
 from mjgym.rotations import ZZ
 from mjgym.sim.view import View
-from mjgym.task import Arrays, Signal, vector_names
-from mjgym.tasks.locomotion.walkers.walker import PREFIX, Walker, register_walker
+from mjgym.task import Arrays
+from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
 
 LEGS = ("front_left", "front_right", "back_right", "back_left")
 BODIES = ("torso", *(f"{leg}_{part}" for leg in LEGS for part in ("leg", "aux", "foot")))
@@ -16,7 +16,11 @@ BODIES = ("torso", *(f"{leg}_{part}" for leg in LEGS for part in ("leg", "aux", 
 @register_walker("ant")
 @dataclass(frozen=True)
 class Ant(Walker):
-    """The ant. It also observes places and orientations of all its bodies."""
+    """The ant.
+
+    Observation: `appendages_pos`, places of the feet; `bodies_pos`, places of all bodies as the
+    torso sees them; `bodies_quats`, their orientations.
+    """
 
     root: str = "torso"
     end_effectors: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)
@@ -48,18 +52,3 @@ class Ant(Walker):
 
     def aliveness(self, v: View) -> Array:
         return (self.rotation(v)[..., ZZ] - 1) / 2
-
-    def signals(self, v: View) -> dict[str, Signal]:
-        frame = PREFIX + self.root
-        quaternions = tuple(f"{body} {part}" for body in BODIES for part in "wxyz")
-        feet = vector_names(*self.end_effectors)
-        return {
-            **super().signals(v),
-            f"{PREFIX}appendages_pos": Signal("places of the feet", feet, "m", frame, "body xpos"),
-            f"{PREFIX}bodies_pos": Signal(
-                "places of all bodies", vector_names(*BODIES), "m", frame, "body xpos"
-            ),
-            f"{PREFIX}bodies_quats": Signal(
-                "orientations of all bodies", quaternions, "1", frame, "body xquat"
-            ),
-        }

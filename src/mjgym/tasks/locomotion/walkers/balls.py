@@ -7,7 +7,7 @@ from typing import Any
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add, load
 from mjgym.sim.single import SingleView
-from mjgym.tasks.locomotion.walkers.walker import PREFIX, Walker, register_walker
+from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
 
 
 @register_walker("rolling_ball")
@@ -35,11 +35,11 @@ class Ball(Walker):
     def hang(self, body: Any) -> None:
         for axis, letter in enumerate("xyz"):
             along = tuple(float(axis == i) for i in range(3))
-            add(body, "joint", name=f"{PREFIX}root_{letter}/", type="slide", axis=along)
+            add(body, "joint", name=f"{self.prefix}root_{letter}/", type="slide", axis=along)
 
     def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
         for axis, letter in enumerate("xyz"):
-            v.joint(f"{PREFIX}root_{letter}/").qpos = position[axis]
+            v.joint(f"{self.prefix}root_{letter}/").qpos = position[axis]
         w, _, _, z = quaternion
         # The steering axis points down.
-        v.joint(f"{PREFIX}steer").qpos = -2 * math.atan2(z, w)
+        v.joint(f"{self.prefix}steer").qpos = -2 * math.atan2(z, w)

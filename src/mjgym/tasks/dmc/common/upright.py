@@ -2,12 +2,10 @@
 
 from math import inf
 
-import numpy as np
-
 from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm, to_local
 from mjgym.sim import View
-from mjgym.task import Array, Arrays, Signal
+from mjgym.task import Array, Arrays
 
 HEAD_HEIGHT = 1.4  # m, above which the body counts as standing
 HEAD_MARGIN = HEAD_HEIGHT / 4  # m below that, where `standing` has fallen to 0.1
@@ -62,62 +60,6 @@ def reward(terms: Arrays) -> Array:
 def extremities(v: View, torso: str, parts: tuple[str, ...]) -> Array:
     """Where the bodies `parts` are as seen from the body `torso` (m): (..., 3 for each part)."""
     frame = v.body(torso)
-    places = np.stack([v.body(part).xpos for part in parts], axis=-2)
+    places = v.xp.stack([v.body(part).xpos for part in parts], axis=-2)
     local = to_local(frame.xmat[..., None, :], places - frame.xpos[..., None, :])
-    return local.reshape(*v.lead, -1)
-
-
-def signals(v: View, torso: str, parts: tuple[str, ...]) -> dict[str, Signal]:
-    """What the humanoids observe.
-
-    Args:
-        v: a simulation, for the names in its model.
-        torso: the body that must be upright; the sensor of the velocity bears its name.
-        parts: the bodies of `extremities`.
-    """
-    joints = v.names("joint")[1:]
-    root = v.names("body")[1]
-    return {
-        "joint_angles": Signal(
-            meaning="angle of each joint", names=joints, unit="rad", source="qpos"
-        ),
-        "head_height": Signal(
-            meaning="height of the head above the floor",
-            names=("head z",),
-            unit="m",
-            frame="world",
-            source="body xpos",
-        ),
-        "extremities": Signal(
-            meaning=f"place of each hand and foot, from the {torso}",
-            names=tuple(f"{part} {axis}" for part in parts for axis in "xyz"),
-            unit="m",
-            frame=torso,
-            source=tuple(f"body {part} - body {torso}" for part in parts for _ in "xyz"),
-        ),
-        "torso_vertical": Signal(
-            meaning=f"the world's vertical as the {torso} sees it",
-            names=tuple(f"vertical {axis}" for axis in "xyz"),
-            unit="1",
-            frame=torso,
-            source="body xmat",
-        ),
-        "com_velocity": Signal(
-            meaning=f"velocity of the centre of mass of the {torso} and all that hangs on it",
-            names=tuple(f"centre of mass {axis}" for axis in "xyz"),
-            unit="m/s",
-            frame="world",
-            source=f"sensor {torso}_subtreelinvel",
-        ),
-        "velocity": Signal(
-            meaning="velocity of the root, linear, then angular, then of each joint",
-            names=(
-                *(f"root {axis}" for axis in "xyz"),
-                *(f"root about {axis}" for axis in "xyz"),
-                *joints,
-            ),
-            unit=(*["m/s"] * 3, *["rad/s"] * (3 + len(joints))),
-            frame=(*["world"] * 3, *[root] * 3, *[""] * len(joints)),
-            source="qvel",
-        ),
-    }
+    return v.xp.reshape(local, (*v.lead, -1))

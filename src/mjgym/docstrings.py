@@ -1,0 +1,48 @@
+"""What the docstrings of tasks say, and of which observation entry."""
+
+import inspect
+import re
+from collections.abc import Iterable
+
+NAMED = re.compile(r"`([^`]+)`")  # entries and fields stand between backquotes
+
+
+def docstring(cls: type) -> str:
+    """A class's own docstring; not the signature that dataclass puts in its place."""
+    text = vars(cls).get("__doc__") or ""
+    return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
+
+
+def paragraphs(cls: type, title: str) -> list[str]:
+    """What follows "<title>:" in the docstring of a class and of its bases, the class's first."""
+    return [
+        paragraph.removeprefix(f"{title}:").strip().replace("\n", " ")
+        for base in cls.__mro__
+        for paragraph in docstring(base).split("\n\n")
+        if paragraph.startswith(f"{title}:")
+    ]
+
+
+def meanings(cls: type, entries: Iterable[str]) -> dict[str, str]:
+    """What the paragraphs "Observation: ..." say of each entry, up to the next one; "" if nothing.
+
+    "`height` of the torso (m); `touch`, force on the toe" says "height of the torso (m)" of
+    `height` and "force on the toe" of `touch`. A class's own paragraph comes before its bases'.
+    """
+    known = dict.fromkeys(entries, "")
+    for text in paragraphs(cls, "Observation"):
+        parts = [m for m in NAMED.finditer(text) if m[1] in known]
+        ends = [*(m.start() for m in parts[1:]), len(text)][: len(parts)]
+        for part, end in zip(parts, ends, strict=True):
+            said = re.split(r"[;.](?:\s|$)(?![^(]*\))", text[part.end() : end], maxsplit=1)[0]
+            if not known[part[1]]:
+                known[part[1]] = _phrase(part[1], said)
+    return known
+
+
+def _phrase(entry: str, said: str) -> str:
+    said = re.sub(r"[\s,:]+(and|then|also|or)?[\s,:]*$", "", said)
+    if said.startswith((",", ":")):
+        return said.lstrip(",: ").replace("`", "")
+    words = entry.rpartition("/")[2].replace("_", " ")
+    return f"{words}{said}".replace("`", "").strip()

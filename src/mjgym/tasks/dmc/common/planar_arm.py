@@ -1,0 +1,47 @@
+"""What the tasks with the planar arm share: its joints, its observation and where it starts."""
+
+from typing import Any
+
+import numpy as np
+
+from mjgym.sim import View
+from mjgym.sim.single import SingleView
+from mjgym.task import Array, Arrays
+
+# The arm's joints in the order of observations: root, shoulder, elbow, wrist, then finger,
+# fingertip, thumb, thumbtip. The model has the thumb before the finger. The arm comes first in
+# `qpos` and `qvel`, and each of its joints is a hinge.
+ARM_JOINTS = [0, 1, 2, 3, 6, 7, 4, 5]
+OBJECTS = 8  # the first entry of `qpos` and `qvel` that belongs to an object
+
+
+def arm_observation(v: View) -> Arrays:
+    """What the arm feels of itself.
+
+    `arm_pos`, sine and cosine of each joint's angle, (..., 8, 2); `arm_vel`, the joints' velocities
+    (rad/s), (..., 8); `touch`, ln(1 + force (N)) on palm, finger, thumb, fingertip and thumbtip.
+    """
+    joints = v.xp.asarray(ARM_JOINTS)
+    angles = v.xp.take(v.qpos, joints, axis=-1)
+    return {
+        "arm_pos": v.xp.stack([v.xp.sin(angles), v.xp.cos(angles)], axis=-1),
+        "arm_vel": v.xp.take(v.qvel, joints, axis=-1),
+        "touch": v.xp.log1p(v.sensordata),
+    }
+
+
+def planar_pose(v: View, body: str) -> Array:
+    """A body's place and turn in the plane, (..., 4): x and z (m), then cosine and sine of half
+    the angle about y (entries w and y of the quaternion)."""
+    frame = v.body(body)
+    return v.xp.concat([frame.xpos[..., ::2], frame.xquat[..., ::2]], axis=-1)
+
+
+def draw_arm(v: SingleView, rng: Any) -> None:
+    """Draw the arm's joints: uniform in their ranges, the root in (-pi, pi).
+
+    The finger then takes the thumb's angle, as the coupling between them wants it.
+    """
+    limits = np.where(v.jnt_limited[:, None], v.jnt_range, (-np.pi, np.pi))[ARM_JOINTS]
+    v.qpos[ARM_JOINTS] = rng.uniform(limits[:, 0], limits[:, 1])
+    v.joint("finger").qpos = v.joint("thumb").qpos
