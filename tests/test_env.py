@@ -107,7 +107,7 @@ def test_info_has_terms_success_and_divergence():
     _, info = env.reset(seed=0)
     assert info == {}
     _, reward, _, _, info = env.step(np.zeros(2))
-    assert set(info) == {"terms", "success", "success_once", "diverged"}
+    assert set(info) == {"terms/reached", "success", "success_once", "diverged"}
     assert reward == np.prod(list(within(info, "terms").values()))
     target = env.unwrapped.data.geom("target").xpos
     env.unwrapped.set_state({"geom_pos": _moved(env, env.unwrapped.data.geom("finger").xpos)})

@@ -91,7 +91,7 @@ def test_references_are_the_clips_on_the_ground(reference):
     assert list(reference.clips) == NAMES
     assert reference.frames.sum() == len(reference.qpos)
     for clip, name in enumerate(NAMES):
-        trajectory = to_trajectory(read_amc(CLIPS / name), STEP, SCALE_V2020)
+        trajectory = to_trajectory(read_amc(CLIPS / name), STEP, SCALE_V2020, "linear")
         first, frames = reference.first[clip], reference.frames[clip]
         rows = slice(first, first + frames)
         assert frames == len(trajectory)
@@ -166,7 +166,8 @@ def test_references_are_read_once_and_again_when_a_file_has_changed(tmp_path):
 
 
 def test_a_trajectory_is_as_good_as_its_recording(tmp_path):
-    to_trajectory(read_amc(CLIPS / "walk.amc"), STEP, SCALE_V2020).save(tmp_path / "walk.npz")
+    clip = read_amc(CLIPS / "walk.amc")
+    to_trajectory(clip, STEP, SCALE_V2020, "linear").save(tmp_path / "walk.npz")
     for name in ("qpos", "qvel", "bodies_pos", "bodies_quats", "appendages"):
         recorded, saved = (
             getattr(references(str(folder), WALKER, STEP), name)
@@ -179,7 +180,7 @@ def test_a_trajectory_of_another_timestep_is_resampled(tmp_path):
     trajectory = clip_file(tmp_path, 31, timestep=0.02)
     found = references(str(tmp_path / "clip.npz"), WALKER, STEP)
     assert found.frames.tolist() == [21]  # 0.6 s
-    wanted = resample(np.arange(31) * 0.02, trajectory.qpos, STEP)
+    wanted = resample(np.arange(31) * 0.02, trajectory.qpos, STEP, "linear")
     np.testing.assert_allclose(found.qpos, wanted, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.qvel[:, 0], 1.5, rtol=1e-9)  # 0.03 m in 0.02 s
 
@@ -749,7 +750,7 @@ def invoke(*arguments):
     return CliRunner().invoke(command, [str(a) for a in arguments])
 
 
-def test_the_command_exports_what_the_task_follows(tmp_path, reference):
+def test_the_command_exports_what_the_task_can_follow(tmp_path, reference):
     out = tmp_path / "walk.npz"
     done = invoke(CLIPS / "walk.amc", "--out", out)
     assert done.exit_code == 0, done.output

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 
 OWN_CLIP = "locomotion/clips/walk.amc"  # beside it lie all that come with the package
 SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.save`
+INTERPOLATION: Literal["linear"] = "linear"  # between frames: version 0 of the ids
 SAME = 1e-9  # s; timesteps that differ by less are one
 
 # The engine's numbers for types of geoms, as MJCF spells them.
@@ -236,7 +238,7 @@ class _Body:
         large = isinstance(walker, CMUHumanoid) and walker.version == "2020_position"
         clip = read_amc(path)
         try:
-            return to_trajectory(clip, timestep, SCALE_V2020 if large else 1.0)
+            return to_trajectory(clip, timestep, SCALE_V2020 if large else 1.0, INTERPOLATION)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
@@ -251,7 +253,7 @@ class _Body:
             return trajectory
         times = np.arange(len(trajectory)) * trajectory.timestep
         try:
-            qpos = resample(times, trajectory.qpos, timestep)
+            qpos = resample(times, trajectory.qpos, timestep, INTERPOLATION)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         return Trajectory(qpos, velocities(qpos, timestep), timestep)
