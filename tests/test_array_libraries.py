@@ -88,6 +88,11 @@ class Leaves(Good):
         return {"angle": np.asarray([1.0, 2.0]) + np.zeros((*v.lead, 1))}
 
 
+class Lists(Good):
+    def observation(self, v):
+        return {"angle": v.qpos if type(v.qpos) is np.ndarray else [0.0, 0.0]}
+
+
 class Reshapes(Good):
     def terms(self, v):
         return {"high": v.qpos if type(v.qpos) is np.ndarray else v.qpos[..., 0]}
@@ -105,6 +110,7 @@ def test_what_does_not_run_elsewhere_is_found(xp, n):
     for task, where, said in (
         (Copies(), "observation", "copy"),
         (Leaves(), "observation()['angle']", "is an array of NumPy"),
+        (Lists(), "observation()['angle']", "is a list, no array"),
         (Rounds(), "terms()['high']", "in NumPy"),
     ):
         found = dict(failures(task, *begun(task, n), xp))

@@ -456,7 +456,7 @@ class TestCheck:
         done = mjgym_("check", f"{tasks}:own/slider-wrong-v0", code=1)
         assert re.search(r"^batch shapes +fail +in a batch of \d+: .*terms", done.stdout, re.M)
         narrow = mjgym_("check", f"{tasks}:own/slider-good-v0", COLUMNS="50").stdout
-        assert "warn observation names: 1 of 1 numbers" in " ".join(narrow.split())
+        assert "warn observation names: position: say in the docstring" in " ".join(narrow.split())
 
     def test_a_module_by_its_name(self, tasks, monkeypatch):
         monkeypatch.chdir(Path(tasks).parent)

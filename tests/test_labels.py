@@ -144,15 +144,20 @@ def test_meanings_are_what_the_docstring_says_of_an_entry():
         """Do more.
 
         Observation: as of every task, then `arm/joint_angles` (rad) and `height`, counted from
-        the table. If asked for, `extra`.
+        the table. If asked for, `extra`. `hand`, `box` and, last, `lid`, places (m).
         """
 
-    found = meanings(Own, ["height", "touch", "arm/joint_angles", "extra", "unsaid"])
+    found = meanings(
+        Own, ["height", "touch", "arm/joint_angles", "extra", "hand", "box", "lid", "unsaid"]
+    )
     assert found == {
         "height": "counted from the table",
         "touch": "ln(1 + force in N; see scale) on toe and heel",
         "arm/joint_angles": "joint angles (rad)",
         "extra": "extra",
+        "hand": "places (m)",
+        "box": "places (m)",
+        "lid": "places (m)",
         "unsaid": "",
     }
 

@@ -59,7 +59,7 @@ def failures(
             continue
         if isinstance(wanted, Mapping):
             for name, value in wanted.items():
-                yield from _compared(f"{hook}()[{name!r}]", value, found[name])
+                yield from _compared(f"{hook}()[{name!r}]", value, found.get(name))
         elif wanted is not None:
             yield from _compared(f"{hook}()", wanted, found)
 
@@ -68,7 +68,11 @@ def _compared(what: str, wanted: Any, found: Any) -> Iterator[tuple[str, str]]:
     if isinstance(found, np.ndarray | np.generic):
         yield what, "is an array of NumPy"
         return
-    plain = found if isinstance(found, bool | int | float) else np.from_dlpack(found)
+    try:
+        plain = found if isinstance(found, bool | int | float) else np.from_dlpack(found)
+    except (AttributeError, TypeError):  # what a function of another name or meaning gives
+        yield what, f"is a {type(found).__name__}, no array"
+        return
     if np.shape(plain) != np.shape(wanted):
         yield what, f"has shape {np.shape(plain)}, in NumPy {np.shape(wanted)}"
     elif not np.allclose(plain, wanted, rtol=CLOSE, atol=CLOSE, equal_nan=True):

@@ -21,6 +21,19 @@ def namespace(*arrays: Array) -> Any:
     return array_api_compat.array_namespace(*others)
 
 
+# Along the last axis; a NumPy array's own methods take half the time of NumPy's functions.
+
+
 def total(x: Array) -> Array:
     """The sum along the last axis."""
     return x.sum(axis=-1) if isinstance(x, np.ndarray) else namespace(x).sum(x, axis=-1)
+
+
+def largest(x: Array) -> Array:
+    """The largest along the last axis."""
+    return x.max(axis=-1) if isinstance(x, np.ndarray) else namespace(x).max(x, axis=-1)
+
+
+def smallest(x: Array) -> Array:
+    """The smallest along the last axis."""
+    return x.min(axis=-1) if isinstance(x, np.ndarray) else namespace(x).min(x, axis=-1)

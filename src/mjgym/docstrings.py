@@ -27,21 +27,28 @@ def meanings(cls: type, entries: Iterable[str]) -> dict[str, str]:
     """What the paragraphs "Observation: ..." say of each entry, up to the next one; "" if nothing.
 
     "`height` of the torso (m); `touch`, force on the toe" says "height of the torso (m)" of
-    `height` and "force on the toe" of `touch`. A class's own paragraph comes before its bases'.
+    `height` and "force on the toe" of `touch`. Of "`hand` and `box`, places (m)" the two share what
+    is said of the last. A class's own paragraph comes before its bases'.
     """
     known = dict.fromkeys(entries, "")
     for text in paragraphs(cls, "Observation"):
         parts = [m for m in NAMED.finditer(text) if m[1] in known]
         ends = [*(m.start() for m in parts[1:]), len(text)][: len(parts)]
-        for part, end in zip(parts, ends, strict=True):
-            said = re.split(r"[;.](?:\s|$)(?![^(]*\))", text[part.end() : end], maxsplit=1)[0]
-            if not known[part[1]]:
-                known[part[1]] = _phrase(part[1], said)
+        shared = ""
+        for part, end in reversed(list(zip(parts, ends, strict=True))):
+            said = text[part.end() : end]
+            if not _JOINED.fullmatch(said) or not shared:
+                said = re.split(r"[;.](?:\s|$)(?![^(]*\))", said, maxsplit=1)[0]
+                shared = _phrase(part[1], said)
+            known[part[1]] = known[part[1]] or shared
     return known
 
 
+_JOINED = re.compile(r"[\s,]*(and|or)?[\s,]*(last|then)?[\s,]*")
+
+
 def _phrase(entry: str, said: str) -> str:
-    said = re.sub(r"[\s,:]+(and|then|also|or)?[\s,:]*$", "", said)
+    said = re.sub(r"([\s,:]+(and|then|also|or))*[\s,:]*$", "", said)
     if said.startswith((",", ":")):
         return said.lstrip(",: ").replace("`", "")
     words = entry.rpartition("/")[2].replace("_", " ")

@@ -92,12 +92,11 @@ def small_control(control: Array) -> Array:
     return (4 + total(saved) / control.shape[-1]) / 5
 
 
-_NUMBER = (float, int, np.generic)
-
-
 def _is_array(x: Any) -> bool:
     """Whether there is more to it than one number; arrays of other libraries stay what they are."""
-    return bool(x.ndim) if isinstance(x, np.ndarray) else not isinstance(x, _NUMBER)
+    if isinstance(x, np.ndarray | np.generic):
+        return bool(x.ndim)
+    return hasattr(x, "ndim")
 
 
 def _of_number(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjgym import mjcf
+from mjgym.arrays import largest
 from mjgym.resets import until_free
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
@@ -24,7 +25,7 @@ class BallInCup(Task):
     side and 20 to 50 cm up, where it touches nothing.
 
     Observation: `position`, x and z of the cup and of the ball, each from where it is drawn in the
-    model (m); `velocity`, likewise (m/s).
+    model (m); `velocity` of the cup and of the ball (m/s).
     """
 
     time_limit = 20.0  # s
@@ -52,4 +53,4 @@ class BallInCup(Task):
 
 def _caught(v: View) -> Array:
     offset = abs(v.site("target").xpos - v.body("ball").xpos)[..., ::2]  # x and z
-    return v.xp.all(offset < CUP_HALF_SIZE - BALL_RADIUS, axis=-1)
+    return largest(offset) < CUP_HALF_SIZE - BALL_RADIUS

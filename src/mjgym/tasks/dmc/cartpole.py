@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.arrays import largest, smallest, total
 from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
@@ -82,8 +83,7 @@ class Cartpole(Task):
         v.qvel[:] = 0.01 * rng.normal(size=1 + self.poles)
 
     def observation(self, v: View) -> Arrays:
-        poles = v.xmat[..., POLES, :]
-        angles = v.xp.stack([poles[..., ZZ], poles[..., XZ]], axis=-1)  # of absolute angles
+        angles = v.xp.take(v.xmat[..., POLES, :], v.xp.asarray([ZZ, XZ]), axis=-1)  # absolute
         angles = v.xp.reshape(angles, (*v.lead, -1))
         position = v.xp.concat([v.qpos[..., :1], angles], axis=-1)
         return {"position": position, "velocity": v.qvel}
@@ -94,11 +94,11 @@ class Cartpole(Task):
         if self.sparse:
             return {
                 "centred": tolerance(cart, (-CENTRE, CENTRE)),
-                "upright": tolerance(v.xp.min(cosines, axis=-1), (UPRIGHT_COSINE, 1.0)),
+                "upright": tolerance(smallest(cosines), (UPRIGHT_COSINE, 1.0)),
             }
-        hinge_velocity = v.xp.max(abs(v.qvel[..., 1:]), axis=-1)  # the fastest hinge decides
+        hinge_velocity = largest(abs(v.qvel[..., 1:]))  # the fastest hinge decides
         return {
-            "upright": v.xp.sum(1 + cosines, axis=-1) / (2 * self.poles),
+            "upright": total(1 + cosines) / (2 * self.poles),
             "small_control": small_control(v.ctrl),
             "small_velocity": (1 + tolerance(hinge_velocity, margin=HINGE_VELOCITY_MARGIN)) / 2,
             "centred": (1 + tolerance(cart, margin=SLIDER_MARGIN)) / 2,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.arrays import total
 from mjgym.rewards import tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import View
@@ -62,14 +63,15 @@ class Dog(Task):
     Start: in the default pose, facing any way, with random velocities (2 m/s, 2 rad/s) along x and
     y and about the vertical, and random activations.
 
-    Observation: `joint_angles` (rad) and `joint_velocites` (rad/s; spelt as in the published suite)
-    of the 73 hinges in the order of the model; `torso_pelvis_height` (m); `z_projection`, the
-    vertical as seen from skull, torso and pelvis; `torso_com_velocity`, of the whole dog's centre
-    of mass in the torso's axes (m/s); `inertial_sensors`, the head's acceleration (m/s^2), velocity
-    (m/s) and angular velocity (rad/s) in its axes; `foot_forces` between leg and paw, left and
-    right hind leg, left and right fore leg (N); `touch_sensors`, forces on left and right fore paw,
-    left and right hind paw (N); `actuator_state`, the activations. If asked for, `reward_factors`,
-    the reward's terms, comes last.
+    Observation: `joint_angles` of the 73 hinges in the order of the model (rad);
+    `joint_velocites`, the hinges' velocities (rad/s; spelt as in the published suite);
+    `torso_pelvis_height`, heights of torso and pelvis (m); `z_projection`, the vertical as seen
+    from skull, torso and pelvis; `torso_com_velocity`, the velocity of the whole dog's centre of
+    mass in the torso's axes (m/s); `inertial_sensors`, the head's acceleration, gravity included
+    (m/s^2), velocity (m/s) and angular velocity (rad/s) in its axes; `foot_forces` between leg and
+    paw, left and right hind leg, left and right fore leg (N); `touch_sensors`, forces on left and
+    right fore paw, left and right hind paw (N); `actuator_state`, the activations: filtered
+    controls. With `observe_reward_factors`: `reward_factors`, the reward's terms.
     """
 
     observe_reward_factors: bool = False  # observe the reward's terms too
@@ -116,7 +118,7 @@ class Dog(Task):
     def terms(self, v: View) -> Arrays:
         skull, torso, pelvis = v.body("skull"), v.body("torso"), v.body("pelvis")
         grounded = tolerance(
-            v.xp.sum(v.sensordata[..., TOUCH], axis=-1),
+            total(v.sensordata[..., TOUCH]),
             (WEIGHT, inf),
             margin=WEIGHT,
             sigmoid="linear",

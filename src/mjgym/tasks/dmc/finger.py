@@ -31,7 +31,7 @@ class Finger(Task):
     Start: at rest, each joint uniform in its range and the spinner at any angle, touching nothing.
 
     Observation: `position`, the angles of the finger's two joints (rad), then x and z from the
-    spinner's centre to its tip (m); `velocity`, of the finger's two joints and the spinner (rad/s);
+    spinner's centre to its tip (m); `velocity` of the finger's two joints and the spinner (rad/s);
     `touch`, ln(1 + force in N) on top and bottom of the fingertip.
     """
 
@@ -84,8 +84,8 @@ class Turn(Finger):
     Start: as of every finger task; the target at any angle on the circle that the tip moves on.
 
     Observation: as of every finger task, then `target_position`, x and z from the spinner's centre
-    to the target's (m), and `dist_to_target`, from the tip to the target's surface (m), negative
-    inside.
+    to the target's (m), and `dist_to_target`, the distance from the tip to the target's surface
+    (m), negative inside.
     """
 
     target_radius: float = 0.07  # m

@@ -80,8 +80,8 @@ class Swim(Fish):
     Start: as of every fish task; the target anywhere within 0.4 m of the fish along x and y, 0.1 to
     0.3 m above the floor.
 
-    Observation: as of every fish task, with `target` before `velocity`: from mouth to target in the
-    mouth's axes (m).
+    Observation: as of every fish task, then, before the velocity, `target`, from mouth to target in
+    the mouth's axes (m).
     """
 
     varies = ("geom_pos",)

@@ -40,7 +40,7 @@ class Humanoid(Task):
 
     Observation: `joint_angles` (rad); `head_height` (m); `extremities`, the left hand, left foot,
     right hand and right foot as seen from the torso (m); `torso_vertical`, the world's vertical in
-    the torso's axes (z is up); `com_velocity`, the centre of mass's in world axes (m/s);
+    the torso's axes (z is up); `com_velocity`, the centre of mass's velocity in world axes (m/s);
     `velocity` of the root (m/s in world axes, then rad/s in its own) and the joints (rad/s).
     With `pure_state`: `position` of the root (m, then a quaternion) and the joints (rad), and
     `velocity`.

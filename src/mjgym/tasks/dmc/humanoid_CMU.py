@@ -34,7 +34,7 @@ class HumanoidCMU(Task):
 
     Observation: `joint_angles` (rad); `head_height` (m); `extremities`, the left hand, left foot,
     right hand and right foot as seen from the thorax (m); `torso_vertical`, the world's vertical in
-    the thorax's axes (y is up); `com_velocity`, the centre of mass's in world axes (m/s);
+    the thorax's axes (y is up); `com_velocity`, the centre of mass's velocity in world axes (m/s);
     `velocity` of the root (m/s in world axes, then rad/s in its own) and the joints (rad/s).
     """
 

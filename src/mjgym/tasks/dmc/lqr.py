@@ -37,7 +37,8 @@ class LQR(Task):
 
     End: the norm of positions and velocities together is below 1e-6. Success: it is at most 0.01.
 
-    Observation: `position`, each joint's (m); `velocity`, each joint's (m/s).
+    Observation: `position` of each ball relative to the one before (m); `velocity` of each
+    ball relative to the one before (m/s).
     """
 
     masses: int = 2  # balls in the chain

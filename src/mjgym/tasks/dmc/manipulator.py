@@ -47,10 +47,10 @@ class Manipulator(Task):
     again until nothing touches, but an object keeps the speed that an attempt before gave it.
 
     Observation: `arm_pos`, sine and cosine of the angles of root, shoulder, elbow, wrist, finger,
-    fingertip, thumb and thumbtip; `arm_vel`, their velocities (rad/s); `touch`, ln(1 + force (N))
-    on palm, finger, thumb, fingertip and thumbtip. If `fully_observable` also `hand_pos`,
-    `object_pos` and `target_pos`, each x and z (m) and cosine and sine of half the angle, and,
-    before the last, `object_vel` along x and z (m/s) and about y (rad/s).
+    fingertip, thumb and thumbtip; `arm_vel`, the joints' velocities (rad/s); `touch`, ln(1 + force
+    (N)) on palm, finger, thumb, fingertip and thumbtip. If `fully_observable` also `hand_pos`,
+    `object_pos` and, last, `target_pos`, x and z (m) and cosine and sine of half the angle of each;
+    `object_vel`, the object's velocity along x and z (m/s) and about y (rad/s).
     """
 
     insert: bool = False  # surround the target by a receptacle

@@ -40,10 +40,8 @@ class Pendulum(Task):
 
     def observation(self, v: View) -> Arrays:
         pole = v.body("pole").xmat
-        return {
-            "orientation": v.xp.stack([pole[..., ZZ], pole[..., XZ]], axis=-1),
-            "velocity": v.qvel,
-        }
+        orientation = v.xp.take(pole, v.xp.asarray([ZZ, XZ]), axis=-1)
+        return {"orientation": orientation, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
         return {"upright": tolerance(v.body("pole").xmat[..., ZZ], (UPRIGHT_COSINE, 1.0))}

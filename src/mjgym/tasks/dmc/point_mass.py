@@ -25,7 +25,7 @@ class PointMass(Task):
 
     Start: at rest anywhere in the arena. One motor pushes along x, the other along y.
 
-    Observation: `position`, the mass's x and y (m); `velocity`, likewise (m/s).
+    Observation: `position`, the mass's x and y (m); `velocity`, along x and y (m/s).
     """
 
     time_limit = 20.0  # s

@@ -59,9 +59,10 @@ class Quadruped(Task):
 
     Observation: `egocentric_state`, angles (rad) and rates (rad/s) of each leg's yaw, pitch, knee
     and ankle, then each leg's filtered controls of yaw, lift and extension; `torso_velocity` in the
-    torso's axes (m/s); `torso_upright`, the cosine of its tilt; `imu`, its acceleration (m/s^2) and
-    angular velocity (rad/s) in its axes; `force_torque`, arcsinh of the forces (N), then the
-    torques (N m), that each toe exerts, in its axes. The legs' order is front left, front right,
+    torso's axes (m/s); `torso_upright`, the cosine of the torso's tilt; `imu`, the torso's
+    acceleration, gravity included (m/s^2), and angular velocity (rad/s) in its axes;
+    `force_torque`, arcsinh of the forces (N), then the torques (N m), that each toe exerts, in its
+    axes. The legs' order is front left, front right,
     back right, back left.
     """
 

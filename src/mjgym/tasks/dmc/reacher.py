@@ -29,7 +29,7 @@ class Reacher(Task):
     uniform angle, 5 to 20 cm from the shoulder.
 
     Observation: `position`, the angles of shoulder and wrist (rad); `to_target`, x and y from the
-    finger to the target (m); `velocity`, of shoulder and wrist (rad/s).
+    finger to the target (m); `velocity` of shoulder and wrist (rad/s).
     """
 
     target_radius: float = 0.05  # m

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.arrays import smallest
 from mjgym.resets import until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
@@ -40,10 +41,11 @@ class Stacker(Task):
     box anywhere on the right-hand side; all drawn again until nothing touches.
 
     Observation: `arm_pos`, sine and cosine of the angles of root, shoulder, elbow, wrist, finger,
-    fingertip, thumb and thumbtip; `arm_vel`, their velocities (rad/s); `touch`, ln(1 + force (N))
-    on palm, finger, thumb, fingertip and thumbtip. If `fully_observable` also `hand_pos` and, for
-    each box, `box_pos`: x and z (m), cosine and sine of half the angle; `box_vel`, for each box
-    along x (m/s), about y (rad/s) and along z (m/s); `target_pos`, x and z (m).
+    fingertip, thumb and thumbtip; `arm_vel`, the joints' velocities (rad/s); `touch`, ln(1 + force
+    (N)) on palm, finger, thumb, fingertip and thumbtip. If `fully_observable` also `hand_pos` and
+    `box_pos`, x and z (m), cosine and sine of half the angle of the hand and of each box;
+    `box_vel`, of each box along x (m/s), about y (rad/s) and along z (m/s); `target_pos`, x and z
+    of the target (m).
     """
 
     boxes: int = MOST_BOXES  # 1 to 4
@@ -94,7 +96,7 @@ class Stacker(Task):
         """From the target to the nearest box and to the hand, in m."""
         target = v.site("target").xpos
         sites = v.site_xpos[..., -1 - self.boxes : -1, :]  # the last before the target's
-        to_boxes = v.xp.min(norm(sites - target[..., None, :]), axis=-1)
+        to_boxes = smallest(norm(sites - target[..., None, :]))
         return to_boxes, norm(v.site("grasp").xpos - target)
 
     def terms(self, v: View) -> Arrays:
