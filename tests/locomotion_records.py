@@ -13,7 +13,7 @@ import numpy as np
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.arenas import corridors, mazes
 from mjgym.tasks.locomotion.arenas.mazes import OpenMaze, RandomMaze
-from mjgym.tasks.locomotion.mazes import Maze
+from mjgym.tasks.locomotion.floor_plans import Maze
 
 FOLDER = Path(__file__).parent / "data" / "locomotion"
 NAMES = (

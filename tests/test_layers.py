@@ -198,7 +198,7 @@ FILES = sorted((SOURCE / "mjgym").rglob("*.py"))
 
 def test_there_are_files():
     names = {path.relative_to(SOURCE / "mjgym").as_posix() for path in FILES}
-    assert {"rewards.py", "sim/view.py", "tasks/dmc/walker.py", "registry.py"} < names
+    assert {"rewards.py", "sim/views.py", "tasks/dmc/walker.py", "registry.py"} < names
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(SOURCE / "mjgym").as_posix())
@@ -215,8 +215,8 @@ def test_a_file_imports_only_from_lower_layers(path):
         ("rewards.py", "def f():\n    import mjgym.task", "rewards.py:2.*mjgym.task"),
         ("resets.py", "import gymnasium", "imports gymnasium"),
         ("resets.py", "from lxml import etree", "imports lxml"),
-        ("sim/view.py", "from mjgym.tasks.dmc import walker", "imports mjgym.tasks.dmc.walker"),
-        ("sim/view.py", "from .. import task", "imports mjgym.task of 'task'"),
+        ("sim/views.py", "from mjgym.tasks.dmc import walker", "imports mjgym.tasks.dmc.walker"),
+        ("sim/views.py", "from .. import task", "imports mjgym.task of 'task'"),
         ("sim/__init__.py", "from ..env import Env", "imports mjgym.env of 'env'"),
         ("task.py", "import mujoco", "imports mujoco; it may import numpy"),
         ("task.py", "from mjgym import env", "imports mjgym.env"),

@@ -25,7 +25,7 @@ from mjgym.sim import Batched, Single
 from mjgym.sim.bounds import REFITTED
 from mjgym.tasks.locomotion.arenas import bowl, find_arena
 from mjgym.tasks.locomotion.arenas.corridors import PARKED
-from mjgym.tasks.locomotion.mazes import SPAWN, TARGET, WALL
+from mjgym.tasks.locomotion.floor_plans import SPAWN, TARGET, WALL
 
 SEEDS = 1000
 TOLERANCE = 1e-9

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mjgym.tasks.locomotion.mazes import (
+from mjgym.tasks.locomotion.floor_plans import (
     Maze,
     OPEN_7x7,
     Rectangle,
@@ -548,7 +548,7 @@ def test_mazes_with_too_many_walls_are_drawn_anew():
 @pytest.mark.parametrize("max_walls", [None, 30])
 def test_no_maze_has_more_walls_than_the_bound(monkeypatch, max_walls):
     # As no maze exceeds the bound by itself, a lower one must do.
-    monkeypatch.setattr("mjgym.tasks.locomotion.mazes.most_walls", lambda height, width: 11)
+    monkeypatch.setattr("mjgym.tasks.locomotion.floor_plans.most_walls", lambda height, width: 11)
     for seed in range(20):
         assert len(walls(random_maze(np.random.default_rng(seed), max_walls=max_walls))) <= 11
 

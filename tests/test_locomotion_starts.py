@@ -24,8 +24,8 @@ from suite import relative_error
 from mjgym.rotations import product
 from mjgym.sim.engine import ACTUATION_OFF
 from mjgym.tasks.locomotion.arenas.bowl import POINTS, Bowl
-from mjgym.tasks.locomotion.mazes import SPAWN
-from mjgym.tasks.locomotion.walkers.walker import normalised
+from mjgym.tasks.locomotion.floor_plans import SPAWN
+from mjgym.tasks.locomotion.walkers.any_walker import normalised
 
 TOLERANCE = 1e-9
 DIGITS = 1e-11  # to which states equal those computed from numbers of 12 digits

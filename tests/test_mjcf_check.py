@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from mjgym import mjcf
-from mjgym.mjcf.checking import check, explain
-from mjgym.mjcf.reading import Malformed, parse
-from mjgym.mjcf.schema import _candidates, _refuses, schema
+from mjgym.mjcf.lint.checking import check, explain
+from mjgym.mjcf.lint.reading import Malformed, parse
+from mjgym.mjcf.lint.schema import _candidates, _refuses, schema
 
 ASSETS = Path(__file__).parents[1] / "assets"
 MODELS = sorted(ASSETS.glob("dmc/*.xml"))
@@ -679,7 +679,7 @@ class TestAttachedModels:
         }
         write(tmp_path, files)
         program = (
-            "from mjgym.mjcf.checking import check\n"
+            "from mjgym.mjcf.lint.checking import check\n"
             "for name in ('m.xml', 'n.xml', 'arm.xml'): print(len(check(name)))"
         )
         done = subprocess.run(

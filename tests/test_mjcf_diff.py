@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mjgym import mjcf
-from mjgym.mjcf.comparing import Difference, diff, shown
+from mjgym.mjcf.lint.comparing import Difference, diff, shown
 
 ASSETS = Path(__file__).parents[1] / "assets"
 DATA = Path(__file__).parent / "data" / "mjcf"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mjgym.mjcf.checking import check
-from mjgym.mjcf.editing import edit
+from mjgym.mjcf.lint.checking import check
+from mjgym.mjcf.lint.editing import edit
 
 ASSETS = Path(__file__).parents[1] / "assets"
 

@@ -96,7 +96,7 @@ class TestWheel:
         everything = files(CHECKOUT / "assets", "mjgym/assets")
         # The gallery's pictures are for readers of the repository, not for the installed package.
         assets = {name for name in everything if not name.startswith("mjgym/assets/gallery/")}
-        assert {"mjgym/py.typed", "mjgym/__init__.py", "mjgym/sim/view.py"} < source
+        assert {"mjgym/py.typed", "mjgym/__init__.py", "mjgym/sim/views.py"} < source
         assert {"mjgym/assets/dmc/walker.xml", "mjgym/assets/dmc/common/visual.xml"} < assets
         assert packaged == source | assets
         assert f"{info}/licenses/LICENSE" in names

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.converted import ConvertedView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Task
 
 CLOSE = 1e-12  # relative and absolute, between two libraries

@@ -17,7 +17,7 @@ import numpy as np
 from mjgym.docstrings import docstring, paragraphs
 from mjgym.labels import signals, unnamed
 from mjgym.observables import Sensing
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.spaces import Layout
 from mjgym.task import Signal, Task
 

@@ -136,7 +136,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     @property
     def view(self) -> SingleView:
-        """The live arrays by name, as the task sees them; see `mjgym.sim.view.View`."""
+        """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
         return self._episodes.simulation.sample
 
     def render(self) -> Any:

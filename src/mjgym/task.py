@@ -29,7 +29,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 
 __all__ = [
     "Action",

@@ -148,7 +148,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     @property
     def view(self) -> View:
-        """The live arrays by name, as the task sees them; see `mjgym.sim.view.View`."""
+        """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
         return self._episodes.view
 
     # Beginning episodes.

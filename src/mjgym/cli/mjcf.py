@@ -9,8 +9,8 @@ import typer
 from mjgym.cli.output import console, fits, print_json, table
 
 if TYPE_CHECKING:
-    from mjgym.mjcf.comparing import Difference
-    from mjgym.mjcf.reading import Problem
+    from mjgym.mjcf.lint.comparing import Difference
+    from mjgym.mjcf.lint.reading import Problem
 
 app = typer.Typer(
     help="Check, compare and change model files.",
@@ -34,7 +34,7 @@ def check(
     Includes are followed. Exits with 1 if there is a problem, and with 0 only if the engine takes
     every model.
     """
-    from mjgym.mjcf.checking import check as check_file
+    from mjgym.mjcf.lint.checking import check as check_file
 
     found: list[Problem] = []
     for file in files:
@@ -79,7 +79,7 @@ def diff(
 
     Exits with 1 if they differ, and with 2 if one of them is no model.
     """
-    from mjgym.mjcf.comparing import diff as diff_models
+    from mjgym.mjcf.lint.comparing import diff as diff_models
 
     try:
         found = diff_models(a, b, tolerance, derived=derived)
@@ -95,7 +95,7 @@ def diff(
 
 
 def _show_differences(found: "list[Difference]") -> None:
-    from mjgym.mjcf.comparing import shown
+    from mjgym.mjcf.lint.comparing import shown
 
     out = console()
     made = table("kind", "name", "field", "A", "B", fold=("A", "B"))
@@ -142,7 +142,7 @@ def edit(
     The result is checked before it takes the file's place. Exits with 1 if nothing is selected or
     the result would have a new problem; then the file is as it was.
     """
-    from mjgym.mjcf.editing import edit as edit_file
+    from mjgym.mjcf.lint.editing import edit as edit_file
 
     values = _values(set or [], unset or [])
     if not values and append is None and not remove:

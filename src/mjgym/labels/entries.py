@@ -10,7 +10,7 @@ import numpy as np
 from mjgym.docstrings import meanings
 from mjgym.labels.label import Label
 from mjgym.labels.label_view import LabelView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.suggestions import or_else
 from mjgym.task import Signal, Task
 

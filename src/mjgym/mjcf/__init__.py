@@ -3,15 +3,15 @@
 from mjgym.mjcf.assets import asset_path
 from mjgym.mjcf.attaching import attach
 from mjgym.mjcf.binding import Bound, bind
-from mjgym.mjcf.checking import check, explain
-from mjgym.mjcf.comparing import Difference, diff
 from mjgym.mjcf.compose import add, assign, load, remove, rename, without_textures, word
 from mjgym.mjcf.debugging import CompileError, compile, debug
-from mjgym.mjcf.editing import edit
 from mjgym.mjcf.elements import Spec
 from mjgym.mjcf.exporting import export
 from mjgym.mjcf.finding import find, find_all, name_unnamed
-from mjgym.mjcf.reading import Problem
+from mjgym.mjcf.lint.checking import check, explain
+from mjgym.mjcf.lint.comparing import Difference, diff
+from mjgym.mjcf.lint.editing import edit
+from mjgym.mjcf.lint.reading import Problem
 
 __all__ = [
     "Bound",

@@ -10,7 +10,7 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.mjcf.elements import Element, described, is_element, kind_of
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.suggestions import or_else
 
 # What stands in front of an attribute in the names of the engine's fields.

@@ -10,7 +10,6 @@ import mujoco
 import numpy as np
 
 from mjgym.mjcf.assets import asset_path
-from mjgym.mjcf.checking import explain
 from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
     IN_TREE,
@@ -35,6 +34,7 @@ from mjgym.mjcf.elements import (
     try_form,
 )
 from mjgym.mjcf.finding import free_names
+from mjgym.mjcf.lint.checking import explain
 from mjgym.suggestions import or_else
 
 # Rows of numbers of which the first ones may be given alone, as in MJCF.

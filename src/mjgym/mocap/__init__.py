@@ -6,7 +6,7 @@ trajectory.save("walk.npz")
 """
 
 from mjgym.mocap.amc import CHANNELS, Clip, read_amc
-from mjgym.mocap.humanoid import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
+from mjgym.mocap.conversion import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
 from mjgym.mocap.spline import cubic_spline
 from mjgym.mocap.trajectory import MOST_STATES, Trajectory, resample, velocities
 

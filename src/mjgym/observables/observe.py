@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.suggestions import or_else
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -168,7 +168,7 @@ def _widened(value: Array, lead: int, by: int) -> Array:
 
 
 class Element:
-    """A named element of a model; its attributes are quantities, see `mjgym.sim.view.View`."""
+    """A named element of a model; its attributes are quantities, see `mjgym.sim.views.View`."""
 
     def __init__(self, kind: str, name: str) -> None:
         self._kind, self._name = kind, name

@@ -12,7 +12,7 @@ from mjgym.observables.observable import AGGREGATORS, Observable
 from mjgym.observables.observe import Image, Quantity
 from mjgym.observables.schedule import schedule
 from mjgym.observables.streams import Stream
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.suggestions import did_you_mean
 
 Given: TypeAlias = Observable | Quantity | Image

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.robots.parts import Hand
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 
 HOW_MANY = (1, 0, 1)  # of a contact sensor: count the contacts, as they are, in one number
 

@@ -3,6 +3,6 @@
 from mjgym.sim.batched import Batched
 from mjgym.sim.simulation import Simulation
 from mjgym.sim.single import Single, SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 
 __all__ = ["Batched", "Simulation", "Single", "SingleView", "View"]

@@ -21,7 +21,7 @@ from mjgym.sim.engine import (
     state_fields,
 )
 from mjgym.sim.single import Single, episode_fields
-from mjgym.sim.view import Named, View
+from mjgym.sim.views import Named, View
 from mjgym.suggestions import did_you_mean
 from mjgym.variation.varying import Varying
 

@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.view import Named, View
+from mjgym.sim.views import Named, View
 
 
 class ConvertedView(View):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.single import Single, SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 
 Start = Callable[[int, Single], None]
 """Writes the start of the next episode of simulation i into a scratch simulation."""

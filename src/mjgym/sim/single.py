@@ -16,7 +16,7 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
-from mjgym.sim.view import Named, View
+from mjgym.sim.views import Named, View
 from mjgym.suggestions import did_you_mean
 from mjgym.variation.varying import Varying
 

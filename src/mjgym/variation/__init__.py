@@ -1,6 +1,7 @@
 """Random quantities: distributions, rotations, colours and noises over NumPy's generator."""
 
-from mjgym.variation import colours, noises, rotations
+from mjgym.variation import colours, noises
+from mjgym.variation import orientations as rotations
 from mjgym.variation.distributions import (
     Bernoulli,
     Choice,

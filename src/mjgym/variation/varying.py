@@ -12,7 +12,7 @@ from mujoco.batch import MODEL_FIELDS
 from mjgym.rotations import product
 from mjgym.sim.engine import get_field, quiet, set_field
 from mjgym.variation.distributions import Constant, Distribution
-from mjgym.variation.parts import QUATERNIONS, RANGES, UNIT, Part, find
+from mjgym.variation.model_fields import QUATERNIONS, RANGES, UNIT, Part, find
 from mjgym.variation.relative import Factor, Offset, Shared
 
 # Where the compiler refuses what is not above zero, and where less than zero has no meaning.

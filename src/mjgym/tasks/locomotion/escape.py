@@ -9,7 +9,7 @@ from mjgym.arrays import Array, total
 from mjgym.resets import unit_vector
 from mjgym.rewards import tolerance
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 

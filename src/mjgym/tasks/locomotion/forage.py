@@ -8,11 +8,11 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.arenas.mazes import RandomMaze
 from mjgym.tasks.locomotion.scene import Scene
-from mjgym.tasks.locomotion.walkers.walker import HOW_MANY
+from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 
 LEAST_ALIVENESS = -0.5  # at which the episode ends
 COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of the two kinds of targets, in either order

@@ -5,7 +5,7 @@ from typing import Any
 
 from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 

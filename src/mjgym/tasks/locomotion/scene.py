@@ -10,7 +10,7 @@ from mjgym.docstrings import meanings
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable, observe
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
 from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names

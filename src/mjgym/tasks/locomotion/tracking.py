@@ -11,7 +11,7 @@ from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import conjugate, norm, product, to_local
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.locomotion.references import References, appendages, references
 from mjgym.tasks.locomotion.scene import Scene

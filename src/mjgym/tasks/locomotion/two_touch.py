@@ -8,10 +8,10 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.locomotion.scene import Scene
-from mjgym.tasks.locomotion.walkers.walker import HOW_MANY
+from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 
 WAITING, TOUCHED, DONE, TOO_SOON, TOO_LATE = range(5)  # the states of the task
 RADIUS, HEIGHT = 0.025, 0.14  # m, of the orb and of its centre

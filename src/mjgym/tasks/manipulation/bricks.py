@@ -25,7 +25,7 @@ from mjgym.resets import Box, place_bodies, put
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm, product
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.props import SEEN, mark_corners

@@ -2,7 +2,7 @@
 
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add, load
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import add_part
 

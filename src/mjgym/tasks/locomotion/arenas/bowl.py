@@ -7,7 +7,7 @@ import numpy as np
 
 from mjgym.mjcf import Spec, load
 from mjgym.sim.single import SingleView
-from mjgym.tasks.locomotion.arenas.arena import Arena, register_arena
+from mjgym.tasks.locomotion.arenas.any_arena import Arena, register_arena
 
 POINTS = 201  # of the height field, each way
 BUMPS = 60  # random heights, each way, between which it is smooth

@@ -7,7 +7,7 @@ import numpy as np
 
 from mjgym.mjcf import Spec, add, load
 from mjgym.sim.single import SingleView
-from mjgym.tasks.locomotion.arenas.arena import PLACED, Arena, register_arena
+from mjgym.tasks.locomotion.arenas.any_arena import PLACED, Arena, register_arena
 
 PADDING = 2.0  # m, of ground before x = 0 and after the corridor's length
 HEIGHT = 4.0  # m, of the planes at its sides

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjgym.mjcf import Spec, load
-from mjgym.tasks.locomotion.arenas.arena import Arena, register_arena
+from mjgym.tasks.locomotion.arenas.any_arena import Arena, register_arena
 
 CAMERA_HEIGHT = 100.0  # m, of the camera that sees all of it
 MARGIN = 1.1  # how much more than the floor it sees

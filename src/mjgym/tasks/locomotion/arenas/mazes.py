@@ -8,8 +8,8 @@ import numpy as np
 
 from mjgym.mjcf import Spec, add, load
 from mjgym.sim.single import SingleView
-from mjgym.tasks.locomotion.arenas.arena import PLACED, Arena, register_arena
-from mjgym.tasks.locomotion.mazes import (
+from mjgym.tasks.locomotion.arenas.any_arena import PLACED, Arena, register_arena
+from mjgym.tasks.locomotion.floor_plans import (
     Maze,
     OPEN_7x7,
     cell_centre,

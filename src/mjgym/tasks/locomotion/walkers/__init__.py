@@ -1,6 +1,6 @@
 """The creatures of the locomotion family, one file each."""
 
-from mjgym.tasks.locomotion.walkers.walker import (
+from mjgym.tasks.locomotion.walkers.any_walker import (
     Walker,
     find_walker,
     register_walker,

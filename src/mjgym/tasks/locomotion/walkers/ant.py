@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, load
 from mjgym.rotations import ZZ
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays
-from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
+from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
 
 LEGS = ("front_left", "front_right", "back_right", "back_left")
 BODIES = ("torso", *(f"{leg}_{part}" for leg in LEGS for part in ("leg", "aux", "foot")))

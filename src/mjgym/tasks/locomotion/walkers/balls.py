@@ -7,7 +7,7 @@ from typing import Any
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add, load
 from mjgym.sim.single import SingleView
-from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
+from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
 
 
 @register_walker("rolling_ball")

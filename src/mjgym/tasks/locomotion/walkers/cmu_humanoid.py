@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from mjgym.mjcf import Spec
+from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid_models import model
-from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
 
 HEIGHT_2020 = 1.143  # m, of the root of the larger body of 2020
 

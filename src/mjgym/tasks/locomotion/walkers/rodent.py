@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mjgym.mjcf import Spec, load
-from mjgym.tasks.locomotion.walkers.walker import Walker, register_walker
+from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
 
 
 @register_walker("rodent")

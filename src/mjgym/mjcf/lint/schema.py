@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 import mujoco
 
-from mjgym.mjcf.reading import Node
+from mjgym.mjcf.lint.reading import Node
 from mjgym.sim.engine import quiet
 
 _ROW = re.compile(

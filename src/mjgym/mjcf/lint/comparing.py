@@ -13,9 +13,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.mjcf.checking import explain
-from mjgym.mjcf.draft import silence
 from mjgym.mjcf.elements import Spec, enumeration, to_word
+from mjgym.mjcf.lint.checking import explain
+from mjgym.mjcf.lint.draft import silence
 
 # How the engine abbreviates kinds in the names of a model's fields.
 _KINDS = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture", "eq": "equality"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from mjgym.mjcf.reading import Node, Problem
+from mjgym.mjcf.lint.reading import Node, Problem
 from mjgym.sim.engine import quiet
 
 # Attributes that hold a name but do not end in the kind of thing that has it.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import mujoco
 
-from mjgym.mjcf.draft import Draft, described, name_of, silence
-from mjgym.mjcf.reading import Node, Problem, found, near_files, parse, read
-from mjgym.mjcf.refusals import alike, ask, near, reason_of, settle
-from mjgym.mjcf.schema import Kind, parents, schema
+from mjgym.mjcf.lint.draft import Draft, described, name_of, silence
+from mjgym.mjcf.lint.reading import Node, Problem, found, near_files, parse, read
+from mjgym.mjcf.lint.refusals import alike, ask, near, reason_of, settle
+from mjgym.mjcf.lint.schema import Kind, parents, schema
 
 _ROOTS = ("mujoco", "robot")
 _READS_FILES = ("include", "model")  # what is in them has not been read; see _check_model

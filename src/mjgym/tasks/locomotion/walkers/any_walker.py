@@ -13,7 +13,7 @@ from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, ZZ, product, to_local
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 
 TOUCHED = 1e-3  # N; touch sensors with more are on
