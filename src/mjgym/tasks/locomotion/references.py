@@ -1,7 +1,6 @@
 """Recorded clips as references for a walker: its states, and where they put its body."""
 
 import dataclasses
-import difflib
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from mjgym.mocap import (
 from mjgym.rotations import conjugate, product
 from mjgym.sim import Single
 from mjgym.sim.single import SingleView
+from mjgym.suggestions import did_you_mean
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
@@ -159,9 +159,7 @@ def find_clips(clips: str) -> tuple[Path, ...]:
         folder = path.parent
         beside = sorted(folder.iterdir()) if folder.is_dir() else []
         known = [p.name for p in beside if p.is_dir() or _is_clip(p)]
-        near = difflib.get_close_matches(path.name, known, n=3)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise ValueError(f"clips: no file or folder {clips!r}{hint}")
+        raise ValueError(f"clips: no file or folder {clips!r}{did_you_mean(path.name, known)}")
     if not _is_clip(path):
         raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")
     return (path,)

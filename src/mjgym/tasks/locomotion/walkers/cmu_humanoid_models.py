@@ -1,8 +1,7 @@
 """The CMU humanoids: two bodies on one skeleton, moved by motors or by servos."""
 
-import difflib
-
 from mjgym.mjcf import Spec, load
+from mjgym.suggestions import or_else
 
 # Torque motors take what the MJCF says; the others are servos, which `_span_ranges` completes.
 MOTORS = {"2019_torque": "cmu_humanoid_2019_motors.xml"}
@@ -29,10 +28,7 @@ def model(version: str) -> Spec:
         ValueError: there is no such version; the message names the nearest one.
     """
     if version not in FILES:
-        near = difflib.get_close_matches(version, FILES, n=1, cutoff=0.4) or sorted(FILES)
-        raise ValueError(
-            f"no CMU humanoid of version {version!r}; did you mean {' or '.join(near)}?"
-        )
+        raise ValueError(f"no CMU humanoid of version {version!r}{or_else(version, sorted(FILES))}")
     spec = load(f"locomotion/walkers/{FILES[version]}")
     if version in SERVOS:
         _span_ranges(spec)
