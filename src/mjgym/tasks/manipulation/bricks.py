@@ -93,6 +93,9 @@ def hint() -> Spec:
     return part
 
 
+Numbers = Sequence[int] | np.ndarray
+"""Of bricks, in some order."""
+
 Base = Literal["first", "any", "free"]
 """Which brick is fixed: the first one by name, one that each episode draws anew, or none."""
 
@@ -152,23 +155,25 @@ class Bricks:
 
     # Starts.
 
-    def want(self, v: SingleView, order: Sequence[int]) -> None:
+    def want(self, v: SingleView, order: Numbers) -> None:
         """Write the wanted stack, from the bottom; the first thing that an episode does."""
         v.userdata = order
         if self.base == "any":
             for i in range(self.count):
                 put(v, f"{brick_name(i)}/", PARKED)
 
-    def bodies(self, v: SingleView, numbers: Sequence[int] | np.ndarray) -> list[str]:
+    def bodies(self, v: SingleView, numbers: Numbers) -> list[str]:
         """Names of the frame bodies that bricks of some numbers are in this episode."""
         return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
     def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
-        """Put all bricks anywhere in a box, see `place_bodies`."""
-        place_bodies(v, rng, self.bodies(v, range(self.count)), box, attempts=attempts)
+        """Put all bricks anywhere in a box, see `place_bodies`; errors call them as published."""
+        numbers = range(self.count)
+        called = [brick_name(i) for i in numbers]
+        place_bodies(v, rng, self.bodies(v, numbers), box, attempts=attempts, called=called)
 
     def put_stack(
-        self, v: SingleView, order: Sequence[int], poses: tuple[np.ndarray, np.ndarray]
+        self, v: SingleView, order: Numbers, poses: tuple[np.ndarray, np.ndarray]
     ) -> None:
         """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
         for body, pos, quat in zip(self.bodies(v, order), *poses, strict=True):
@@ -303,12 +308,27 @@ def click(distance: Array) -> Array:
     return tolerance(distance, (0, CLICK), margin=CLICK_MARGIN)
 
 
-def snapped(distances: Array, close_weight: float = CLOSE_WEIGHT) -> Array:
-    """The mean over the pairs of (w close + click) / (w + 1), (..., pairs) to (...).
+def pair_terms(distances: Array, *, close_too: bool = True) -> Arrays:
+    """`click_1` of the lowest pair, `click_2`, ..., and `close_1`, ... in front of each, (...).
 
     Args:
-        distances: as `Bricks.distances` gives them, m.
+        distances: as `Bricks.distances` gives them, (..., pairs) m.
+        close_too: whether closeness is among them.
+    """
+    terms: Arrays = {}
+    for i in range(distances.shape[-1]):
+        if close_too:
+            terms[f"close_{i + 1}"] = close(distances[..., i])
+        terms[f"click_{i + 1}"] = click(distances[..., i])
+    return terms
+
+
+def pairs_reward(terms: Arrays, close_weight: float = CLOSE_WEIGHT) -> Array:
+    """The mean over the pairs of (w close + click) / (w + 1).
+
+    Args:
+        terms: as `pair_terms` gives them; without closeness w counts as 0.
         close_weight: w, what being close is worth in units of being snapped together.
     """
-    value = (close_weight * close(distances) + click(distances)) / (close_weight + 1)
-    return total(value) / distances.shape[-1]
+    weights = [close_weight if name.startswith("close") else 1.0 for name in terms]
+    return sum(w * x for w, x in zip(weights, terms.values(), strict=True)) / sum(weights)
