@@ -16,7 +16,17 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.tasks.manipulation.bricks import PARKED, Bricks, brick_name, free_name
+from mjgym import registry
+from mjgym.task import Task
+from mjgym.tasks.manipulation.bricks import (
+    CLOSE_WEIGHT,
+    PARKED,
+    Bricks,
+    brick_name,
+    free_name,
+    pair_terms,
+    pairs_reward,
+)
 
 DATA = Path(__file__).parent / "data" / "manipulation"
 
@@ -57,6 +67,17 @@ NAMES = tuple(sorted(tasks()))
 STACKS = tuple(name for name in NAMES if name.startswith(("stack", "reassemble")))
 
 
+def task(name: str) -> Task:
+    """The task of a published name, as it is registered."""
+    found = registry.registration(f"manipulation/{name}_features-v0")
+    return found.task_class(**found.fields)
+
+
+def paid(distances: Any, close_weight: float = CLOSE_WEIGHT) -> Any:
+    """The reward for a stack whose bricks are so far from the ones below."""
+    return pairs_reward(pair_terms(distances), close_weight)
+
+
 @dataclass(frozen=True)
 class Record:
     """The recorded steps and starts of one task.
@@ -82,11 +103,7 @@ class Record:
 
     def bricks(self) -> Bricks | None:
         """The bricks of the scene, where there is something to stack."""
-        if self.name not in STACKS:
-            return None
-        count = len(tasks()[self.name]["episodes"][0]["brick_positions"])
-        base = "any" if "random" in self.name else "free" if "moveable" in self.name else "first"
-        return Bricks(count, len(self.order(0)), base)
+        return task(self.name).pile if self.name in STACKS else None
 
     def order(self, episode: int) -> list[int]:
         """Numbers of the bricks of the wanted stack, from the bottom."""
@@ -130,7 +147,7 @@ class Record:
             if field == "body_pos":
                 self._park(values, model)
             for name, value in zip(columns["name"], recorded, strict=True):
-                if not name.startswith(ROBOT):
+                if not name.startswith(ROBOT) and not name.endswith("_spawn_area"):
                     values[getattr(model, kind)(self.ours(name, episode)).id] = value
         return fields
 
