@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import mujoco
 import numpy as np
 
@@ -67,9 +68,14 @@ NAMES = tuple(sorted(tasks()))
 STACKS = tuple(name for name in NAMES if name.startswith(("stack", "reassemble")))
 
 
+def id_of(name: str) -> str:
+    """The id with features of a published name."""
+    return f"manipulation/{name}_features-v0"
+
+
 def task(name: str) -> Task:
     """The task of a published name, as it is registered."""
-    found = registry.registration(f"manipulation/{name}_features-v0")
+    found = registry.registration(id_of(name))
     return found.task_class(**found.fields)
 
 
@@ -164,3 +170,33 @@ class Record:
             for key, values in self.arrays.items()
             if key.startswith(prefix)
         }
+
+
+def make(name: str, **kwargs: Any) -> Any:
+    """The environment of a record, started."""
+    env = gymnasium.make(id_of(name), dtype="float64", observation="dict", **kwargs).unwrapped
+    env.reset(seed=0)
+    return env
+
+
+def make_vec(name: str, num_envs: int) -> Any:
+    """As many of them, started."""
+    envs = gymnasium.make_vec(
+        id_of(name), num_envs=num_envs, dtype="float64", observation="dict", threads=2
+    )
+    envs.reset(seed=0)
+    return envs
+
+
+def states(env: Any, record: Record, row: int) -> dict[str, np.ndarray]:
+    """The state before a recorded step, for `set_state`."""
+    state = record.state(row)
+    state["time"] = record.arrays["before_time"][row]
+    del state["ctrl"]
+    fields = record.fields(row, env.unwrapped.model)
+    for field in env.unwrapped.task.varies:
+        state[field] = fields[field]
+    if record.name.startswith("lift"):
+        target = tasks()[record.name]["inner"][row]["target_height"]
+        state["site_pos"][env.unwrapped.model.site("target_height").id, 2] = target
+    return state
