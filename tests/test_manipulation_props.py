@@ -589,12 +589,11 @@ class Foreign:
     def __init__(self, view):
         self._view, self.xp, self.lead = view, array_api_strict, view.lead
 
-    @property
-    def userdata(self):
-        return self.xp.asarray(np.array(self._view.userdata))
+    def __getattr__(self, field):
+        return self.xp.asarray(np.array(getattr(self._view, field)))
 
-    def sensor(self, name):
-        return SimpleNamespace(data=self.xp.asarray(np.array(self._view.sensor(name).data)))
+    def rows(self, field, names):
+        return self._view.rows(field, names)
 
     def site(self, name):
         return SimpleNamespace(xpos=self.xp.asarray(np.array(self._view.site(name).xpos)))

@@ -23,7 +23,7 @@ def test_single_env_reproduces_transitions(name):
         for field in FIELDS:
             recorded = record.arrays[f"after_{field}"][i]
             assert relative_error(getattr(env.data, field), recorded) <= TOLERANCE, (i, field)
-        assert not (terminated or truncated or info["diverged"])
+        assert (terminated, truncated, info["diverged"]) == (False, False, False)
     env.close()
 
 

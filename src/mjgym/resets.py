@@ -199,7 +199,7 @@ def settle(
     start, held = v.time, (v.qpos.copy(), v.qvel.copy())
     v.forward()
     while v.time - start < time_limit:
-        v.step()
+        v.step(follow=False)
         moved = v.qpos[positions].copy(), v.qvel[velocities].copy()
         v.qpos[:], v.qvel[:] = held
         v.qpos[positions], v.qvel[velocities] = moved

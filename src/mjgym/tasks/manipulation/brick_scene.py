@@ -1,5 +1,6 @@
 """What tasks share in which bricks are to be pressed onto each other."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -36,7 +37,7 @@ class BrickScene(Scene):
     def __post_init__(self) -> None:
         assert self.pile  # which refuses numbers that do not fit
 
-    @property
+    @functools.cached_property
     def pile(self) -> Bricks:
         """The bricks, and what is wanted of them."""
         return Bricks(self.bricks, self.bricks, "any" if self.random_order else "first")

@@ -1,5 +1,6 @@
 """Stack bricks in the order that translucent bricks show."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,7 @@ class Stack(BrickScene):
 
     close_weight = CLOSE_WEIGHT
 
-    @property
+    @functools.cached_property
     def pile(self) -> Bricks:
         base: Base = "free" if self.moveable_base else "any" if self.random_order else "first"
         return Bricks(self.bricks, self.stack_height or self.bricks, base)
