@@ -164,7 +164,7 @@ def test_locomotion_sees_what_the_walker_sees():
 
 
 def test_names_of_the_families_name_the_nearest():
-    with pytest.raises(ValueError, match="did you mean .*stack_3_bricks_features"):
+    with pytest.raises(ValueError, match=r"did you mean .*stack_3_bricks_features"):
         adapter.load_manipulation("stack_3_brick_features")
-    with pytest.raises(ValueError, match="did you mean .*rodent_run_gaps"):
+    with pytest.raises(ValueError, match=r"did you mean .*rodent_run_gaps"):
         adapter.load_locomotion("rodent_run_gap")
