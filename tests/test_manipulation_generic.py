@@ -199,8 +199,8 @@ def test_stacks_have_any_number_of_bricks(count, order):
         assert f"duplo2x4_{2 * count - 2}/position" in observation
         assert ("desired_order" in observation) == order
         info = env.step(env.action_space.sample())[-1]
-        clicks = [name for name in info["terms"] if name.startswith("click_")]
-        assert clicks == [f"click_{i + 1}" for i in range(count - 1)]
+        clicks = [name for name in info if name.startswith("terms/click_")]
+        assert clicks == [f"terms/click_{i + 1}" for i in range(count - 1)]
         env.close()
 
 
@@ -261,8 +261,8 @@ def test_numbers_of_the_model_vary(id):
     start, info = env.reset(seed=3)
     assert equal({k: x[2] for k, x in starts.items()}, start)
     for key in vary:
-        assert np.ptp(infos["variation"][key], axis=0).min() > 0
-        assert np.array_equal(infos["variation"][key][2], info["variation"][key])
+        assert np.ptp(infos[f"variation/{key}"], axis=0).min() > 0
+        assert np.array_equal(infos[f"variation/{key}"][2], info[f"variation/{key}"])
     for actions in actions_for(envs, 4):
         batch, single = envs.step(actions)[0], env.step(actions[2])[0]
         assert equal({k: x[2] for k, x in batch.items()}, single)

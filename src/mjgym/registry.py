@@ -141,10 +141,8 @@ def _register_with_gymnasium(registration: Registration) -> None:
             )
     for name in registration.options:
         if name not in _OPTIONS:
-            near = difflib.get_close_matches(name, _OPTIONS, n=3) or _OPTIONS
-            raise TypeError(
-                f"{registration.id}: no option {name!r}; did you mean {', '.join(near)}?"
-            )
+            hint = or_else(name, _OPTIONS)
+            raise TypeError(f"{registration.id}: no option {name!r}{hint}")
     gymnasium.register(
         registration.id,
         entry_point="mjgym.registry:make_env",
