@@ -68,7 +68,9 @@ def test_starts_are_spread_as_the_recorded_ones(name):
     for key in samples[0][0]:
         a, b = (np.array([one[key] for one in many]) for many in samples)
         assert apart(a, b) < STATISTIC, key
-    if not name.startswith("reassemble"):  # whose bricks stand on each other, in any order
+    if name != "reach_site" and not name.startswith(
+        "reassemble"
+    ):  # whose bricks stand on each other, in any order
         heights = [np.array(many)[:, ROBOT_JOINTS + 2 :: FREE].ravel() for many in (recorded, ours)]
         away = np.abs(heights[0][:, None] - heights[1]).min(axis=0)
         assert (away < 1e-7).all()  # things settle at one height, or at one of two
