@@ -2,7 +2,7 @@
 
     python benchmarks/manipulation.py                                  # all ids with features
     python benchmarks/manipulation.py manipulation/reach_site_features-v0 --seconds 5
-    python benchmarks/manipulation.py --venv FOLDER                    # an environment that is there
+    python benchmarks/manipulation.py --venv FOLDER                    # one that is there
 
 It makes a virtual environment of its own (or takes the one that is there), installs this checkout
 and dm_control into it, and runs itself there. Four things are measured for each id:
