@@ -82,7 +82,7 @@ PERSON = Shot(camera="walker/float_far", zoom=1.35, amplitude=0.1, keep=True, st
 RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
 BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
-ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=2.0)
+ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
