@@ -104,7 +104,7 @@ def test_checks_find_nothing_wrong(id):
     """Among them: the hooks run on arrays that have nothing but the array standard."""
     findings = check(id)
     assert len(findings) > 10
-    assert [f for f in findings if f.status == "fail"] == []
+    assert [f for f in findings if f.status != "pass"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

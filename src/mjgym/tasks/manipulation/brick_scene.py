@@ -1,5 +1,6 @@
 """What tasks share in which bricks are to be pressed onto each other."""
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,8 +10,9 @@ from mjgym.mjcf import Spec
 from mjgym.resets import Box
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
-from mjgym.task import Arrays
+from mjgym.task import Arrays, Signal
 from mjgym.tasks.manipulation.bricks import CLICK, Bricks, pair_terms, pairs_reward, random_turns
+from mjgym.tasks.manipulation.props import SEEN
 from mjgym.tasks.manipulation.scene import Areas, Scene
 
 BRICK_BOX: Box = ((-0.1, -0.1, 1e-6), (0.1, 0.1, 1e-6))  # m
@@ -54,6 +56,21 @@ class BrickScene(Scene):
 
     def observe_things(self, v: View) -> Arrays:
         return self.pile.observation(v)
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        stated = super().labels(v)
+        if not self.random_order or self.vision:
+            return stated
+        floors = tuple(f"floor {i + 1}" for i in range(self.pile.height))
+        order = Signal("numbers of the wanted bricks from the bottom", floors, "1", "", "userdata")
+        # Which sensors are a brick's is drawn: they cannot be told from one observation.
+        for entry, signal in stated.items():
+            name, _, sensor = entry.rpartition("/")
+            if sensor in SEEN and "duplo" in name:
+                axes = "wxyz" if sensor == "orientation" else "xyz"
+                names = tuple(f"{name} {axis}" for axis in axes)
+                stated[entry] = dataclasses.replace(signal, names=names, source="sensordata")
+        return {"desired_order": order, **stated}
 
     def colours(self, v: View) -> Arrays:
         return self.pile.colours(v)

@@ -83,7 +83,7 @@ class LiftBrick(Lift):
 
     Success: the lowest corner is 30 cm above where it lay.
 
-    Observations: the robot's own entries, and the brick's velocities and pose.
+    Observation: the robot's own, and the brick's velocities and pose.
     """
 
     areas: ClassVar[Areas] = {"tcp": TOOL_BOX, "prop": ((-0.1, -0.1, 0.0), (0.1, 0.1, 0.0))}
@@ -109,7 +109,7 @@ class LiftLargeBox(Lift):
 
     Success: the lowest corner is 30 cm above where it was.
 
-    Observations: the robot's own entries, and the box's velocities and pose.
+    Observation: the robot's own, and the box's velocities and pose.
     """
 
     areas: ClassVar[Areas] = {

@@ -42,8 +42,8 @@ class Place(Scene):
 
     Success: the brick is within 5 cm of the target, and the tool 20 cm away.
 
-    Observations: the robot's own entries, the brick's velocities and pose, and `pedestal/position`,
-    the target.
+    Observation: the robot's own, the brick's velocities and pose, and `pedestal/position`, where
+    the brick should be.
     """
 
     top: Top = "brick"  # of the pedestal, "brick" or "cradle"

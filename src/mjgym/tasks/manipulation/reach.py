@@ -52,7 +52,7 @@ class ReachSite(Reach):
 
     Success: the tool is within 5 cm of the target.
 
-    Observations: `target_position`, the robot's own entries.
+    Observation: the robot's own, and `target_position`, where the tool should be.
     """
 
     varies = ("site_pos",)
@@ -91,7 +91,7 @@ class ReachDuplo(Reach):
 
     Success: the tool is within 5 cm of the brick.
 
-    Observations: the robot's own entries, and the brick's velocities and pose.
+    Observation: the robot's own, and the brick's velocities and pose.
     """
 
     areas: ClassVar[Areas] = {

@@ -32,8 +32,8 @@ class Reassemble(BrickScene):
 
     Success: all neighbours of the wanted stack have snapped together, to 1 mm.
 
-    Observations: `desired_order`, the numbers of the bricks from the bottom, with `random_order`;
-    the robot's own entries; velocities and pose of each brick.
+    Observation: with `random_order` the numbers of the wanted bricks from the bottom; the robot's
+    own; velocities and pose of each brick.
     """
 
     bricks: int = 3  # how many there are, 2 to 5

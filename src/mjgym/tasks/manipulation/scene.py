@@ -14,7 +14,7 @@ from mjgym.robots import Arm, Hand, arms, assembled, hands, place_tool, robot_co
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
-from mjgym.task import Arrays, Task, TaskType, register
+from mjgym.task import Arrays, Signal, Task, TaskType, register
 from mjgym.tasks.manipulation.arena import (
     CONTROL_TIMESTEP,
     TIME_LIMIT,
@@ -22,6 +22,7 @@ from mjgym.tasks.manipulation.arena import (
     add_spawn_area,
     arena,
 )
+from mjgym.tasks.manipulation.props import SEEN
 
 BASE = (0.0, 0.4, 0.0)  # m, where the arm stands
 DOWN = (0.0, 0.5**0.5, 0.5**0.5, 0.0)  # quaternion of a tool that points down
@@ -200,6 +201,29 @@ class Scene(Task):
             f"{hand}/contacts": xp.stack(counts, axis=-1),
             f"{hand}/touch": xp.stack(forces, axis=-1),
         }
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        arm, hand = self.robot.name, self.robot.hand_name
+        fingers = tuple(f"finger {i + 1}" for i in range(len(self.robot.pads)))
+        said = {
+            f"{arm}/joints_pos": Signal("sine and cosine of the angle of each joint"),
+            f"{arm}/joints_torque": Signal(
+                "torque x in each joint about its axis, as sign(x) ln(1 + |x|)"
+            ),
+            f"{arm}/joints_vel": Signal("velocity of each joint"),
+            f"{hand}/joints_pos": Signal("angle of each finger, which grows as it closes"),
+            f"{hand}/joints_vel": Signal("velocity of each finger"),
+            f"{hand}/pinch_site_pos": Signal("the point between the fingers"),
+            f"{hand}/pinch_site_rmat": Signal("how the hand is turned"),
+            f"{hand}/contacts": Signal("contacts of each finger", fingers, unit="1"),
+            f"{hand}/touch": Signal("force on each finger", fingers, unit="N"),
+        }
+        seen = self.observation(v)
+        for entry in seen:
+            of, _, sensor = entry.rpartition("/")
+            if sensor in SEEN:
+                said.setdefault(entry, Signal(f"{sensor.replace('_', ' ')} of {of}"))
+        return {entry: signal for entry, signal in said.items() if entry in seen}
 
     def tool_position(self, v: View) -> Array:
         """Of the point between the fingers, (..., 3) m."""

@@ -35,8 +35,8 @@ class Stack(BrickScene):
 
     Success: all neighbours of the wanted stack have snapped together, to 1 mm.
 
-    Observations: `desired_order`, the numbers of the wanted bricks from the bottom, with
-    `random_order`; the robot's own entries; velocities and pose of each brick.
+    Observation: with `random_order` the numbers of the wanted bricks from the bottom; the robot's
+    own; velocities and pose of each brick.
 
     Args:
         stack_height: of the wanted stack in bricks, at least 2; 0 for all of them.
