@@ -9,7 +9,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.resets import Box
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 from mjgym.tasks.manipulation.bricks import CLICK, Bricks, pair_terms, pairs_reward, random_turns
 from mjgym.tasks.manipulation.props import SEEN

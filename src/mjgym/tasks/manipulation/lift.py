@@ -9,7 +9,7 @@ from mjgym.mjcf import Spec, add
 from mjgym.resets import Box, put, random_pose, settle
 from mjgym.rewards import tolerance
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import THINNEST, add_part
 from mjgym.tasks.manipulation.bricks import brick, brick_name

@@ -10,7 +10,7 @@ from mjgym.resets import place_bodies, settle
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.bricks import brick, brick_name

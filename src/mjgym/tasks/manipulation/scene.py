@@ -13,7 +13,7 @@ from mjgym.resets import Box
 from mjgym.robots import Arm, Hand, arms, assembled, hands, place_tool, robot_contacts
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task, TaskType, register
 from mjgym.tasks.manipulation.arena import (
     CONTROL_TIMESTEP,
