@@ -10,9 +10,9 @@ from mjgym.resets import place_bodies, settle
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.tasks.manipulation.arena import add_part
+from mjgym.tasks.manipulation.arm_scene import Areas, Scene
 from mjgym.tasks.manipulation.bricks import brick
 from mjgym.tasks.manipulation.props import prop_observation
-from mjgym.tasks.manipulation.scene import Areas, Scene
 
 ID = "example/press_with_brick-v0"
 SIDE, TRAVEL = 0.02, 0.006  # m, half a side of the button's cap, and how far it goes down

@@ -11,9 +11,9 @@ from mjgym.resets import Box
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
+from mjgym.tasks.manipulation.arm_scene import Areas, Scene
 from mjgym.tasks.manipulation.bricks import CLICK, Bricks, pair_terms, pairs_reward, random_turns
 from mjgym.tasks.manipulation.props import SEEN
-from mjgym.tasks.manipulation.scene import Areas, Scene
 
 BRICK_BOX: Box = ((-0.1, -0.1, 1e-6), (0.1, 0.1, 1e-6))  # m
 TOOL_BOX: Box = ((-0.1, -0.1, 0.15), (0.1, 0.1, 0.4))  # m

@@ -12,6 +12,7 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import THINNEST, add_part
+from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name
 from mjgym.tasks.manipulation.props import (
     LARGE_BOX,
@@ -20,7 +21,6 @@ from mjgym.tasks.manipulation.props import (
     lowest_corner,
     prop_observation,
 )
-from mjgym.tasks.manipulation.scene import Areas, Scene, features_and_vision
 
 LIFT = 0.3  # m, by which the lowest corner is to be lifted
 TARGET = "target_height"  # a site that lies as high

@@ -13,10 +13,10 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import add_part
+from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name
 from mjgym.tasks.manipulation.pedestals import PEDESTAL, TARGET, Top, add_pedestal
 from mjgym.tasks.manipulation.props import prop_observation
-from mjgym.tasks.manipulation.scene import Areas, Scene, features_and_vision
 
 BRICK = brick_name(0)
 CLOSE = 0.05  # m, between two points that are at the same place

@@ -12,9 +12,9 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import add_part
+from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name
 from mjgym.tasks.manipulation.props import prop_observation
-from mjgym.tasks.manipulation.scene import Areas, Scene, features_and_vision
 
 RADIUS = 0.05  # m, from the target, within which it is reached
 TARGET = "target_site"

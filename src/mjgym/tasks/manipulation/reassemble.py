@@ -7,9 +7,9 @@ import numpy as np
 
 from mjgym.resets import random_pose
 from mjgym.sim.single import SingleView
+from mjgym.tasks.manipulation.arm_scene import features_and_vision
 from mjgym.tasks.manipulation.brick_scene import BrickScene
 from mjgym.tasks.manipulation.bricks import random_turns, stack_poses
-from mjgym.tasks.manipulation.scene import features_and_vision
 
 
 @features_and_vision("reassemble_3_bricks_fixed_order", bricks=3)

@@ -6,9 +6,9 @@ from typing import Any
 
 from mjgym.resets import settle
 from mjgym.sim.single import SingleView
+from mjgym.tasks.manipulation.arm_scene import features_and_vision
 from mjgym.tasks.manipulation.brick_scene import BrickScene
 from mjgym.tasks.manipulation.bricks import CLOSE_WEIGHT, Base, Bricks
-from mjgym.tasks.manipulation.scene import features_and_vision
 
 
 @features_and_vision("stack_2_bricks", bricks=2)
