@@ -92,12 +92,18 @@ BUILDERS: dict[str, Callable[[Settings], Subject]] = {
 def time_resets(connection: Connection, name: str, settings: Settings) -> None:
     """Target of a worker: build a subject, then answer with what a reset takes.
 
-    The first request is "prepare"; each further one is a number of seconds to reset for. Between
-    two resets there is a step, as no user resets twice in a row; it does not count. An answer is
-    the median of the resets in seconds for each simulation.
+    The first request is "prepare"; the others are those of `answer_resets`.
     """
     connection.recv()
-    subject = BUILDERS[name](settings)
+    answer_resets(connection, BUILDERS[name](settings))
+
+
+def answer_resets(connection: Connection, subject: Subject) -> None:
+    """Answer each request, a number of seconds to reset for, with what a reset takes.
+
+    Between two resets there is a step, as no user resets twice in a row; it does not count. An
+    answer is the median of the resets in seconds for each simulation.
+    """
     assert subject.reset is not None
     actions = iter(subject.actions)
     subject.reset()

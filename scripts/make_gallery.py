@@ -18,7 +18,7 @@ from typing import Any
 import gymnasium
 import mujoco
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from mjgym import atomic, registry
 
@@ -56,6 +56,8 @@ class Shot:
         begin: s, of the clip.
         still: s, when the picture is taken.
         end: s, of the clip.
+        eye: pixels each way of the picture that the task itself observes, and that is shown
+            enlarged; 0 for a picture for people.
     """
 
     camera: str | int = 0
@@ -70,6 +72,7 @@ class Shot:
     begin: float = 0.0
     still: float = 0.5
     end: float = 2.5
+    eye: int = 0
 
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
@@ -79,6 +82,7 @@ PERSON = Shot(camera="walker/float_far", zoom=1.35, amplitude=0.1, keep=True, st
 RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
 BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
+ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -102,6 +106,10 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/swimmer-swimmer6": Shot(seed=7, amplitude=1.0, lag=0.2),
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
     "dmc/walker": replace(STANDING, amplitude=0.4, lag=1 / 6),
+    **{
+        id.removesuffix("-v0"): replace(ARM, eye=84 if "vision" in id else 0)
+        for id in registry.ids(namespace="manipulation")
+    },
     "locomotion/ant": ANT,
     "locomotion/ant-escape": replace(ANT, zoom=2.2),
     "locomotion/ant-go": replace(ANT, camera="walker/sideon", zoom=2.2, seed=6),
@@ -168,6 +176,9 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
 
 def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
     """What the camera sees of an environment now."""
+    if how.eye:
+        seen = Image.fromarray(env.camera(width=how.eye, height=how.eye))
+        return ImageOps.pad(seen, size, Image.Resampling.NEAREST)
     width, height = (round(how.zoom * side) for side in size)
     left, top = (width - size[0]) // 2, (height - size[1]) // 2
     whole = Image.fromarray(env.camera(width=width, height=height))
@@ -224,13 +235,13 @@ def entries() -> list[dict[str, Any]]:
     """What the texts say about each id."""
     found = []
     for id in registry.ids():
-        env: Any = gymnasium.make(id)
+        env: Any = gymnasium.make(id, observation="flat")
         described = env.unwrapped.describe()
         found.append(
             {
                 "id": id,
                 "summary": described["summary"],
-                "observation": env.observation_space.shape[0],
+                "observation": dimensions(env),
                 "action": env.action_space.shape[0],
                 "steps": env.spec.max_episode_steps,
                 "control": env.unwrapped.control_timestep,
@@ -241,6 +252,17 @@ def entries() -> list[dict[str, Any]]:
         )
         env.close()
     return found
+
+
+def dimensions(env: Any) -> str:
+    """How many numbers an environment observes with `observation="flat"`, and by default a picture.
+
+    Args:
+        env: made with that mode.
+    """
+    numbers = str(env.observation_space.shape[0])
+    usual = registry.registration(env.spec.id).options.get("observation", "")
+    return f"{numbers} and a picture" if "pixels" in usual else numbers
 
 
 def table(found: list[dict[str, Any]]) -> str:

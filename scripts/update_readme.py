@@ -10,13 +10,24 @@ from itertools import chain, groupby
 from pathlib import Path
 
 import gymnasium
+from make_gallery import dimensions
 
 from mjgym import atomic, registry
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN = "<!-- suite:begin (written by scripts/update_readme.py) -->"
 END = "<!-- suite:end -->"
-NAMESPACES = {"dmc": "walker-walk", "locomotion": "ant-run_walls"}  # with an example of each
+NAMESPACES = {  # with an example of each
+    "dmc": "walker-walk",
+    "locomotion": "ant-run_walls",
+    "manipulation": "stack_2_bricks_features",
+}
+
+
+def domain_of(id: str) -> str:
+    """The domain or walker of an id; the namespace, where tasks have no such."""
+    name = id.removesuffix("-v0")
+    return name.partition("-" if "-" in name else "/")[0]
 
 
 def suite_table() -> str:
@@ -26,17 +37,17 @@ def suite_table() -> str:
         "|---|---|---|---|---|---|",
     ]
     known = {namespace: registry.ids(namespace=namespace) for namespace in NAMESPACES}
-    for domain, ids in groupby(chain(*known.values()), lambda i: i.partition("-")[0]):
+    for domain, ids in groupby(chain(*known.values()), domain_of):
         rows: dict[tuple[str, ...], list[str]] = {}
         for id in ids:
-            env = gymnasium.make(id)
+            env = gymnasium.make(id, observation="flat")
             facts = (
-                str(env.observation_space.shape[0]),
+                dimensions(env),
                 str(env.action_space.shape[0]),
                 f"{env.unwrapped.control_timestep:g}",
                 str(env.spec.max_episode_steps or "no limit"),
             )
-            name = id.removeprefix(f"{domain}-").removesuffix("-v0")
+            name = id.removeprefix(domain)[1:].removesuffix("-v0")
             rows.setdefault(facts, []).append(name)
             env.close()
         for facts, names in rows.items():
@@ -47,7 +58,7 @@ def suite_table() -> str:
         for namespace, ids in known.items()
     )
     lines.append("")
-    lines.append(f"Ids are `<domain>-<task>-v0`: {counts}.")
+    lines.append(f"Ids are `<domain>-<task>-v0`, and `<task>-v0` in `manipulation`: {counts}.")
     return "\n".join(lines)
 
 

@@ -13,10 +13,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import mujoco
 import numpy as np
 
-from mjgym.tasks.manipulation.bricks import PARKED, Bricks, brick_name, free_name
+from mjgym import registry
+from mjgym.task import Task
+from mjgym.tasks.manipulation.bricks import (
+    CLOSE_WEIGHT,
+    PARKED,
+    Bricks,
+    brick_name,
+    free_name,
+    pair_terms,
+    pairs_reward,
+)
 
 DATA = Path(__file__).parent / "data" / "manipulation"
 
@@ -57,6 +68,22 @@ NAMES = tuple(sorted(tasks()))
 STACKS = tuple(name for name in NAMES if name.startswith(("stack", "reassemble")))
 
 
+def id_of(name: str) -> str:
+    """The id with features of a published name."""
+    return f"manipulation/{name}_features-v0"
+
+
+def task(name: str) -> Task:
+    """The task of a published name, as it is registered."""
+    found = registry.registration(id_of(name))
+    return found.task_class(**found.fields)
+
+
+def paid(distances: Any, close_weight: float = CLOSE_WEIGHT) -> Any:
+    """The reward for a stack whose bricks are so far from the ones below."""
+    return pairs_reward(pair_terms(distances), close_weight)
+
+
 @dataclass(frozen=True)
 class Record:
     """The recorded steps and starts of one task.
@@ -82,11 +109,7 @@ class Record:
 
     def bricks(self) -> Bricks | None:
         """The bricks of the scene, where there is something to stack."""
-        if self.name not in STACKS:
-            return None
-        count = len(tasks()[self.name]["episodes"][0]["brick_positions"])
-        base = "any" if "random" in self.name else "free" if "moveable" in self.name else "first"
-        return Bricks(count, len(self.order(0)), base)
+        return task(self.name).pile if self.name in STACKS else None
 
     def order(self, episode: int) -> list[int]:
         """Numbers of the bricks of the wanted stack, from the bottom."""
@@ -130,7 +153,7 @@ class Record:
             if field == "body_pos":
                 self._park(values, model)
             for name, value in zip(columns["name"], recorded, strict=True):
-                if not name.startswith(ROBOT):
+                if not name.startswith(ROBOT) and not name.endswith("_spawn_area"):
                     values[getattr(model, kind)(self.ours(name, episode)).id] = value
         return fields
 
@@ -147,3 +170,33 @@ class Record:
             for key, values in self.arrays.items()
             if key.startswith(prefix)
         }
+
+
+def make(name: str, **kwargs: Any) -> Any:
+    """The environment of a record, started."""
+    env = gymnasium.make(id_of(name), dtype="float64", observation="dict", **kwargs).unwrapped
+    env.reset(seed=0)
+    return env
+
+
+def make_vec(name: str, num_envs: int) -> Any:
+    """As many of them, started."""
+    envs = gymnasium.make_vec(
+        id_of(name), num_envs=num_envs, dtype="float64", observation="dict", threads=2
+    )
+    envs.reset(seed=0)
+    return envs
+
+
+def states(env: Any, record: Record, row: int) -> dict[str, np.ndarray]:
+    """The state before a recorded step, for `set_state`."""
+    state = record.state(row)
+    state["time"] = record.arrays["before_time"][row]
+    del state["ctrl"]
+    fields = record.fields(row, env.unwrapped.model)
+    for field in env.unwrapped.task.varies:
+        state[field] = fields[field]
+    if record.name.startswith("lift"):
+        target = tasks()[record.name]["inner"][row]["target_height"]
+        state["site_pos"][env.unwrapped.model.site("target_height").id, 2] = target
+    return state

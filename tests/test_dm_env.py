@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 from dm_env import test_utils
+from manipulation_records import NAMES
+from manipulation_records import tasks as manipulation_tasks
 from suite import TASKS, transitions
 
 from mjgym.adapters import dm_env as adapter
@@ -103,3 +105,66 @@ def test_errors_name_the_nearest():
         adapter.load("cartpole", "swingup", {"sprse": True})
     with pytest.raises(TypeError, match="flat_observation"):
         adapter.load("cartpole", "swingup", environment_kwargs={"flat": True})
+
+
+class ManipulationConformsTest(test_utils.EnvironmentTestMixin, absltest.TestCase):
+    def make_object_under_test(self):
+        return adapter.load_manipulation("reach_site_features", seed=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_manipulation_is_as_published(name):
+    published = manipulation_tasks()[name]
+    env = adapter.load_manipulation(f"{name}_features", seed=3)
+    timestep = env.reset()
+    shapes = [[key, list(spec.shape)] for key, spec in env.observation_spec().items()]
+    assert shapes == [[key, [1, *shape]] for key, shape in published["observation"]]
+    for key, value in timestep.observation.items():
+        env.observation_spec()[key].validate(value)
+    np.testing.assert_allclose(env.action_spec().minimum, published["action"]["minimum"], rtol=1e-6)
+    own = gymnasium.make(f"manipulation/{name}_features-v0", observation="dict", dtype="float64")
+    for key, value in own.reset(seed=3)[0].items():
+        np.testing.assert_array_equal(timestep.observation[key], value[None])
+    assert env.step(np.zeros(9)).discount == 1.0
+    env.close()
+    own.close()
+
+
+@pytest.mark.gl
+def test_vision_of_manipulation_begins_with_the_picture():
+    env = adapter.load_manipulation("place_brick_vision", seed=0)
+    observation = env.reset().observation
+    assert list(observation) == list(env.observation_spec())
+    assert next(iter(observation)) == "front_close"
+    assert observation["front_close"].shape == (1, 84, 84, 3)
+    assert observation["front_close"].dtype == np.uint8
+    assert all(key.startswith("jaco_arm/") for key in list(observation)[1:])
+    env.close()
+
+
+def test_locomotion_has_the_published_names():
+    env = adapter.load_locomotion("cmu_humanoid_go_to_target", seed=0)
+    own = gymnasium.make(
+        "locomotion/cmu_humanoid-go_to_target-v0", observation="dict", dtype="float64"
+    )
+    timestep = env.reset()
+    for key, value in own.reset(seed=0)[0].items():
+        np.testing.assert_array_equal(timestep.observation[key], value)
+    env.close()
+    own.close()
+
+
+@pytest.mark.gl
+def test_locomotion_sees_what_the_walker_sees():
+    env = adapter.load_locomotion("rodent_escape_bowl", seed=0)
+    observation = env.reset().observation
+    assert observation["walker/egocentric_camera"].shape == (64, 64, 3)
+    assert list(observation) == list(env.observation_spec())
+    env.close()
+
+
+def test_names_of_the_families_name_the_nearest():
+    with pytest.raises(ValueError, match=r"did you mean .*stack_3_bricks_features"):
+        adapter.load_manipulation("stack_3_brick_features")
+    with pytest.raises(ValueError, match=r"did you mean .*rodent_run_gaps"):
+        adapter.load_locomotion("rodent_run_gap")

@@ -18,12 +18,13 @@ Measured (MuJoCo 4.0.0; a brick weighs 0.12 N):
 
 import numpy as np
 import pytest
+from manipulation_records import paid
 
 from mjgym.resets import put
 from mjgym.rotations import about_z
 from mjgym.sim import Single
 from mjgym.tasks.manipulation.arena import arena
-from mjgym.tasks.manipulation.bricks import HEIGHT, Bricks, snapped, stack_poses
+from mjgym.tasks.manipulation.bricks import HEIGHT, Bricks, stack_poses
 
 LOWER, UPPER = "duplo2x4", "duplo2x4_2"
 WEIGHT = 0.0122874 * 9.81  # N, of a brick
@@ -68,7 +69,7 @@ class Pair:
 
     @property
     def reward(self):
-        return float(snapped(self.bricks.distances(self.view)))
+        return float(paid(self.bricks.distances(self.view)))
 
     def wait(self, seconds):
         self.data.xfrc_applied[:] = 0

@@ -139,6 +139,10 @@ def _register_with_gymnasium(registration: Registration) -> None:
                 f"{registration.id}: {cls.__name__} must name its field {field.name!r} otherwise:"
                 " make or make_vec has an argument of that name"
             )
+    for name in registration.options:
+        if name not in _OPTIONS:
+            hint = or_else(name, _OPTIONS)
+            raise TypeError(f"{registration.id}: no option {name!r}{hint}")
     gymnasium.register(
         registration.id,
         entry_point="mjgym.registry:make_env",
@@ -146,7 +150,11 @@ def _register_with_gymnasium(registration: Registration) -> None:
         max_episode_steps=cls(**registration.fields).episode_steps(),
         # The suite's tests run Gymnasium's checker on every id; the passive one only costs time.
         disable_env_checker=True,
-        kwargs={"task_class": f"{cls.__module__}:{cls.__qualname__}", **registration.fields},
+        kwargs={
+            "task_class": f"{cls.__module__}:{cls.__qualname__}",
+            **registration.fields,
+            **registration.options,
+        },
     )
 
 

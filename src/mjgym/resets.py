@@ -132,6 +132,7 @@ def place_bodies(
     turned: bool = True,
     attempts: int = 20,
     ignored: Sequence[str] = (),
+    called: Sequence[str] = (),
 ) -> None:
     """Draw places for bodies of the world, one after the other, each until nothing touches it.
 
@@ -146,6 +147,7 @@ def place_bodies(
         turned: whether they are turned; else they stand straight.
         attempts: for each body.
         ignored: names of bodies of the world that may be touched.
+        called: what an error calls the bodies; empty for their names.
 
     Raises:
         RuntimeError: a body touched something in all attempts; the message names it.
@@ -155,7 +157,8 @@ def place_bodies(
         draw = functools.partial(_put_anywhere, v, rng, body, box, turned)
         is_free = functools.partial(_is_free, v, v.body(body).id, unseen)
         if not _repeat(v, draw, is_free, attempts):
-            raise RuntimeError(f"no place for {body!r} without contacts in {attempts} attempts")
+            name = called[i] if called else body
+            raise RuntimeError(f"no place for {name!r} without contacts in {attempts} attempts")
 
 
 def _put_anywhere(v: SingleView, rng: Any, body: str, box: Box, turned: bool) -> None:
@@ -196,7 +199,7 @@ def settle(
     start, held = v.time, (v.qpos.copy(), v.qvel.copy())
     v.forward()
     while v.time - start < time_limit:
-        v.step()
+        v.step(follow=False)
         moved = v.qpos[positions].copy(), v.qvel[velocities].copy()
         v.qpos[:], v.qvel[:] = held
         v.qpos[positions], v.qvel[velocities] = moved

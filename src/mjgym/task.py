@@ -277,12 +277,21 @@ TaskType = TypeVar("TaskType", bound=type[Task])
 
 @dataclasses.dataclass(frozen=True)
 class Registration:
-    """One id: the class, the values of its fields that make this task, and tags to find it by."""
+    """One id.
+
+    Args:
+        id: "<namespace>/<domain>-<task>-v<number>".
+        task_class: the task's class.
+        fields: the values of its fields that make this task.
+        tags: words to find the id by.
+        options: keyword arguments of environments that are others by default than usual.
+    """
 
     id: str
     task_class: type[Task]
     fields: dict[str, Any]
     tags: frozenset[str]
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 _ID = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
@@ -295,20 +304,26 @@ on_register: list[Callable[[Registration], None]] = []
 
 
 def register(
-    id: str, *, tags: tuple[str, ...] = (), **fields: Any
+    id: str,
+    *,
+    tags: tuple[str, ...] = (),
+    options: Mapping[str, Any] | None = None,
+    **fields: Any,
 ) -> Callable[[TaskType], TaskType]:
     """Register a task under an id; stands above the class, once for each id.
 
     Args:
         id: "<namespace>/<domain>-<task>-v<number>".
         tags: words to find the id by, see `mjgym.registry.ids`.
+        options: keyword arguments of the environment that this id has other defaults for, e.g.
+            `{"observation": "dict+pixels"}`.
         **fields: the values of the class's fields that make this task.
 
     Raises:
         ValueError: the id is malformed.
         TypeError: the class is no task, has no such field, no time limit or control timestep, has
             a field named as an argument of `gymnasium.make` or `make_vec`, or does not stand at the
-            top of a module, where another process finds it.
+            top of a module, where another process finds it; or an option is unknown.
     """
     if not _ID.fullmatch(id):
         raise ValueError(f"id: {id!r} is not of the form <namespace>/<domain>-<task>-v<number>")
@@ -334,7 +349,9 @@ def register(
         for attribute in ("time_limit", "control_timestep"):
             if not hasattr(task_class, attribute):
                 raise TypeError(f"{id}: {task_class.__name__} must set {attribute} (seconds)")
-        registration = Registration(id, task_class, dict(fields), frozenset(tags))
+        registration = Registration(
+            id, task_class, dict(fields), frozenset(tags), dict(options or {})
+        )
         for listener in on_register:
             listener(registration)
         registrations[id] = registration

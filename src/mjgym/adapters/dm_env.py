@@ -10,7 +10,8 @@ from dm_env import specs
 
 from mjgym import registry, suggestions
 from mjgym.actions import bounds
-from mjgym.task import steps_in
+from mjgym.observables import Image
+from mjgym.task import Registration, Task, steps_in
 
 FLAT = "observations"  # name of the one entry of a flat observation
 
@@ -24,10 +25,19 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
     Args:
         env: an environment of this package, with Gymnasium's wrappers (such as `TimeLimit`).
         seed: of the first episode; None for an unpredictable one.
+        buffered: whether each entry has a leading axis of 1 and pictures come first, as in the
+            published manipulation tasks.
     """
 
-    def __init__(self, env: gymnasium.Env[Any, np.ndarray], seed: int | None = None) -> None:
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, np.ndarray],
+        seed: int | None = None,
+        *,
+        buffered: bool = False,
+    ) -> None:
         self._env = env
+        self._buffered = buffered
         self._seed = seed
         self._ended = True
         task, model = env.get_wrapper_attr("task"), env.get_wrapper_attr("model")
@@ -71,7 +81,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         )
         return {
             name: specs.Array(self._shape(name, box), box.dtype, name=name)
-            for name, box in entries.items()
+            for name, box in self._ordered(entries).items()
         }
 
     def action_spec(self) -> specs.BoundedArray:
@@ -86,13 +96,20 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         if not isinstance(observation, dict):
             return {FLAT: observation}
         return {
-            name: np.reshape(value, self._shape(name, value)) for name, value in observation.items()
+            name: np.reshape(value, self._shape(name, value))
+            for name, value in self._ordered(observation).items()
         }
 
     def _shape(self, name: str, space_or_value: Any) -> tuple[int, ...]:
         """The published shape of an entry: a single number has no axis there."""
         shape: tuple[int, ...] = self._shapes.get(name, space_or_value.shape)
-        return shape
+        return (1, *shape) if self._buffered else shape
+
+    def _ordered(self, entries: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Pictures first, where the published tasks have them first."""
+        if not self._buffered:
+            return entries
+        return dict(sorted(entries.items(), key=lambda entry: entry[1].dtype != np.uint8))
 
 
 def from_env(env: gymnasium.Env[Any, np.ndarray], seed: int | None = None) -> DmEnv:
@@ -133,7 +150,57 @@ def load(
         raise TypeError(f"environment_kwargs: unknown {next(iter(options))!r}; flat_observation?")
     if time_limit is not None:
         made = registry.registration(f"dmc/{name}")
-        steps = steps_in(time_limit, made.task_class(**made.fields).control_timestep)
+        steps = steps_in(time_limit, _task(made).control_timestep)
         fields["max_episode_steps"] = -1 if steps is None else steps  # -1: Gymnasium's "no limit"
     mode = "flat" if flat else "dict"
     return DmEnv(gymnasium.make(f"dmc/{name}", observation=mode, dtype="float64", **fields), seed)
+
+
+def load_manipulation(name: str, seed: int | None = None) -> DmEnv:
+    """A manipulation task by its published name: `load_manipulation("stack_2_bricks_features")`.
+
+    As published, each entry of an observation has a leading axis of 1.
+
+    Args:
+        name: e.g. "reach_site_features" or "reach_site_vision".
+        seed: of the first episode; None for an unpredictable one.
+
+    Raises:
+        ValueError: there is no such task; the message names the nearest ones.
+    """
+    id = _known(name, {id.partition("/")[2]: id for id in registry.ids(namespace="manipulation")})
+    mode = registry.registration(id).options.get("observation", "dict")
+    env: Any = gymnasium.make(id, observation=mode, dtype="float64")
+    return DmEnv(env, seed, buffered=True)
+
+
+def load_locomotion(name: str, seed: int | None = None) -> DmEnv:
+    """A locomotion task by its published name: `load_locomotion("cmu_humanoid_run_walls")`.
+
+    As published, its observation has what the egocentric camera sees, where there is such a camera.
+
+    Args:
+        name: e.g. "rodent_maze_forage".
+        seed: of the first episode; None for an unpredictable one.
+
+    Raises:
+        ValueError: there is no such task; the message names the nearest ones.
+    """
+    ids = registry.ids(namespace="locomotion")
+    id = _known(name, {id.partition("/")[2].replace("-", "_", 1): id for id in ids})
+    made = registry.registration(id)
+    sees = any(isinstance(o.source, Image) for o in _task(made).observables.values())
+    mode = "dict+pixels" if sees else "dict"
+    return DmEnv(gymnasium.make(id, observation=mode, dtype="float64"), seed)
+
+
+def _task(made: Registration) -> Task:
+    return made.task_class(**made.fields)
+
+
+def _known(name: str, ids: Mapping[str, str]) -> str:
+    """The id of a name, with or without its version."""
+    by_name = {known.removesuffix("-v0"): id for known, id in ids.items()}
+    if name not in by_name:
+        raise ValueError(f"no task {name!r}{suggestions.or_else(name, sorted(by_name))}")
+    return by_name[name]

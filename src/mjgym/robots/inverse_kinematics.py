@@ -158,17 +158,11 @@ class _Chain:
         if site not in known:
             raise KeyError(f"the model has no site {site!r}{did_you_mean(site, known)}")
         self.view = view
+        self.name, self.joints = site, joints
         self.site = known.index(site)
         self.places = view.rows("qpos", joints)
-        self.dofs = view.rows("qvel", joints)
         self.hinge = view.jnt_type[view.rows("jnt_type", joints)] == HINGE
         self.low, self.high = ranges(view, joints)
-        body = view.site_bodyid[self.site]
-        chain = {int(body)}
-        while body:
-            body = view.body_parentid[body]
-            chain.add(int(body))
-        self.moves = np.isin(view.dof_bodyid[self.dofs], list(chain))
 
     def error(self, position: np.ndarray, orientation: np.ndarray | None) -> np.ndarray:
         """Of the position (m) and, with an orientation, of the rotation (rad), (3,) or (6,)."""
@@ -184,11 +178,7 @@ class _Chain:
 
     def jacobian(self) -> np.ndarray:
         """Velocity and angular velocity of the site for each joint's, (6, k)."""
-        root = self.view.body_rootid[self.view.site_bodyid[self.site]]
-        arm = self.view.site_xpos[self.site] - self.view.subtree_com[root]
-        motion = self.view.cdof[self.dofs] * self.moves[:, None]
-        angular, linear = motion[:, :3], motion[:, 3:]
-        return np.concatenate([(linear + np.cross(angular, arm)).T, angular.T])
+        return np.asarray(self.view.jacobian("site", self.name, self.joints))
 
     def shift_into_range(self) -> bool:
         """Shift hinges by whole turns to the first place in their range; whether all are in it."""

@@ -12,12 +12,7 @@ FINGERS = tuple(f"finger_{i}" for i in range(1, 4))
 @register(arms, "jaco_6_joints")
 @dataclass(frozen=True)
 class JacoArm(Arm):
-    """The arm, moved by servos that hold velocities (rad/s).
-
-    Args:
-        torques: sensors of the torque (N m) in each joint, with three numbers each, in the frame
-            of its link: the joint turns about z.
-    """
+    """The arm, moved by servos that hold velocities (rad/s)."""
 
     joints: tuple[str, ...] = JOINTS
     actuators: tuple[str, ...] = JOINTS

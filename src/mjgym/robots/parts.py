@@ -69,12 +69,15 @@ class Arm(Limb, Part):
         hand: the name in `hands` of what it holds with unless a task is told otherwise.
         table_distance: from the near edge of a table to the arm's frame (m).
         centre_distance: from the middle of a scene without a table to the arm's frame (m).
+        torques: sensors of the torque (N m) in each joint, with three numbers each, in a frame
+            whose z axis the joint turns about; empty if there are none.
     """
 
     base: str = ""
     hand: str = ""
     table_distance: float = 0.16
     centre_distance: float = 0.6
+    torques: tuple[str, ...] = ()
 
     @property
     def limbs(self) -> dict[str, Limb]:

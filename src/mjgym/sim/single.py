@@ -94,9 +94,15 @@ class SingleView(View):
             self._bounds[names] = Bounds(self._model, rows)
         self._bounds[names].update(self._model)
 
-    def step(self, n: int = 1) -> None:
-        """Advance by n physics steps, from what the last `forward` or `step` computed."""
-        _step(self._model, self._data, n, _splits(self._model))
+    def step(self, n: int = 1, *, follow: bool = True) -> None:
+        """Advance by n physics steps, from what the last `forward` or `step` computed.
+
+        Args:
+            n: how many.
+            follow: whether what follows from the new positions and velocities is computed; False
+                leaves it to a call of `forward`.
+        """
+        _step(self._model, self._data, n, _splits(self._model), follow)
 
 
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
@@ -117,7 +123,9 @@ def _splits(model: mujoco.MjModel) -> bool:
     return bool(model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4)
 
 
-def _step(model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool) -> None:
+def _step(
+    model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool, follow: bool = True
+) -> None:
     with quiet():
         if splits:
             mujoco.mj_step2(model, data)
@@ -125,7 +133,8 @@ def _step(model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool) -> N
                 mujoco.mj_step(model, data, n - 1)
         else:
             mujoco.mj_step(model, data, n)
-        mujoco.mj_step1(model, data)
+        if follow:
+            mujoco.mj_step1(model, data)
 
 
 def _left_out(where: Array | None) -> bool:

@@ -150,9 +150,12 @@ class View:
         """The names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
         if kind not in _COUNTS:
             raise KeyError(f"no kind of elements {kind!r}{did_you_mean(kind, _COUNTS)}")
-        model = self._model
-        count = getattr(model, _COUNTS[kind])
-        return tuple(getattr(model, kind)(i).name for i in range(count))
+        known: tuple[str, ...] | None = self._rows.get(kind)
+        if known is None:
+            element = getattr(self._model, kind)
+            known = tuple(element(i).name for i in range(getattr(self._model, _COUNTS[kind])))
+            self._rows[kind] = known
+        return known
 
     def rows(self, field: str, names: Iterable[str]) -> slice | np.ndarray:
         """Where the numbers of some elements are in a field: `v.qpos[v.rows("qpos", joints)] = 0`.

@@ -18,7 +18,7 @@ LEAST_ALIVENESS = -0.5  # at which the episode ends
 COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of the two kinds of targets, in either order
 FAINT = 0.1  # opacity of a target that has been found
 
-SMALL = {"control_timestep": 0.02, "physics_timestep": 0.001}
+SMALL: dict[str, Any] = {"control_timestep": 0.02, "physics_timestep": 0.001}
 
 
 @register("locomotion/cmu_humanoid-maze_forage-v0", tags=("vision",), ends_on_fall=True)

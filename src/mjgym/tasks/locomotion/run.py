@@ -9,15 +9,15 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 
-HUMAN = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5, "ends_on_fall": True}
-SMALL = {
+HUMAN: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5, "ends_on_fall": True}
+SMALL: dict[str, Any] = {
     "target_speed": 1.0,
     "start": 5.0,
     "lowest": -0.3,
     "control_timestep": 0.02,
     "physics_timestep": 0.001,
 }
-QUICK = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
+QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
 
 
 @register("locomotion/cmu_humanoid-run_walls-v0", tags=("vision",), arena="walls", **HUMAN)

@@ -13,6 +13,7 @@ and their joints, follow each other as in the published model. That matters: the
 contacts in the order of the bodies, and its noslip solver stops after five rounds.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,6 +25,7 @@ from mjgym.mjcf import Spec, load
 from mjgym.resets import Box, place_bodies, put
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm, product
+from mjgym.sim.dynamics import taken
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays
@@ -93,6 +95,9 @@ def hint() -> Spec:
     return part
 
 
+Numbers = Sequence[int] | np.ndarray
+"""Of bricks, in some order."""
+
 Base = Literal["first", "any", "free"]
 """Which brick is fixed: the first one by name, one that each episode draws anew, or none."""
 
@@ -122,7 +127,7 @@ class Bricks:
                 f" {self.height} of {self.count} bricks"
             )
 
-    @property
+    @functools.cached_property
     def entities(self) -> tuple[str, ...]:
         """Names of what bricks can be in the model, in its order; see `places`."""
         names = [brick_name(i) for i in range(self.count)]
@@ -152,23 +157,25 @@ class Bricks:
 
     # Starts.
 
-    def want(self, v: SingleView, order: Sequence[int]) -> None:
+    def want(self, v: SingleView, order: Numbers) -> None:
         """Write the wanted stack, from the bottom; the first thing that an episode does."""
         v.userdata = order
         if self.base == "any":
             for i in range(self.count):
                 put(v, f"{brick_name(i)}/", PARKED)
 
-    def bodies(self, v: SingleView, numbers: Sequence[int] | np.ndarray) -> list[str]:
+    def bodies(self, v: SingleView, numbers: Numbers) -> list[str]:
         """Names of the frame bodies that bricks of some numbers are in this episode."""
         return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
     def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
-        """Put all bricks anywhere in a box, see `place_bodies`."""
-        place_bodies(v, rng, self.bodies(v, range(self.count)), box, attempts=attempts)
+        """Put all bricks anywhere in a box, see `place_bodies`; errors call them as published."""
+        numbers = range(self.count)
+        called = [brick_name(i) for i in numbers]
+        place_bodies(v, rng, self.bodies(v, numbers), box, attempts=attempts, called=called)
 
     def put_stack(
-        self, v: SingleView, order: Sequence[int], poses: tuple[np.ndarray, np.ndarray]
+        self, v: SingleView, order: Numbers, poses: tuple[np.ndarray, np.ndarray]
     ) -> None:
         """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
         for body, pos, quat in zip(self.bodies(v, order), *poses, strict=True):
@@ -199,15 +206,14 @@ class Bricks:
 
     def observation(self, v: View) -> Arrays:
         """Velocities and pose of each brick, under its published name, in the order of names."""
-        where = self.places(v, self._numbers(v))[..., None]
-        readings = {}
-        for sensor in SEEN:
-            values = [v.sensor(f"{name}/{sensor}").data for name in self.entities]
-            readings[sensor] = v.xp.take_along_axis(v.xp.stack(values, axis=-2), where, axis=-2)
+        readings = taken(v.sensordata, v.rows("sensordata", _sensors(self.entities)))
+        by_entity = v.xp.reshape(readings, (*v.lead, len(self.entities), -1))
+        numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
+        chosen = self._chosen(v, by_entity, v.xp.broadcast_to(numbers, (*v.lead, self.count)))
         return {
-            f"{brick_name(i)}/{sensor}": readings[sensor][..., i, :]
+            f"{brick_name(i)}/{sensor}": chosen[..., i, part]
             for i in range(self.count)
-            for sensor in SEEN
+            for sensor, part in SEEN.items()
         }
 
     def colours(self, v: View) -> Arrays:
@@ -228,24 +234,33 @@ class Bricks:
         Returns:
             From the bottom, (..., height - 1) m.
         """
-        where = self.places(v, self.wanted(v))
-        studs = self._corners(v, "stud", where[..., :-1])
-        holes = self._corners(v, "hole", where[..., 1:])
+        points = taken(v.site_xpos, v.rows("site_xpos", _corners(self.entities)), -2)
+        by_entity = v.xp.reshape(points, (*v.lead, len(self.entities), -1))
+        wanted = self._chosen(v, by_entity, self.wanted(v))
+        shape = (*v.lead, self.height - 1, 2, 3)  # of two corners of each
+        studs = v.xp.reshape(wanted[..., :-1, :6], shape)
+        holes = v.xp.reshape(wanted[..., 1:, 6:], shape)
         return pair_distance(studs, holes)
 
-    def _corners(self, v: View, site: str, where: Array) -> Array:
-        """Two studs, or holes, at opposite corners of some entities, (..., n, 2, 3) m."""
-        by_corner = []
-        for corner in _OPPOSITE:
-            points = [v.site(f"{name}/{site}_{corner}").xpos for name in self.entities]
-            stacked = v.xp.stack(points, axis=-2)
-            by_corner.append(v.xp.take_along_axis(stacked, where[..., None], axis=-2))
-        return v.xp.stack(by_corner, axis=-2)
+    def _chosen(self, v: View, by_entity: Array, numbers: Array) -> Array:
+        """What an array (..., entities, k) has of the bricks of some numbers, (..., n, k)."""
+        where = self.places(v, numbers)
+        if v.lead == ():
+            return v.xp.take(by_entity, where, axis=-2)
+        return v.xp.take_along_axis(by_entity, where[..., None], axis=-2)
 
-    def _numbers(self, v: View) -> Array:
-        """The numbers of all bricks, (..., count)."""
-        numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
-        return v.xp.broadcast_to(numbers, (*v.lead, self.count))
+
+@functools.cache
+def _sensors(entities: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the sensors that are observed, of one entity after the other."""
+    return tuple(f"{name}/{sensor}" for name in entities for sensor in SEEN)
+
+
+@functools.cache
+def _corners(entities: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of two studs and two holes at opposite corners, of one entity after the other."""
+    kinds = [f"{kind}_{corner}" for kind in ("stud", "hole") for corner in _OPPOSITE]
+    return tuple(f"{name}/{kind}" for name in entities for kind in kinds)
 
 
 # Stacks.
@@ -303,12 +318,27 @@ def click(distance: Array) -> Array:
     return tolerance(distance, (0, CLICK), margin=CLICK_MARGIN)
 
 
-def snapped(distances: Array, close_weight: float = CLOSE_WEIGHT) -> Array:
-    """The mean over the pairs of (w close + click) / (w + 1), (..., pairs) to (...).
+def pair_terms(distances: Array, *, close_too: bool = True) -> Arrays:
+    """`click_1` of the lowest pair, `click_2`, ..., and `close_1`, ... in front of each, (...).
 
     Args:
-        distances: as `Bricks.distances` gives them, m.
+        distances: as `Bricks.distances` gives them, (..., pairs) m.
+        close_too: whether closeness is among them.
+    """
+    terms: Arrays = {}
+    for i in range(distances.shape[-1]):
+        if close_too:
+            terms[f"close_{i + 1}"] = close(distances[..., i])
+        terms[f"click_{i + 1}"] = click(distances[..., i])
+    return terms
+
+
+def pairs_reward(terms: Arrays, close_weight: float = CLOSE_WEIGHT) -> Array:
+    """The mean over the pairs of (w close + click) / (w + 1).
+
+    Args:
+        terms: as `pair_terms` gives them; without closeness w counts as 0.
         close_weight: w, what being close is worth in units of being snapped together.
     """
-    value = (close_weight * close(distances) + click(distances)) / (close_weight + 1)
-    return total(value) / distances.shape[-1]
+    weights = [close_weight if name.startswith("close") else 1.0 for name in terms]
+    return sum(w * x for w, x in zip(weights, terms.values(), strict=True)) / sum(weights)

@@ -9,9 +9,14 @@ from mjgym.tasks.manipulation.arena import add_part
 LARGE_BOX = "unnamed_model"
 LARGE_BOX_HALF_SIZE = (0.09, 0.09, 0.09)  # m
 
-SEEN = ("angular_velocity", "linear_velocity", "orientation", "position")
-"""Sensors of a thing that are observed, in the observation's order: rad/s, m/s, a quaternion and m,
-all in world axes."""
+SEEN = {
+    "angular_velocity": slice(0, 3),
+    "linear_velocity": slice(3, 6),
+    "orientation": slice(6, 10),
+    "position": slice(10, 13),
+}
+"""Sensors of a thing that are observed, in the observation's order, and where their numbers are
+behind each other: rad/s, m/s, a quaternion and m, all in world axes."""
 
 CORNERS = 8
 

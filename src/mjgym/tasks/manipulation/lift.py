@@ -1,0 +1,125 @@
+"""Lift a brick or a large box."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any, ClassVar
+
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec, add
+from mjgym.resets import Box, put, random_pose, settle
+from mjgym.rewards import tolerance
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays
+from mjgym.tasks.manipulation.arena import THINNEST, add_part
+from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
+from mjgym.tasks.manipulation.bricks import brick, brick_name
+from mjgym.tasks.manipulation.props import (
+    LARGE_BOX,
+    LARGE_BOX_HALF_SIZE,
+    add_large_box,
+    lowest_corner,
+    prop_observation,
+)
+
+LIFT = 0.3  # m, by which the lowest corner is to be lifted
+TARGET = "target_height"  # a site that lies as high
+TOOL_BOX: Box = ((-0.1, -0.1, 0.2), (0.1, 0.1, 0.4))  # m
+
+
+@dataclass(frozen=True)
+class Lift(Scene):
+    """A thing is lifted."""
+
+    @property
+    def thing(self) -> str:
+        """The name of what is to be lifted."""
+        raise NotImplementedError(f"{type(self).__name__} must define thing")
+
+    varies = ("site_pos",)
+
+    def mark(self, scene: Spec) -> None:
+        add(
+            scene.worldbody, "site", name=TARGET, type="box", pos=(0, 0, LIFT),
+            size=(1, 1, THINNEST), rgba=(0.9, 0.8, 0.2, 0.3), group=3,
+        )  # fmt: skip
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        body = f"{self.thing}/"
+        self.draw_fingers(v, rng)
+        put(v, body, *random_pose(rng, self.areas["prop"]))
+        settle(v, [body])
+        v.site(TARGET).pos[2] = lowest_corner(v, self.thing) + LIFT
+        self.place_hand(v, rng)
+
+    def observe_things(self, v: View) -> Arrays:
+        return prop_observation(v, self.thing)
+
+    def heights(self, v: View) -> tuple[Array, Array]:
+        """Of the lowest corner, and where it should be, (...) m each."""
+        return lowest_corner(v, self.thing), v.site(TARGET).xpos[..., 2]
+
+    def terms(self, v: View) -> Arrays:
+        height, target = self.heights(v)
+        lifted = tolerance(
+            height, (target, inf), margin=LIFT, sigmoid="linear", value_at_margin=0.0
+        )  # fmt: skip
+        return {"lifted": lifted}
+
+    def success(self, v: View) -> Array:
+        height, target = self.heights(v)
+        return height >= target
+
+
+@features_and_vision("lift_brick")
+@dataclass(frozen=True)
+class LiftBrick(Lift):
+    """Lift a brick by 30 cm.
+
+    Reward: how much of the 30 cm the brick's lowest corner has been lifted.
+
+    Start: the brick lies anywhere in a square of 20 cm, and the tool is anywhere in a box 20 to
+    40 cm above; the hand points down, its fingers are open by any amount.
+
+    Success: the lowest corner is 30 cm above where it lay.
+
+    Observation: the robot's own, and the brick's velocities and pose.
+    """
+
+    areas: ClassVar[Areas] = {"tcp": TOOL_BOX, "prop": ((-0.1, -0.1, 0.0), (0.1, 0.1, 0.0))}
+
+    @property
+    def thing(self) -> str:
+        return brick_name(0)
+
+    def furnish(self, scene: Spec) -> None:
+        add_part(scene, brick(corners=True), self.thing, free=True)
+
+
+@features_and_vision("lift_large_box")
+@dataclass(frozen=True)
+class LiftLargeBox(Lift):
+    """Lift a box that is too large for the hand by 30 cm.
+
+    Reward: how much of the 30 cm the box's lowest corner has been lifted.
+
+    Start: the box, a cube of 18 cm and 1.3 kg, stands anywhere in a square of 20 cm, and the tool
+    is anywhere in a box 20 to 40 cm above; the hand points down, its fingers are open by any
+    amount.
+
+    Success: the lowest corner is 30 cm above where it was.
+
+    Observation: the robot's own, and the box's velocities and pose.
+    """
+
+    areas: ClassVar[Areas] = {
+        "tcp": TOOL_BOX,
+        "prop": ((-0.1, -0.1, LARGE_BOX_HALF_SIZE[2]), (0.1, 0.1, LARGE_BOX_HALF_SIZE[2])),
+    }
+
+    @property
+    def thing(self) -> str:
+        return LARGE_BOX
+
+    def furnish(self, scene: Spec) -> None:
+        add_large_box(scene)
