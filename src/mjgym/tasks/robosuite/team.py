@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from mjgym.controllers import Controller, controllers, make
-from mjgym.mjcf import Spec, add
+from mjgym.mjcf import Spec, add, word
 from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
-from mjgym.suggestions import or_else
 
 PHYSICS_TIMESTEP = 0.002  # s
 DEFAULT = "default"  # in the place of a name: what the robot has by itself
@@ -238,14 +237,24 @@ def _each(what: str, value: Any, count: int) -> tuple[Any, ...]:
 
 def _find_arm(name: str) -> Arm:
     arm = arms.find(name)
-    unfit = [limb for limb in arm.limbs.values() if not limb.actuators or not limb.link]
-    if unfit:
-        fit = [n for n in arms.names() if all(x.link for x in arms.find(n).limbs.values())]
+    if not _driven_by_torques(arm):
+        fit = [other for other in arms.names() if _driven_by_torques(arms.find(other))]
         raise ValueError(
-            f"robot: {name!r} has no motors at its joints or no link that carries a hand"
-            f"{or_else(name, fit)}"
+            f"robot: the joints of {name!r} are not driven by torques, or nothing carries its hand;"
+            f" {', '.join(fit)} would do"
         )
     return arm
+
+
+@functools.cache
+def _driven_by_torques(arm: Arm) -> bool:
+    spec = arm.model()
+    return all(
+        limb.actuators
+        and limb.link
+        and all(word(spec.actuator(name), "biastype") == "none" for name in limb.actuators)
+        for limb in arm.limbs.values()
+    )
 
 
 def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
