@@ -1,6 +1,6 @@
 """How an action drives robots: goals once per control step, torques before each physics step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class Drive:
 
     def substep(self, v: View) -> Arrays:
         """What the controllers remember of a physics step, where that is anything new."""
-        memory: Mapping[str, Array] = v.memory
+        memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
 

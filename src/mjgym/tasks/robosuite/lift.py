@@ -69,7 +69,7 @@ class Lift(OneTable):
         return {
             "cube_pos": cube.xpos,
             "cube_quat": xyzw(cube.xquat, v),
-            **self.from_tools(v, "cube_pos", cube.xpos),
+            **self.from_tools(v, {"gripper_to_cube_pos": cube.xpos}),
         }
 
     def terms(self, v: View) -> Arrays:

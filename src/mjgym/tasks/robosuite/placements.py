@@ -137,7 +137,7 @@ class Uniform(Placement):
         high = np.array([self.x_range[1], self.y_range[1]]) - shrunk
         if (low > high).any():
             raise RuntimeError(f"no place for {name!r}, of radius {radius:g} m, within the ranges")
-        return rng.uniform(low, high) + self.reference[:2]
+        return np.asarray(rng.uniform(low, high) + self.reference[:2])
 
     def _draw_turn(self, rng: Any) -> np.ndarray:
         angle: Any = (0.0, 2 * np.pi) if self.rotation is None else self.rotation
@@ -229,7 +229,7 @@ def _replaced(part: Placement, asked: Mapping[str, Any]) -> Placement:
     for name in asked:
         if name not in known:
             raise TypeError(f"placement: no parameter {name!r}{or_else(name, known)}")
-    values = {n: tuple(x) if isinstance(x, list) else x for n, x in asked.items()}
+    values: dict[str, Any] = {n: tuple(x) if isinstance(x, list) else x for n, x in asked.items()}
     return dataclasses.replace(part, **values)
 
 

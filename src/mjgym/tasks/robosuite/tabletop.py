@@ -7,13 +7,13 @@ What differs from the published tasks, where those have traps:
 | a seed fixes the draws from the construction on | `reset(seed=s)` fixes the episode |
 | sizes are drawn only when the model is compiled anew | drawn for each episode, nothing compiled |
 | Cartesian entries and rewards are one physics step old | all entries are of the same instant |
-| `done` at the horizon, and an error after it | truncation at the horizon; never `done` by success |
+| `done` at the horizon, and an error after it | truncation at the horizon; success ends nothing |
 | pictures unless switched off, upside down | pictures if asked for, upright |
 | a frequency that divides no number of physics steps is rounded | it is refused |
 | a NaN in an action makes the arm limp until the next reset | it is refused |
 | delays of readings do nothing | `mjgym.Observable(delay=...)` delays |
 | "absolute" actions have bounds of 1 that mean nothing | their bounds are open |
-| the tool's frames lag by one reset: the gripper's start is placed later | they do not |
+| the first torque is computed with the fingers elsewhere | with the fingers where they are |
 """
 
 import functools
@@ -291,15 +291,15 @@ class Tabletop(Task):
         """The entries of the observation that are no robot's."""
         raise NotImplementedError(f"{type(self).__name__} must define objects()")
 
-    def from_tools(self, v: View, name: str, point: Array) -> Arrays:
-        """From each tool to a point, m, in world axes: `gripper_to_<name>`.
+    def from_tools(self, v: View, points: Mapping[str, Array]) -> Arrays:
+        """From each tool to points (..., 3), m, in world axes, by the entries' names.
 
-        With two arms the names begin with "right_" and "left_".
+        Where a robot has two arms, the names begin with "right_" and "left_".
         """
         return {
-            f"{'' if each.alone else each.side + '_'}gripper_to_{name}": point
-            - v.site(each.tool).xpos
+            f"{'' if each.alone else each.side + '_'}{name}": point - v.site(each.tool).xpos
             for each in self.manipulators
+            for name, point in points.items()
         }
 
     # What is paid.
