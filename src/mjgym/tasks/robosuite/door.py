@@ -12,7 +12,7 @@ from mjgym.sim.view import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.furniture import add_table
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
-from mjgym.tasks.robosuite.tabletop import Tabletop, closeness
+from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, worth
 
 TABLE_SIZE, TABLE_TOP = (0.8, 0.3, 0.05), (-0.2, -0.35, 0.8)  # m
 ROOT, PANEL, HANDLE = "Door_main", "Door_door", "Door_handle"
@@ -21,7 +21,7 @@ AWAY, ASIDE = (0.07, 0.09), (-0.01, 0.01)  # m, where the door stands on the tab
 TURNED = (-pi / 2 - 0.25, -pi / 2)  # rad, about the vertical
 
 OPEN = 0.3  # rad of the hinge; it goes to 0.4
-REACH, TURN = 0.25, 0.25  # rewards
+REACH, TURN, OPENED = 0.25, 0.25, 1.0  # rewards
 FULL_TURN = pi / 2  # rad of the handle, which pays all of TURN
 
 
@@ -56,6 +56,7 @@ class Door(Tabletop):
         (0.638017721, 0.304849719, 0.304849838, 0.638017721),
     )
     varies = ("body_pos", "body_quat")  # of the door
+    most = OPENED
     object_names = ("Door",)
 
     @property
@@ -95,7 +96,7 @@ class Door(Tabletop):
         }
 
     def terms(self, v: View) -> Arrays:
-        opened = {"open": 1.0 * self.success(v)}
+        opened = {"open": worth(v, self.success(v), OPENED)}
         if self.reward_type == "sparse":
             return opened
         reach = {"reach": REACH * closeness(self.distance(v, v.site(HANDLE).xpos))}

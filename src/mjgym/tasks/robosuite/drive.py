@@ -96,17 +96,18 @@ class Drive:
 
     def control(self, v: View) -> Array:
         """The controls of all actuators, (..., nu): torques and the fingers' targets."""
-        memory = v.memory
+        xp, memory = v.xp, v.memory
         torques = self._arms.torque(self._states(v), memory)
         parts = [torques[each.name] for each in self._manipulators]
         for each, (low, high) in zip(self._manipulators, self._ranges, strict=True):
             if each.hand.actuators:
                 assert each.hand.law is not None
-                parts.append(each.hand.law.control(memory[_command(each)], low, high))
-        controls = v.xp.concat(parts, axis=-1)
+                ends = xp.asarray(low), xp.asarray(high)
+                parts.append(each.hand.law.control(memory[_command(each)], *ends))
+        controls = xp.concat(parts, axis=-1)
         if self._order is None:
             return controls
-        return v.xp.take(controls, v.xp.asarray(self._order), axis=-1)
+        return xp.take(controls, xp.asarray(self._order), axis=-1)
 
     def substep(self, v: View) -> Arrays:
         """What the controllers remember of a physics step, where that is anything new."""

@@ -11,7 +11,7 @@ from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
 
 CUBE = "cube_main"
 SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; each side is drawn by itself
@@ -73,11 +73,11 @@ class Lift(OneTable):
         }
 
     def terms(self, v: View) -> Arrays:
-        lift = {"lift": LIFTED * self.success(v)}
+        lift = {"lift": worth(v, self.success(v), LIFTED)}
         if self.reward_type == "sparse":
             return lift
         reach = closeness(self.distance(v, v.body(CUBE).xpos))
-        return {"reach": reach, "grasp": GRASP * self.grasped(v, CUBE), **lift}
+        return {"reach": reach, "grasp": worth(v, self.grasped(v, CUBE), GRASP), **lift}
 
     def stages(self, terms: Arrays) -> Array:
         lift = terms["lift"]

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from mjgym.arrays import Array
-from mjgym.rotations import conjugate, norm, product, to_local
+from mjgym.rotations import conjugate, norm, product, to_local, to_quaternion
 from mjgym.sim.view import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -24,13 +22,6 @@ def upright(quaternion: Array, v: View) -> Array:
 def tool_position(v: View, manipulator: Manipulator) -> Array:
     """Where the point between the fingers is, (..., 3) m."""
     return v.site(manipulator.tool).xpos
-
-
-def tool_quaternion(v: View, manipulator: Manipulator) -> Array:
-    """The orientation of the tool's site, (..., 4), w >= 0 first."""
-    site = v.site(manipulator.tool)
-    body = v.xquat[..., int(np.ravel(site.bodyid)[0]), :]
-    return upright(product(body, site.quat), v)
 
 
 def pose_in_hand(v: View, manipulator: Manipulator, body: str) -> tuple[Array, Array]:
@@ -74,7 +65,7 @@ def proprioception(v: View, robot: Robot) -> Arrays:
     for each in robot.manipulators:
         entries[f"{each.label}eef_pos"] = tool_position(v, each)
         entries[f"{each.label}eef_quat"] = xyzw(v.body(each.link).xquat, v)
-        entries[f"{each.label}eef_quat_site"] = xyzw(tool_quaternion(v, each), v)
+        entries[f"{each.label}eef_quat_site"] = xyzw(to_quaternion(v.site(each.tool).xmat), v)
         fingers = each.finger_joints
         if fingers:
             entries[f"{each.label}gripper_qpos"] = v.qpos[..., v.rows("qpos", fingers)]

@@ -125,19 +125,19 @@ class Script:
 def _chosen(rows: np.ndarray, which: np.ndarray) -> np.ndarray:
     """Of rows (stages, ..., *rest), the one of each environment's stage, (..., *rest)."""
     index = which.reshape(1, *which.shape, *[1] * (rows.ndim - 1 - which.ndim))
-    return np.take_along_axis(rows, index, axis=0)[0]
+    return np.asarray(np.take_along_axis(rows, index, axis=0)[0])
 
 
 def _heading(quaternion: np.ndarray) -> np.ndarray:
     """The angle about the vertical of a frame's x axis, rad, from x, y, z, w."""
     x, y, z, w = np.moveaxis(quaternion, -1, 0)
-    return np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+    return np.asarray(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
 
 def _turn_to_face(tool: np.ndarray, cube: np.ndarray) -> np.ndarray:
     """The smallest turn about the vertical after which the fingers are square to a cube, rad."""
     between = _heading(cube) - _heading(tool)
-    return (between + np.pi / 4) % (np.pi / 2) - np.pi / 4
+    return np.asarray((between + np.pi / 4) % (np.pi / 2) - np.pi / 4
 
 
 def _over(place: np.ndarray, height: float) -> np.ndarray:
@@ -164,7 +164,8 @@ def _stack() -> Script:
         return seen["robot0_eef_pos"] - seen["cubeA_pos"]
 
     def onto(seen: Seen) -> np.ndarray:
-        return seen["cubeB_pos"] + (0, 0, HALF_A + HALF_B + GAP) + held(seen)
+        over = np.array([0, 0, HALF_A + HALF_B + GAP])
+        return np.asarray(seen["cubeB_pos"] + over + held(seen))
 
     stages = (
         *_grasp("cubeA_pos"),

@@ -12,7 +12,7 @@ from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
 
 A, B = "cubeA_main", "cubeB_main"
 HALF_A, HALF_B = 0.02, 0.025  # m
@@ -77,14 +77,14 @@ class Stack(OneTable):
         }
 
     def terms(self, v: View) -> Arrays:
-        stack = {"stack": STACKED * self.success(v)}
+        stack = {"stack": worth(v, self.success(v), STACKED)}
         if self.reward_type == "sparse":
             return stack
         a, b = v.body(A).xpos, v.body(B).xpos
-        lifted = self.lifted(v)
+        lifted = worth(v, self.lifted(v), 1.0)
         return {
             "reach": REACH * closeness(self.distance(v, a)),
-            "grasp": GRASP * self.grasped(v, A),
+            "grasp": worth(v, self.grasped(v, A), GRASP),
             "lift": LIFT * lifted,
             "align": ALIGN * lifted * closeness(norm((a - b)[..., 0:2]), ALIGN_SCALE),
             **stack,

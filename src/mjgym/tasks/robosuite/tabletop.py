@@ -60,6 +60,11 @@ def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
     return 1 - namespace(distance).tanh(scale * distance)
 
 
+def worth(v: View, paid: Array, amount: float) -> Array:
+    """An amount where something is paid, bool, and 0 elsewhere."""
+    return amount * v.xp.asarray(paid, dtype=v.xp.float64)
+
+
 @dataclass(frozen=True)
 class Tabletop(Task):
     """Robots at a table, with objects on it.
