@@ -137,7 +137,7 @@ def _heading(quaternion: np.ndarray) -> np.ndarray:
 def _turn_to_face(tool: np.ndarray, cube: np.ndarray) -> np.ndarray:
     """The smallest turn about the vertical after which the fingers are square to a cube, rad."""
     between = _heading(cube) - _heading(tool)
-    return np.asarray((between + np.pi / 4) % (np.pi / 2) - np.pi / 4
+    return np.asarray((between + np.pi / 4) % (np.pi / 2) - np.pi / 4)
 
 
 def _over(place: np.ndarray, height: float) -> np.ndarray:
