@@ -5,13 +5,13 @@ way of those that have been placed before.
 """
 
 import dataclasses
-import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mjgym.catalogue import Catalogue
 from mjgym.rotations import product
 from mjgym.suggestions import or_else
 from mjgym.tasks.robosuite.team import unpacked
@@ -71,6 +71,9 @@ class Placement:
             RuntimeError: there is no place for an object; the message names it.
         """
         raise NotImplementedError(f"{type(self).__name__} must define draw()")
+
+
+placements: Catalogue[Placement] = Catalogue("placement", Placement)
 
 
 @dataclass(frozen=True)
@@ -238,12 +241,4 @@ def _load(name: Any) -> Placement:
         raise ValueError(
             f'placement: no {name!r}; expected "default", a dict of parameters, or "module:name"'
         )
-    module, _, attribute = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"placement: {name!r} cannot be imported: {error}") from None
-    placement = found() if isinstance(found, type) else found
-    if not isinstance(placement, Placement):
-        raise ValueError(f"placement: {name!r} is no Placement")
-    return placement
+    return placements.find(name)
