@@ -5,6 +5,7 @@ import pytest
 from robosuite_records import make_task
 
 from mjgym import Env, VectorEnv
+from mjgym.tasks.dmc.walker import Walker
 from mjgym.tasks.robosuite.scripted import Script
 
 # Episodes, control steps, and how many of them are solved at least. Of 100 (Lift, Stack) and 30
@@ -67,6 +68,4 @@ def test_script_refuses_what_it_cannot_drive(fields):
 
 def test_script_of_a_task_without_one():
     with pytest.raises(ValueError, match="no script for Walker"):
-        from mjgym.tasks.dmc.walker import Walker
-
         Script.of(Walker())
