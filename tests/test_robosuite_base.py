@@ -519,3 +519,47 @@ def test_contact_of_bodies():
         env.step(np.zeros(14))
     assert in_contact(env.view, "box_main", "table")
     assert not env.task.grasped(env.view, "box_main")
+
+
+# What the program says of itself.
+
+CASES = [
+    *((name, {}) for name in TASKS),
+    ("Lift", {"grouped": True}),
+    ("Lift", {"robot": "Baxter"}),
+    ("Lift", {"robot": "Sawyer", "gripper": None, "controller": "JOINT_POSITION"}),
+    ("Door", {"latch": False}),
+]
+
+
+@pytest.mark.parametrize(("name", "fields"), CASES, ids=str)
+def test_every_number_is_described(name, fields):
+    env = gymnasium.make(f"robosuite/{name}-v0", **fields).unwrapped
+    env.reset(seed=0)
+    described = env.describe()
+    rows, size = described["observation"], env.observation_space.shape[0]
+    assert [row["index"] for row in rows] == list(range(size))
+    for row in rows:
+        for field in ("entry", "name", "unit", "source", "meaning"):
+            assert row[field].strip(), row
+    assert len({(row["entry"], row["name"]) for row in rows}) == size
+    assert len(described["action"]) == env.action_space.shape[0]
+    for row in described["action"]:
+        for field in ("name", "unit", "source", "meaning"):
+            assert row[field].strip(), row
+    assert described["success"]
+    assert described["reward"]
+    assert described["start"]
+
+
+def test_labels_are_the_engines_own_numbers():
+    env = Env(Lift(), dtype="float64")
+    env.reset(seed=0)
+    rows = {(row["entry"], row["name"]): row for row in env.describe()["observation"]}
+    row = rows["robot0_eef_pos", "gripper0_right_grip_site x"]
+    assert (row["unit"], row["frame"], row["source"]) == ("m", "world", "site xpos")
+    assert rows["robot0_joint_vel", "robot0_joint3"]["unit"] == "rad/s"
+    assert rows["robot0_joint_acc", "robot0_joint3"]["unit"] == "rad/s^2"
+    assert rows["gripper_to_cube_pos", "cube_main x"]["source"] == (
+        "body cube_main - site gripper0_right_grip_site"
+    )

@@ -33,10 +33,7 @@ class Door(Tabletop):
     Start: the arm near its published pose; the door shut, beside the arm, at a place and an angle
     that are drawn for each episode.
 
-    Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
-    `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
-    `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
-    tool (x, y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel`; then `door_pos`, the middle
+    Observation: the robot's entries (see `Tabletop`), then `door_pos`, the middle
     of the door, and `handle_pos` (m), `hinge_qpos` (rad), `door_to_eef_pos` and
     `handle_to_eef_pos`, from the tool (m), in world axes, and with a latch `handle_qpos` (rad).
 

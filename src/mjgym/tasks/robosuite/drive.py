@@ -1,5 +1,6 @@
 """How an action drives robots: goals once per control step, torques before each physics step."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,10 +19,19 @@ def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
         action
         for robot in robots
         for action in (
-            *_arms(robot.manipulators).actions(),
-            *(a for each in robot.manipulators for a in _gripper_actions(each)),
+            *(action for each in robot.manipulators for action in _arm_actions(each)),
+            *(action for each in robot.manipulators for action in _gripper_actions(each)),
         )
     )
+
+
+def _arm_actions(manipulator: Manipulator) -> list[Action]:
+    joints, tool = manipulator.joints, f"site {manipulator.tool}"
+    moved = {f"{manipulator.name} {joint}": f"joint {joint}" for joint in joints}
+    return [
+        dataclasses.replace(action, source=action.source or moved.get(action.name, tool))
+        for action in _arms([manipulator]).actions()
+    ]
 
 
 def _arms(manipulators: Sequence[Manipulator]) -> Composite:
@@ -37,11 +47,11 @@ def _gripper_actions(manipulator: Manipulator) -> tuple[Action, ...]:
     moves = "in proportion" if law.proportional else "whatever its size"
     meaning = f"closes (above 0) or opens the fingers, {moves}: {law.speed:g} per control step"
     name = f"{manipulator.name} gripper"
-    many = law.dimensions > 1
-    return tuple(
-        Action(f"{name} {i}" if many else name, -1.0, 1.0, "half strokes", meaning=meaning)
-        for i in range(law.dimensions)
-    )
+    moved = ", ".join(f"actuator {actuator}" for actuator in manipulator.finger_actuators)
+    described = Action(name, -1.0, 1.0, "half strokes", source=moved, meaning=meaning)
+    if law.dimensions == 1:
+        return (described,)
+    return tuple(dataclasses.replace(described, name=f"{name} {i}") for i in range(law.dimensions))
 
 
 class Drive:

@@ -32,10 +32,7 @@ class Lift(OneTable):
     Start: the arm near its published pose; a cube of 4 to 4.4 cm near the middle of the table, at
     any angle, whose sides are drawn for each episode.
 
-    Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
-    `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
-    `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
-    tool (x, y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel`; then `cube_pos` (m),
+    Observation: the robot's entries (see `Tabletop`), then `cube_pos` (m),
     `cube_quat` (x, y, z, w) and `gripper_to_cube_pos`, from the tool to the cube (m), in world
     axes.
 

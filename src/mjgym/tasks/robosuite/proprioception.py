@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mjgym.arrays import Array
 from mjgym.rotations import conjugate, norm, product, to_local, to_quaternion
 from mjgym.sim.view import View
-from mjgym.task import Arrays
+from mjgym.task import Arrays, Signal
 from mjgym.tasks.robosuite.team import Manipulator, Robot
 
 
@@ -43,6 +43,21 @@ def nearest(v: View, manipulators: Sequence[Manipulator], point: Array) -> Array
     return xp.min(xp.stack([xp.asarray(d) for d in distances], axis=-1), axis=-1)
 
 
+MEANINGS = {
+    "joint_pos": "angle of each joint",
+    "joint_pos_cos": "cosine of the angle of each joint",
+    "joint_pos_sin": "sine of the angle of each joint",
+    "joint_vel": "velocity of each joint",
+    "joint_acc": "acceleration of each joint",
+    "eef_pos": "place of the point between the fingers",
+    "eef_quat": "orientation of the link that carries the hand",
+    "eef_quat_site": "orientation of the tool",
+    "gripper_qpos": "position of each joint of the fingers",
+    "gripper_qvel": "velocity of each joint of the fingers",
+}
+"""What a robot's entries are, by the end of their names."""
+
+
 def proprioception(v: View, robot: Robot) -> Arrays:
     """A robot's entries, whose names begin with "robot<n>_".
 
@@ -71,3 +86,18 @@ def proprioception(v: View, robot: Robot) -> Arrays:
             entries[f"{each.label}gripper_qpos"] = v.qpos[..., v.rows("qpos", fingers)]
             entries[f"{each.label}gripper_qvel"] = v.qvel[..., v.rows("qvel", fingers)]
     return entries
+
+
+def labels(robot: Robot) -> dict[str, Signal]:
+    """What the entries of `proprioception` are."""
+    own = f"robot{robot.number}_"
+    of_joints, of_tools = list(MEANINGS)[:5], list(MEANINGS)[5:]
+    signals = {f"{own}{name}": Signal(MEANINGS[name]) for name in of_joints}
+    for each in robot.manipulators:
+        for name in of_tools:
+            if each.finger_joints or not name.startswith("gripper"):
+                signals[f"{each.label}{name}"] = Signal(MEANINGS[name])
+        signals[f"{each.label}eef_quat_site"] = Signal(
+            MEANINGS["eef_quat_site"], tuple(f"{each.tool} quaternion {part}" for part in "xyzw")
+        )
+    return signals

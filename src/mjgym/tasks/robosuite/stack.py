@@ -34,10 +34,7 @@ class Stack(OneTable):
     Start: the arm near its published pose; the cubes within 8 cm of the middle of the table along x
     and y, apart from each other, at any angle.
 
-    Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
-    `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
-    `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
-    tool (x, y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel`; then `cubeA_pos` (m),
+    Observation: the robot's entries (see `Tabletop`), then `cubeA_pos` (m),
     `cubeA_quat` (x, y, z, w), `cubeB_pos`, `cubeB_quat`, `cubeA_to_cubeB`, from A to B (m),
     `gripper_to_cubeA` and `gripper_to_cubeB`, from the tool (m), in world axes.
 

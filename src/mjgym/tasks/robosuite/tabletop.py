@@ -32,11 +32,11 @@ from mjgym.robots import Arm, grasped, watch_grasp
 from mjgym.sim.single import SingleView
 from mjgym.sim.view import View
 from mjgym.suggestions import or_else
-from mjgym.task import WHOLE, Arrays, Task
+from mjgym.task import WHOLE, Arrays, Signal, Task
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement
-from mjgym.tasks.robosuite.proprioception import nearest, proprioception
+from mjgym.tasks.robosuite.proprioception import labels, nearest, proprioception
 from mjgym.tasks.robosuite.team import (
     DEFAULT,
     PHYSICS_TIMESTEP,
@@ -68,6 +68,14 @@ def worth(v: View, paid: Array, amount: float) -> Array:
 @dataclass(frozen=True)
 class Tabletop(Task):
     """Robots at a table, with objects on it.
+
+    Observation: of each robot, whose entries begin with "robot0_" or "robot1_", `robot0_joint_pos`
+    (rad), `robot0_joint_pos_cos`, `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s) and
+    `robot0_joint_acc` (rad/s^2) of its arms; then of its arm, or with "right_" and "left_" in their
+    names of both, `robot0_eef_pos`, the point between the fingers (m), `robot0_eef_quat`, the
+    orientation of the link that carries the hand, `robot0_eef_quat_site`, that of the tool (both x,
+    y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel` (m or rad, per s). Then follow the
+    objects' entries.
 
     A task defines `furnish` (what stands in the room), `extents` and `placement` (where its objects
     lie), `objects` (what is observed of them), `terms`, `stages` and `success`.
@@ -291,6 +299,22 @@ class Tabletop(Task):
         if not self.grouped:
             return {name: x for entries in groups.values() for name, x in entries.items()}
         return {name: _joined(v, entries) for name, entries in groups.items()}
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        if not self.grouped:
+            signals = {name: x for robot in self.robots for name, x in labels(robot).items()}
+            for name in self.objects(v) if self.object_entries else ():
+                side, _, seen = name.partition("_")
+                if side in ("right", "left"):  # of `from_tools`
+                    signals[name] = Signal(f"{seen.replace('_', ' ')}, of the {side} arm")
+            return signals
+        groups = {
+            f"robot{robot.number}_proprio-state": "the robot's entries in a row"
+            for robot in self.robots
+        }
+        if self.object_entries:
+            groups["object-state"] = "the objects' entries in a row"
+        return {name: Signal(meaning) for name, meaning in groups.items()}
 
     def objects(self, v: View) -> Arrays:
         """The entries of the observation that are no robot's."""
