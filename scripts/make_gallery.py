@@ -21,6 +21,7 @@ import numpy as np
 from PIL import Image
 
 from mjgym import atomic, registry
+from mjgym.tasks.robosuite.scripted import Script
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -56,6 +57,7 @@ class Shot:
         begin: s, of the clip.
         still: s, when the picture is taken.
         end: s, of the clip.
+        scripted: a scripted policy acts, instead.
     """
 
     camera: str | int = 0
@@ -70,6 +72,7 @@ class Shot:
     begin: float = 0.0
     still: float = 0.5
     end: float = 2.5
+    scripted: bool = False
 
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
@@ -79,6 +82,7 @@ PERSON = Shot(camera="walker/float_far", zoom=1.35, amplitude=0.1, keep=True, st
 RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
 BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
+ARM = Shot(camera="frontview", zoom=1.8, scripted=True)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -119,6 +123,9 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
     "locomotion/rolling_ball-maze": replace(BALL, seed=3, end=1.3),
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
+    "robosuite/Door": replace(ARM, still=2.2, end=3.2),
+    "robosuite/Lift": replace(ARM, seed=1, still=2.0, end=2.4),
+    "robosuite/Stack": replace(ARM, seed=2, still=3.0, end=4.4),
 }
 
 
@@ -137,6 +144,8 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Go through an episode: the time, and the environment there."""
     env: Any = gymnasium.make(id, camera=how.camera).unwrapped
     env.reset(seed=how.seed)
+    if how.scripted:
+        yield from perform(env)
     model, data = env.model, env.data
     if how.upright:
         rest = {"qvel": np.zeros(model.nv), "act": np.zeros(model.na)}
@@ -163,6 +172,15 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
         pull = how.hold * (pose - data.qpos[qpos]) - how.hold / 20 * data.qvel[qvel]
         half = (high - low) / 2
         env.step(np.clip(middle + half * (sway + driven * pull), low, high))
+        time += env.control_timestep
+
+
+def perform(env: Any) -> Iterator[tuple[float, Any]]:
+    """Go through an episode as a scripted policy does."""
+    script, time = Script.of(env.task), 0.0
+    while True:
+        yield time, env
+        env.step(script(env.observe()))
         time += env.control_timestep
 
 

@@ -39,13 +39,15 @@ FOLLOWING = (
     "dof_invweight0",
     "dof_M0",
     "dof_length",
-    "tendon_invweight0",
-    "actuator_acc0",
     "geom_rbound",
     "geom_aabb",
     "bvh_aabb",
 )
-"""The fields of MjModel that follow from masses, inertias and sizes of geoms."""
+"""The fields of MjModel that follow from masses, inertias and sizes of geoms of free bodies.
+
+Where such a body hangs on joints that tendons or actuators move, `tendon_invweight0` and
+`actuator_acc0` follow as well.
+"""
 
 
 def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
