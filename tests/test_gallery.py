@@ -13,7 +13,7 @@ from mjgym import registry
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "assets" / "gallery"
 LIMIT = 4_000_000  # bytes of all that is committed
-IDS = [id for space in ("dmc", "locomotion") for id in registry.ids(namespace=space)]
+IDS = [id for space in ("dmc", "locomotion", "robosuite") for id in registry.ids(namespace=space)]
 
 
 def test_nothing_is_stale_or_missing():
