@@ -3,7 +3,7 @@
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.robots.grasping import HOW_MANY
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 
 
 def watch_contact(scene: Spec, first: str, second: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from mjgym.actions import Action, Model
 from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
 

@@ -6,7 +6,7 @@ from typing import Any
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mjgym.arrays import Array
 from mjgym.rotations import conjugate, norm, product, to_local, to_quaternion
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 from mjgym.tasks.robosuite.team import Manipulator, Robot
 

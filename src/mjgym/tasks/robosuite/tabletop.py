@@ -30,7 +30,7 @@ from mjgym.models import compile_model
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.suggestions import or_else
 from mjgym.task import WHOLE, Arrays, Signal, Task
 from mjgym.tasks.robosuite import drive
