@@ -21,6 +21,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from mjgym import atomic, registry
+from mjgym.tasks.robosuite.scripted import Script
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -58,6 +59,7 @@ class Shot:
         end: s, of the clip.
         eye: pixels each way of the picture that the task itself observes, and that is shown
             enlarged; 0 for a picture for people.
+        scripted: a scripted policy acts, instead.
     """
 
     camera: str | int = 0
@@ -73,6 +75,7 @@ class Shot:
     still: float = 0.5
     end: float = 2.5
     eye: int = 0
+    scripted: bool = False
 
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
@@ -82,7 +85,8 @@ PERSON = Shot(camera="walker/float_far", zoom=1.35, amplitude=0.1, keep=True, st
 RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
 BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
-ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
+DESK_ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
+TABLE_ARM = Shot(camera="frontview", zoom=1.8, scripted=True)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -107,7 +111,7 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
     "dmc/walker": replace(STANDING, amplitude=0.4, lag=1 / 6),
     **{
-        id.removesuffix("-v0"): replace(ARM, eye=84 if "vision" in id else 0)
+        id.removesuffix("-v0"): replace(DESK_ARM, eye=84 if "vision" in id else 0)
         for id in registry.ids(namespace="manipulation")
     },
     "locomotion/ant": ANT,
@@ -127,6 +131,9 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
     "locomotion/rolling_ball-maze": replace(BALL, seed=3, end=1.3),
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
+    "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
+    "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
+    "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
 }
 
 
@@ -145,6 +152,8 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Go through an episode: the time, and the environment there."""
     env: Any = gymnasium.make(id, camera=how.camera).unwrapped
     env.reset(seed=how.seed)
+    if how.scripted:
+        yield from perform(env)
     model, data = env.model, env.data
     if how.upright:
         rest = {"qvel": np.zeros(model.nv), "act": np.zeros(model.na)}
@@ -171,6 +180,15 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
         pull = how.hold * (pose - data.qpos[qpos]) - how.hold / 20 * data.qvel[qvel]
         half = (high - low) / 2
         env.step(np.clip(middle + half * (sway + driven * pull), low, high))
+        time += env.control_timestep
+
+
+def perform(env: Any) -> Iterator[tuple[float, Any]]:
+    """Go through an episode as a scripted policy does."""
+    script, time = Script.of(env.task), 0.0
+    while True:
+        yield time, env
+        env.step(script(env.observe()))
         time += env.control_timestep
 
 

@@ -127,8 +127,34 @@ def from_rotation_vector(vector: Array) -> Array:
 def to_rotation_vector(xmat: Array) -> Array:
     """The axis of a rotation (..., 9) times its angle in [0, pi] rad, (..., 3), by its quaternion.
 
-    Of the four ways to a quaternion, the one that divides by its largest part is taken, so that
-    turns near 0 and near pi are as exact as others.
+    Turns near 0 and near pi are as exact as others.
+    """
+    xp = namespace(xmat)
+    w, v = _scaled_quaternion(xmat)
+    sine = xp.sqrt(
+        v[..., 0:1] * v[..., 0:1] + v[..., 1:2] * v[..., 1:2] + v[..., 2:3] * v[..., 2:3]
+    )
+    angle = 2 * xp.atan2(sine, xp.abs(w))
+    return v * xp.where(sine > 0, angle / xp.where(sine > 0, sine, 1.0), 0.0)
+
+
+def to_quaternion(xmat: Array) -> Array:
+    """The quaternion w, x, y, z of a rotation, (..., 9) to (..., 4); of the two, that with w >= 0.
+
+    All rotations are as exact.
+    """
+    xp = namespace(xmat)
+    w, v = _scaled_quaternion(xmat)
+    scaled = xp.concat([xp.abs(w), v], axis=-1)
+    squared = scaled * scaled
+    length = xp.sqrt(squared[..., 0:1] + squared[..., 1:2] + squared[..., 2:3] + squared[..., 3:4])
+    return scaled / length
+
+
+def _scaled_quaternion(xmat: Array) -> tuple[Array, Array]:
+    """A quaternion times some number: w, (..., 1), and x, y, z as those of w >= 0, (..., 3).
+
+    Of the four ways to a quaternion, the one that divides by its largest part is taken.
     """
     xp = namespace(xmat)
     m = [xmat[..., i : i + 1] for i in range(9)]
@@ -153,12 +179,7 @@ def to_rotation_vector(xmat: Array) -> Array:
         largest = xp.where(better, square, largest)
     # Four times the largest part and the quaternion; its own length takes out the factor.
     w, v = best[..., 0:1], best[..., 1:4]
-    v = xp.where(w < 0, -v, v)
-    sine = xp.sqrt(
-        v[..., 0:1] * v[..., 0:1] + v[..., 1:2] * v[..., 1:2] + v[..., 2:3] * v[..., 2:3]
-    )
-    angle = 2 * xp.atan2(sine, xp.abs(w))
-    return v * xp.where(sine > 0, angle / xp.where(sine > 0, sine, 1.0), 0.0)
+    return w, xp.where(w < 0, -v, v)
 
 
 def rotation_error(xmat: Array, wanted: Array) -> Array:

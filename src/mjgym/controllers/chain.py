@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.actions import Model
-from mjgym.arrays import Array
+from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import State
 from mjgym.controllers.linear_algebra import times
 from mjgym.sim.dynamics import (
@@ -142,8 +142,8 @@ class Chain:
             bias=lambda _: taken(v.qfrc_bias, self.dofs) + 0.0,
             qpos=lambda _: taken(v.qpos, self.qpos) + 0.0,
             qvel=lambda _: taken(v.qvel, self.dofs) + 0.0,
-            torque_low=self.torque_low,
-            torque_high=self.torque_high,
+            torque_low=lambda state: namespace(state.qpos).asarray(self.torque_low),
+            torque_high=lambda state: namespace(state.qpos).asarray(self.torque_high),
         )
 
 

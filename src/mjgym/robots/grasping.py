@@ -57,7 +57,8 @@ def grasped(v: View, hand: Hand, prefix: str, target: Target) -> Array:
     Returns:
         Booleans, (...).
     """
-    held = v.xp.ones(v.lead, dtype=bool) if hand.fingers else v.xp.zeros(v.lead, dtype=bool)
+    start = v.xp.ones if hand.fingers else v.xp.zeros
+    held = start(v.lead, dtype=v.xp.bool)
     for finger in hand.fingers:
         names = [_sensor(prefix + pad, name) for pad in finger for name in _targets(target)]
         held = held & (total(v.sensordata[..., v.rows("sensordata", names)]) > 0)

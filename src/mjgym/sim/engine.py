@@ -33,6 +33,23 @@ ACTUATION_OFF = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
 ASSET_FIELDS = frozenset({"hfield_data", "mesh_vert", "mesh_normal", "tex_data"})
 
 
+FOLLOWING = (
+    "body_subtreemass",
+    "body_invweight0",
+    "dof_invweight0",
+    "dof_M0",
+    "dof_length",
+    "geom_rbound",
+    "geom_aabb",
+    "bvh_aabb",
+)
+"""The fields of MjModel that follow from masses, inertias and sizes of geoms of free bodies.
+
+Where such a body hangs on joints that tendons or actuators move, `tendon_invweight0` and
+`actuator_acc0` follow as well.
+"""
+
+
 def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
     """Those of STATE_FIELDS that are not empty in a model."""
     data = mujoco.MjData(model)
@@ -55,6 +72,23 @@ def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
     else:
         head, _, leaf = name.rpartition(".")
         setattr(get_field(model, head) if head else model, leaf, float(value))
+
+
+def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
+    """Compute what follows from other fields of a model, as the compiler does.
+
+    The statistics (`stat`) stay: they are measures of the whole model, which a batch holds once.
+
+    Args:
+        model: some fields of it have been written.
+        scratch: of that model; what it holds is lost.
+    """
+    names = [f"stat.{name}" for name in dir(model.stat) if not name.startswith("_")]
+    statistics = {name: np.array(get_field(model, name)) for name in names}
+    with quiet():
+        mujoco.mj_setConst(model, scratch)
+    for name, value in statistics.items():
+        set_field(model, name, value)
 
 
 _SILENT = mujoco.MjLogConfig.get()

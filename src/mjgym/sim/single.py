@@ -13,6 +13,7 @@ from mjgym.sim.engine import (
     DIVERGED,
     get_field,
     quiet,
+    set_constants,
     set_field,
     state_fields,
 )
@@ -93,6 +94,16 @@ class SingleView(View):
             rows = np.array([self._model.geom(name).id for name in names], dtype=np.int64)
             self._bounds[names] = Bounds(self._model, rows)
         self._bounds[names].update(self._model)
+
+    def set_constants(self) -> None:
+        """Compute what follows from masses, inertias and sizes of geoms, as the compiler does.
+
+        To be called when they have been written; the task then names `mjgym.sim.engine.FOLLOWING`
+        in its `varies` as well. Bounding volumes are among it.
+        """
+        if "_scratch" not in self.__dict__:
+            self.__dict__["_scratch"] = mujoco.MjData(self._model)
+        set_constants(self._model, self._scratch)
 
     def step(self, n: int = 1, *, follow: bool = True) -> None:
         """Advance by n physics steps, from what the last `forward` or `step` computed.

@@ -10,7 +10,7 @@ import numpy as np
 from mujoco.batch import MODEL_FIELDS
 
 from mjgym.rotations import product
-from mjgym.sim.engine import get_field, quiet, set_field
+from mjgym.sim.engine import get_field, set_constants, set_field
 from mjgym.variation.distributions import Constant, Distribution
 from mjgym.variation.model_fields import QUATERNIONS, RANGES, UNIT, Part, find
 from mjgym.variation.relative import Factor, Offset, Shared
@@ -154,11 +154,6 @@ class Varying:
                     f"vary: {part.key!r}, of shape {part.own.shape}: {error}"
                 ) from None
         self._data = mujoco.MjData(model)
-        # The statistics are measures of the whole model, which a batch holds once.
-        self._statistics = {
-            name: np.array(get_field(model, name))
-            for name in (f"stat.{n}" for n in dir(model.stat) if not n.startswith("_"))
-        }
         self._springs = self._unstated_springs(model)
         self._constant = True  # whether anything follows
         self.derived = self._what_follows(model)
@@ -229,10 +224,7 @@ class Varying:
         """Compute all that follows from the varied fields, as the compiler does."""
         if not self._constant:
             return
-        with quiet():
-            mujoco.mj_setConst(model, self._data)
-        for name, value in self._statistics.items():
-            set_field(model, name, value)
+        set_constants(model, self._data)
         if self._springs.size:
             lengths = self._spring_lengths(model)[self._springs]
             model.tendon_lengthspring[self._springs] = lengths[:, None]

@@ -1,0 +1,111 @@
+"""Turn a handle and open a door."""
+
+from dataclasses import dataclass
+from math import pi
+
+from mjgym import mjcf
+from mjgym.arrays import Array, namespace
+from mjgym.mjcf import Spec
+from mjgym.robots import Arm
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.furniture import add_table
+from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
+from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, worth
+
+TABLE_SIZE, TABLE_TOP = (0.8, 0.3, 0.05), (-0.2, -0.35, 0.8)  # m
+ROOT, PANEL, HANDLE = "Door_main", "Door_door", "Door_handle"
+EXTENT = Extent(radius=0.3, bottom=-0.3, top=0.3)  # m
+AWAY, ASIDE = (0.07, 0.09), (-0.01, 0.01)  # m, where the door stands on the table, along x and y
+TURNED = (-pi / 2 - 0.25, -pi / 2)  # rad, about the vertical
+
+OPEN = 0.3  # rad of the hinge; it goes to 0.4
+REACH, TURN, OPENED = 0.25, 0.25, 1.0  # rewards
+FULL_TURN = pi / 2  # rad of the handle, which pays all of TURN
+
+
+@register("robosuite/Door-v0", tags=("tabletop", "one-arm"))
+@dataclass(frozen=True)
+class Door(Tabletop):
+    """Turn the handle of a door and pull the door open.
+
+    Start: the arm near its published pose; the door shut, beside the arm, at a place and an angle
+    that are drawn for each episode.
+
+    Observation: the robot's entries (see `Tabletop`), then `door_pos`, the middle
+    of the door, and `handle_pos` (m), `hinge_qpos` (rad), `door_to_eef_pos` and
+    `handle_to_eef_pos`, from the tool (m), in world axes, and with a latch `handle_qpos` (rad).
+
+    Reward: of 1, `open` pays all once the hinge is past 0.3 rad; until then `reach` pays
+    0.25 (1 - tanh(10 d)) for a distance of d (m) between tool and handle, and `turn` up to 0.25
+    for the angle of the handle, all of it at 90 degrees. Success: past 0.3 rad.
+
+    Args:
+        latch: whether the handle has to be turned; without it the door opens by itself when it is
+            pulled, and the handle is fixed.
+    """
+
+    latch: bool = True
+
+    agentview = (
+        (0.598613175, 0.0, 1.590350024),
+        (0.638017721, 0.304849719, 0.304849838, 0.638017721),
+    )
+    varies = ("body_pos", "body_quat")  # of the door
+    most = OPENED
+    object_names = ("Door",)
+
+    @property
+    def own_placement(self) -> Placement:
+        return Uniform(("Door",), AWAY, ASIDE, rotation=TURNED, reference=TABLE_TOP)
+
+    def robot_place(self, arm: Arm) -> tuple[float, float]:
+        return -arm.table_distance - TABLE_SIZE[0] / 2, 0.0
+
+    def furnish(self, scene: Spec) -> None:
+        add_table(scene, TABLE_SIZE, TABLE_TOP)
+        door = mjcf.load("robosuite/door.xml")
+        if not self.latch:
+            mjcf.remove(door, "joint", "latch_joint")
+            mjcf.remove(door, "geom", "latch", "latch_tip")
+        scene.attach(door, prefix="Door_", frame=scene.worldbody.add_frame())
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        return {"Door": EXTENT}
+
+    def hinge(self, v: View) -> Array:
+        """The angle that the door is open by, rad."""
+        return v.joint("Door_hinge").qpos[..., 0]
+
+    def turn(self, v: View) -> Array:
+        """The angle that the handle is turned by, rad."""
+        return v.joint("Door_latch_joint").qpos[..., 0]
+
+    def objects(self, v: View) -> Arrays:
+        door, handle = v.body(PANEL).xpos, v.site(HANDLE).xpos
+        return {
+            "door_pos": door,
+            "handle_pos": handle,
+            "hinge_qpos": self.hinge(v),
+            **self.from_tools(v, {"door_to_eef_pos": door, "handle_to_eef_pos": handle}),
+            **({"handle_qpos": self.turn(v)} if self.latch else {}),
+        }
+
+    def terms(self, v: View) -> Arrays:
+        opened = {"open": worth(v, self.success(v), OPENED)}
+        if self.reward_type == "sparse":
+            return opened
+        reach = {"reach": REACH * closeness(self.distance(v, v.site(HANDLE).xpos))}
+        if not self.latch:
+            return {**reach, **opened}
+        share = v.xp.abs(self.turn(v)) / FULL_TURN
+        return {**reach, "turn": TURN * v.xp.clip(share, 0.0, 1.0), **opened}
+
+    def stages(self, terms: Arrays) -> Array:
+        opened = terms["open"]
+        on_the_way = sum(value for name, value in terms.items() if name != "open")
+        return namespace(opened).where(opened > 0, opened, on_the_way)
+
+    def success(self, v: View) -> Array:
+        return self.hinge(v) > OPEN

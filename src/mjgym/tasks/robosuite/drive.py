@@ -1,0 +1,148 @@
+"""How an action drives robots: goals once per control step, torques before each physics step."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from mjgym.actions import Action, Model
+from mjgym.arrays import Array
+from mjgym.controllers import Chain, Composite, State
+from mjgym.sim.views import View
+from mjgym.task import Arrays
+from mjgym.tasks.robosuite.team import Manipulator, Robot
+
+
+def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
+    """What the numbers of an action do: of each robot its arms', then its grippers'."""
+    return tuple(
+        action
+        for robot in robots
+        for action in (
+            *(action for each in robot.manipulators for action in _arm_actions(each)),
+            *(action for each in robot.manipulators for action in _gripper_actions(each)),
+        )
+    )
+
+
+def _arm_actions(manipulator: Manipulator) -> list[Action]:
+    joints, tool = manipulator.joints, f"site {manipulator.tool}"
+    moved = {f"{manipulator.name} {joint}": f"joint {joint}" for joint in joints}
+    return [
+        dataclasses.replace(action, source=action.source or moved.get(action.name, tool))
+        for action in _arms([manipulator]).actions()
+    ]
+
+
+def _arms(manipulators: Sequence[Manipulator]) -> Composite:
+    return Composite(
+        tuple((each.name, each.controller) for each in manipulators),
+        tuple(each.joints for each in manipulators),
+    )
+
+
+def _gripper_actions(manipulator: Manipulator) -> tuple[Action, ...]:
+    law = manipulator.hand.law
+    assert law is not None
+    moves = "in proportion" if law.proportional else "whatever its size"
+    meaning = f"closes (above 0) or opens the fingers, {moves}: {law.speed:g} per control step"
+    name = f"{manipulator.name} gripper"
+    moved = ", ".join(f"actuator {actuator}" for actuator in manipulator.finger_actuators)
+    described = Action(name, -1.0, 1.0, "half strokes", source=moved, meaning=meaning)
+    if law.dimensions == 1:
+        return (described,)
+    return tuple(dataclasses.replace(described, name=f"{name} {i}") for i in range(law.dimensions))
+
+
+class Drive:
+    """Robots in a compiled model, driven by actions.
+
+    Args:
+        model: the compiled model.
+        robots: that are in it.
+    """
+
+    def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
+        self._manipulators = [each for robot in robots for each in robot.manipulators]
+        self._chains = {
+            each.name: Chain(model, each.joints, each.motors, each.tool, each.origin)
+            for each in self._manipulators
+        }
+        self._arms = _arms(self._manipulators)
+        self._arm_numbers, self._gripper_numbers = _numbers(robots)
+        motors = [each.motors for each in self._manipulators]
+        fingers = [each.finger_actuators for each in self._manipulators]
+        names = [name for group in (*motors, *fingers) for name in group]
+        ids = np.array([model.actuator(name).id for name in names])
+        order = np.argsort(ids)
+        self._order = None if (order == np.arange(len(ids))).all() else order
+        self._ranges = [
+            model.actuator_ctrlrange[[model.actuator(name).id for name in group]].T.copy()
+            for group in fingers
+        ]
+
+    def _states(self, v: View) -> dict[str, State]:
+        return {name: chain.state(v) for name, chain in self._chains.items()}
+
+    def memory(self, v: View) -> Arrays:
+        """What the controllers remember, and the commands of the grippers, at the start."""
+        memory = self._arms.memory(self._states(v))
+        for each in self._grippers():
+            assert each.hand.law is not None
+            memory[_command(each)] = each.hand.law.start(v.qpos)
+        return memory
+
+    def goal(self, v: View, action: Array) -> Arrays:
+        """The memory at the start of a control step, from an action (..., numbers)."""
+        xp = v.xp
+        arms = xp.concat([action[..., numbers] for numbers in self._arm_numbers], axis=-1)
+        memory = self._arms.goal(self._states(v), arms, v.memory)
+        for each in self._grippers():
+            law, numbers = each.hand.law, self._gripper_numbers[each.name]
+            assert law is not None
+            push = xp.clip(action[..., numbers], -1.0, 1.0)
+            memory[_command(each)] = law.next(v.memory[_command(each)], push)
+        return memory
+
+    def control(self, v: View) -> Array:
+        """The controls of all actuators, (..., nu): torques and the fingers' targets."""
+        xp, memory = v.xp, v.memory
+        torques = self._arms.torque(self._states(v), memory)
+        parts = [torques[each.name] for each in self._manipulators]
+        for each, (low, high) in zip(self._manipulators, self._ranges, strict=True):
+            if each.hand.actuators:
+                assert each.hand.law is not None
+                ends = xp.asarray(low), xp.asarray(high)
+                parts.append(each.hand.law.control(memory[_command(each)], *ends))
+        controls = xp.concat(parts, axis=-1)
+        if self._order is None:
+            return controls
+        return xp.take(controls, xp.asarray(self._order), axis=-1)
+
+    def substep(self, v: View) -> Arrays:
+        """What the controllers remember of a physics step, where that is anything new."""
+        memory = v.memory
+        changed = self._arms.substep(self._states(v), memory)
+        return {name: value for name, value in changed.items() if value is not memory[name]}
+
+    def _grippers(self) -> list[Manipulator]:
+        return [each for each in self._manipulators if each.hand.actuators]
+
+
+def _command(manipulator: Manipulator) -> str:
+    """The name in the memory of a gripper's commands."""
+    return f"{manipulator.name} gripper"
+
+
+def _numbers(robots: Sequence[Robot]) -> tuple[list[slice], dict[str, slice]]:
+    """Which numbers of an action are the arms' of each robot, and which each gripper's."""
+    arms, grippers, start = [], {}, 0
+    for robot in robots:
+        end = start + len(_arms(robot.manipulators).actions())
+        arms.append(slice(start, end))
+        start = end
+        for each in robot.manipulators:
+            end = start + len(_gripper_actions(each))
+            grippers[each.name] = slice(start, end)
+            start = end
+    return arms, grippers

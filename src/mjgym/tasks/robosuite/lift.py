@@ -1,0 +1,86 @@
+"""Lift a cube off a table."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym.arrays import Array, namespace
+from mjgym.mjcf import Spec
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
+from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
+from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
+
+CUBE = "cube_main"
+SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; each side is drawn by itself
+DENSITY = 1000.0  # kg/m^3
+RED = (0.75, 0.13, 0.11, 1.0)
+AROUND = (-0.03, 0.03)  # m, where the cube lies from the middle of the table, along x and y
+DROP = 0.01  # m, that it falls at the start
+
+HIGH = 0.04  # m over the table: the cube's middle is lifted there
+GRASP, LIFTED = 0.25, 2.25  # rewards; reaching pays up to 1
+
+
+@register("robosuite/Lift-v0", tags=("tabletop", "one-arm"))
+@dataclass(frozen=True)
+class Lift(OneTable):
+    """Lift a cube off a table.
+
+    Start: the arm near its published pose; a cube of 4 to 4.4 cm near the middle of the table, at
+    any angle, whose sides are drawn for each episode.
+
+    Observation: the robot's entries (see `Tabletop`), then `cube_pos` (m),
+    `cube_quat` (x, y, z, w) and `gripper_to_cube_pos`, from the tool to the cube (m), in world
+    axes.
+
+    Reward: of 2.25, `lift` pays all once the cube's middle is 4 cm above the table; until then
+    `reach` pays 1 - tanh(10 d) for a distance of d (m) between tool and cube, and `grasp` 0.25 for
+    holding it. Success: 4 cm above the table.
+    """
+
+    most = LIFTED
+    varies = VARIES
+    object_names = ("cube",)
+
+    @property
+    def own_placement(self) -> Placement:
+        return Uniform(("cube",), AROUND, AROUND, reference=TABLE_TOP, z_offset=DROP)
+
+    def furnish(self, scene: Spec) -> None:
+        super().furnish(scene)
+        add_box(scene, "cube", (LARGEST, LARGEST, LARGEST), DENSITY, RED)
+        self.watch_grasp(scene, CUBE)
+
+    def place(self, v: SingleView, rng: Any) -> None:
+        resize_box(v, "cube", rng.uniform(SMALLEST, LARGEST, size=3), DENSITY)
+        super().place(v, rng)
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        return {"cube": Extent.of_box(v.geom("cube_g0").size)}
+
+    def objects(self, v: View) -> Arrays:
+        cube = v.body(CUBE)
+        return {
+            "cube_pos": cube.xpos,
+            "cube_quat": xyzw(cube.xquat, v),
+            **self.from_tools(v, {"gripper_to_cube_pos": cube.xpos}),
+        }
+
+    def terms(self, v: View) -> Arrays:
+        lift = {"lift": worth(v, self.success(v), LIFTED)}
+        if self.reward_type == "sparse":
+            return lift
+        reach = closeness(self.distance(v, v.body(CUBE).xpos))
+        return {"reach": reach, "grasp": worth(v, self.grasped(v, CUBE), GRASP), **lift}
+
+    def stages(self, terms: Arrays) -> Array:
+        lift = terms["lift"]
+        if self.reward_type == "sparse":
+            return lift
+        return namespace(lift).where(lift > 0, lift, terms["reach"] + terms["grasp"])
+
+    def success(self, v: View) -> Array:
+        return v.body(CUBE).xpos[..., 2] > TABLE_TOP[2] + HIGH

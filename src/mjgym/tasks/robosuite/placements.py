@@ -1,0 +1,244 @@
+"""Where objects lie at the start of an episode: samplers that any task takes.
+
+They are those of the published tasks. A sampler draws a pose for each of its objects, out of the
+way of those that have been placed before.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym.catalogue import Catalogue
+from mjgym.rotations import product
+from mjgym.suggestions import or_else
+from mjgym.tasks.robosuite.team import unpacked
+
+ATTEMPTS = 5000  # at a place for one object
+AXES = {"x": 0, "y": 1, "z": 2}
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much room an object takes as it is placed.
+
+    Args:
+        radius: of a circle around its frame that it fits into, seen from above, m.
+        bottom: height of its lowest point over its frame, m: not above 0.
+        top: height of its highest point over its frame, m.
+        quat: how it is turned before a sampler turns it.
+    """
+
+    radius: float
+    bottom: float
+    top: float
+    quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+
+    @classmethod
+    def of_box(cls, half: Any) -> "Extent":
+        """That of a box around its frame, of half sizes (3,) m."""
+        x, y, z = (float(h) for h in half)
+        return cls(float(np.hypot(x, y)), -z, z)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where an object's frame has been put: (3,) m and a quaternion (4,) in the world."""
+
+    pos: np.ndarray
+    quat: np.ndarray
+
+
+class Placement:
+    """A way to place objects; one of one's own is found as "module:name"."""
+
+    objects: tuple[str, ...] = ()
+    """Names of the objects that it places; empty for all that have not been placed."""
+
+    def draw(
+        self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
+    ) -> dict[str, Pose]:
+        """Poses for the objects, in their order.
+
+        Args:
+            rng: the generator.
+            extents: of all objects of the task, by name.
+            placed: the poses of those that lie already.
+
+        Raises:
+            RuntimeError: there is no place for an object; the message names it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define draw()")
+
+
+placements: Catalogue[Placement] = Catalogue("placement", Placement)
+
+
+@dataclass(frozen=True)
+class Uniform(Placement):
+    """Places drawn uniformly from a rectangle.
+
+    Args:
+        objects: names; empty for all that have not been placed.
+        x_range: of the objects' frames, from the reference, m.
+        y_range: the same along y.
+        rotation: the angle about `rotation_axis`: a number, the range that it is drawn from, or
+            None for any.
+        rotation_axis: "x", "y" or "z" of the world.
+        whole: whether the objects, not their frames alone, lie within the ranges.
+        clear: whether objects that overlap with one that lies already are placed anew.
+        reference: the point (m) that ranges and height are counted from.
+        z_offset: of the objects' lowest points over the reference, m.
+
+    Raises:
+        ValueError: a range is out of order, or there is no such axis.
+    """
+
+    objects: tuple[str, ...] = ()
+    x_range: tuple[float, float] = (0.0, 0.0)
+    y_range: tuple[float, float] = (0.0, 0.0)
+    rotation: float | tuple[float, float] | None = None
+    rotation_axis: str = "z"
+    whole: bool = False
+    clear: bool = True
+    reference: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    z_offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("x_range", "y_range", "rotation"):
+            value = getattr(self, name)
+            if isinstance(value, tuple) and not (len(value) == 2 and value[0] <= value[1]):
+                raise ValueError(f"placement: {name} must be two numbers in order, got {value}")
+        if self.rotation_axis not in AXES:
+            raise ValueError(f"placement: no rotation_axis {self.rotation_axis!r}, only x, y, z")
+
+    def draw(
+        self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
+    ) -> dict[str, Pose]:
+        """Poses for the objects, in their order."""
+        found: dict[str, Pose] = {}
+        for name in self.objects or [n for n in extents if n not in placed]:
+            found[name] = self._place(name, rng, extents, {**placed, **found})
+        return found
+
+    def _place(
+        self, name: str, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
+    ) -> Pose:
+        extent = extents[name]
+        height = self.reference[2] + self.z_offset - extent.bottom
+        for _ in range(ATTEMPTS):
+            pos = np.array([*self._draw_place(name, rng, extent.radius), height])
+            if not (self.clear and _overlaps(pos, extent, extents, placed)):
+                return Pose(pos, product(self._draw_turn(rng), np.array(extent.quat)))
+        raise RuntimeError(f"no place for {name!r} that is free, in {ATTEMPTS} attempts")
+
+    def _draw_place(self, name: str, rng: Any, radius: float) -> np.ndarray:
+        shrunk = radius if self.whole else 0.0
+        low = np.array([self.x_range[0], self.y_range[0]]) + shrunk
+        high = np.array([self.x_range[1], self.y_range[1]]) - shrunk
+        if (low > high).any():
+            raise RuntimeError(f"no place for {name!r}, of radius {radius:g} m, within the ranges")
+        return np.asarray(rng.uniform(low, high) + self.reference[:2])
+
+    def _draw_turn(self, rng: Any) -> np.ndarray:
+        angle: Any = (0.0, 2 * np.pi) if self.rotation is None else self.rotation
+        half = (rng.uniform(*angle) if isinstance(angle, tuple) else angle) / 2
+        quat = np.zeros(4)
+        quat[0], quat[1 + AXES[self.rotation_axis]] = np.cos(half), np.sin(half)
+        return quat
+
+
+def _overlaps(
+    pos: np.ndarray, extent: Extent, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
+) -> bool:
+    """Whether an object would be within the cylinder around one that lies already."""
+    return any(
+        np.hypot(*(pos - other.pos)[:2]) <= extent.radius + extents[name].radius
+        and pos[2] - other.pos[2] <= extents[name].top - extent.bottom
+        for name, other in placed.items()
+    )
+
+
+@dataclass(frozen=True)
+class Several(Placement):
+    """Placements one after the other, each out of the way of those before it."""
+
+    placements: tuple[Placement, ...] = ()
+
+    def draw(
+        self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
+    ) -> dict[str, Pose]:
+        """Poses for all objects."""
+        found: dict[str, Pose] = {}
+        for placement in self.placements:
+            found.update(placement.draw(rng, extents, {**placed, **found}))
+        return found
+
+
+def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placement:
+    """The placement that a keyword argument asks for.
+
+    Args:
+        given: "default" for the task's own; "module:name" of one of one's own; a dict of
+            parameters of `Uniform` that differ from the task's own, or of such dicts by object; a
+            `Placement`.
+        own: the task's.
+        objects: names of the task's objects.
+
+    Raises:
+        TypeError: there is no such parameter; the message names the nearest.
+        ValueError: there is no such placement, or it places what the task has not.
+    """
+    if isinstance(given, Placement):
+        found = given
+    elif isinstance(asked := unpacked(given), Mapping):
+        found = _changed(own, asked, tuple(objects))
+    elif given == "default":
+        found = own
+    else:
+        found = _load(given)
+    for part in found.placements if isinstance(found, Several) else (found,):
+        for name in part.objects:
+            if name not in objects:
+                raise ValueError(f"placement: the task has no {name!r}{or_else(name, objects)}")
+    return found
+
+
+def _changed(own: Placement, asked: Mapping[str, Any], objects: tuple[str, ...]) -> Placement:
+    """A task's own placement with other parameters."""
+    if any(isinstance(value, Mapping) for value in asked.values()):
+        for name in asked:
+            if name not in objects:
+                raise ValueError(f"placement: the task has no {name!r}{or_else(name, objects)}")
+        parts = own.placements if isinstance(own, Several) else (own,)
+        single = [
+            dataclasses.replace(part, objects=(name,))
+            for part in parts
+            if isinstance(part, Uniform)
+            for name in part.objects or objects
+        ]
+        return Several(tuple(_replaced(p, asked.get(p.objects[0], {})) for p in single))
+    if isinstance(own, Several):
+        return Several(tuple(_replaced(part, asked) for part in own.placements))
+    return _replaced(own, asked)
+
+
+def _replaced(part: Placement, asked: Mapping[str, Any]) -> Placement:
+    if not isinstance(part, Uniform):
+        raise TypeError(f"placement: {type(part).__name__} takes no parameters")
+    known = [field.name for field in dataclasses.fields(Uniform)]
+    for name in asked:
+        if name not in known:
+            raise TypeError(f"placement: no parameter {name!r}{or_else(name, known)}")
+    values: dict[str, Any] = {n: tuple(x) if isinstance(x, list) else x for n, x in asked.items()}
+    return dataclasses.replace(part, **values)
+
+
+def _load(name: Any) -> Placement:
+    if not isinstance(name, str) or ":" not in name:
+        raise ValueError(
+            f'placement: no {name!r}; expected "default", a dict of parameters, or "module:name"'
+        )
+    return placements.find(name)

@@ -1,0 +1,103 @@
+"""What robots feel of themselves, under the published names and in the published order."""
+
+from collections.abc import Sequence
+
+from mjgym.arrays import Array
+from mjgym.rotations import conjugate, norm, product, to_local, to_quaternion
+from mjgym.sim.views import View
+from mjgym.task import Arrays, Signal
+from mjgym.tasks.robosuite.team import Manipulator, Robot
+
+
+def xyzw(quaternion: Array, v: View) -> Array:
+    """The engine's quaternion (w, x, y, z) in the order of observations (x, y, z, w)."""
+    return v.xp.concat([quaternion[..., 1:4], quaternion[..., 0:1]], axis=-1)
+
+
+def upright(quaternion: Array, v: View) -> Array:
+    """Of a quaternion (w, x, y, z) and its negative, which are one rotation, that with w >= 0."""
+    return v.xp.where(quaternion[..., 0:1] < 0, -quaternion, quaternion)
+
+
+def tool_position(v: View, manipulator: Manipulator) -> Array:
+    """Where the point between the fingers is, (..., 3) m."""
+    return v.site(manipulator.tool).xpos
+
+
+def pose_in_hand(v: View, manipulator: Manipulator, body: str) -> tuple[Array, Array]:
+    """Where a body is as the hand sees it: (..., 3) m and a quaternion x, y, z, w (..., 4).
+
+    The hand's frame is at the tool, with the axes of the link that carries the hand.
+    """
+    link, seen = v.body(manipulator.link), v.body(body)
+    ahead = to_local(link.xmat, seen.xpos - tool_position(v, manipulator))
+    return ahead, xyzw(upright(product(conjugate(link.xquat), seen.xquat), v), v)
+
+
+def nearest(v: View, manipulators: Sequence[Manipulator], point: Array) -> Array:
+    """The distance of the nearest tool to a point (..., 3), m."""
+    xp = v.xp
+    distances = [norm(tool_position(v, each) - point) for each in manipulators]
+    if len(distances) == 1:
+        return xp.asarray(distances[0])
+    return xp.min(xp.stack([xp.asarray(d) for d in distances], axis=-1), axis=-1)
+
+
+MEANINGS = {
+    "joint_pos": "angle of each joint",
+    "joint_pos_cos": "cosine of the angle of each joint",
+    "joint_pos_sin": "sine of the angle of each joint",
+    "joint_vel": "velocity of each joint",
+    "joint_acc": "acceleration of each joint",
+    "eef_pos": "place of the point between the fingers",
+    "eef_quat": "orientation of the link that carries the hand",
+    "eef_quat_site": "orientation of the tool",
+    "gripper_qpos": "position of each joint of the fingers",
+    "gripper_qvel": "velocity of each joint of the fingers",
+}
+"""What a robot's entries are, by the end of their names."""
+
+
+def proprioception(v: View, robot: Robot) -> Arrays:
+    """A robot's entries, whose names begin with "robot<n>_".
+
+    `joint_pos` (rad), `joint_pos_cos`, `joint_pos_sin`, `joint_vel` (rad/s) and `joint_acc`
+    (rad/s^2) of all arms; then of each arm `eef_pos`, the point between the fingers (m);
+    `eef_quat`, the orientation of the link that carries the hand, and `eef_quat_site`, that of the
+    tool's site, x, y, z, w; `gripper_qpos` and `gripper_qvel` (m or rad, per s). Where a robot has
+    two arms, the names of these go on with "right_" or "left_".
+    """
+    own = f"robot{robot.number}_"
+    qpos = v.qpos[..., v.rows("qpos", robot.joints)]
+    dofs = v.rows("qvel", robot.joints)
+    entries = {
+        f"{own}joint_pos": qpos,
+        f"{own}joint_pos_cos": v.xp.cos(qpos),
+        f"{own}joint_pos_sin": v.xp.sin(qpos),
+        f"{own}joint_vel": v.qvel[..., dofs],
+        f"{own}joint_acc": v.qacc[..., dofs],
+    }
+    for each in robot.manipulators:
+        entries[f"{each.label}eef_pos"] = tool_position(v, each)
+        entries[f"{each.label}eef_quat"] = xyzw(v.body(each.link).xquat, v)
+        entries[f"{each.label}eef_quat_site"] = xyzw(to_quaternion(v.site(each.tool).xmat), v)
+        fingers = each.finger_joints
+        if fingers:
+            entries[f"{each.label}gripper_qpos"] = v.qpos[..., v.rows("qpos", fingers)]
+            entries[f"{each.label}gripper_qvel"] = v.qvel[..., v.rows("qvel", fingers)]
+    return entries
+
+
+def labels(robot: Robot) -> dict[str, Signal]:
+    """What the entries of `proprioception` are."""
+    own = f"robot{robot.number}_"
+    of_joints, of_tools = list(MEANINGS)[:5], list(MEANINGS)[5:]
+    signals = {f"{own}{name}": Signal(MEANINGS[name]) for name in of_joints}
+    for each in robot.manipulators:
+        for name in of_tools:
+            if each.finger_joints or not name.startswith("gripper"):
+                signals[f"{each.label}{name}"] = Signal(MEANINGS[name])
+        signals[f"{each.label}eef_quat_site"] = Signal(
+            MEANINGS["eef_quat_site"], tuple(f"{each.tool} quaternion {part}" for part in "xyzw")
+        )
+    return signals

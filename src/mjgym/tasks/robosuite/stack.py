@@ -1,0 +1,102 @@
+"""Stack one cube on another."""
+
+from dataclasses import dataclass
+
+from mjgym.arrays import Array, namespace
+from mjgym.mjcf import Spec
+from mjgym.rotations import norm
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.boxes import add_box
+from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
+from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
+from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
+
+A, B = "cubeA_main", "cubeB_main"
+HALF_A, HALF_B = 0.02, 0.025  # m
+DENSITY = 1000.0  # kg/m^3
+RED, GREEN = (0.75, 0.13, 0.11, 1.0), (0.16, 0.52, 0.27, 1.0)
+AROUND = (-0.08, 0.08)  # m, where the cubes lie from the middle of the table, along x and y
+DROP = 0.01  # m, that they fall at the start
+
+HIGH = 0.04  # m over the table: cube A's middle is lifted there
+REACH, GRASP, LIFT, ALIGN, STACKED = 0.25, 0.25, 1.0, 0.5, 2.0  # rewards
+ALIGN_SCALE = 1.0  # 1/m, how fast the reward for being above cube B falls off
+
+
+@register("robosuite/Stack-v0", tags=("tabletop", "one-arm"))
+@dataclass(frozen=True)
+class Stack(OneTable):
+    """Stack the red cube A (4 cm) on the green cube B (5 cm) and let it go.
+
+    Start: the arm near its published pose; the cubes within 8 cm of the middle of the table along x
+    and y, apart from each other, at any angle.
+
+    Observation: the robot's entries (see `Tabletop`), then `cubeA_pos` (m),
+    `cubeA_quat` (x, y, z, w), `cubeB_pos`, `cubeB_quat`, `cubeA_to_cubeB`, from A to B (m),
+    `gripper_to_cubeA` and `gripper_to_cubeB`, from the tool (m), in world axes.
+
+    Reward: of 2, the largest of three stages. At cube A: `reach` pays 0.25 (1 - tanh(10 d)) for a
+    distance of d (m) between tool and A, and `grasp` 0.25 for holding it. With A's middle 4 cm
+    above the table: `lift` pays 1 and `align` 0.5 (1 - tanh(r)) for a distance of r (m) from B,
+    seen from above. `stack` pays 2 while A is that high, touches B and is not held. Success: while
+    `stack` pays.
+    """
+
+    most = STACKED
+    object_names = ("cubeA", "cubeB")
+
+    @property
+    def own_placement(self) -> Placement:
+        return Uniform(self.object_names, AROUND, AROUND, reference=TABLE_TOP, z_offset=DROP)
+
+    def furnish(self, scene: Spec) -> None:
+        super().furnish(scene)
+        add_box(scene, "cubeA", (HALF_A, HALF_A, HALF_A), DENSITY, RED)
+        add_box(scene, "cubeB", (HALF_B, HALF_B, HALF_B), DENSITY, GREEN)
+        self.watch_grasp(scene, A)
+        watch_contact(scene, A, B)
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        return {name: Extent.of_box(v.geom(f"{name}_g0").size) for name in self.object_names}
+
+    def objects(self, v: View) -> Arrays:
+        a, b = v.body(A), v.body(B)
+        return {
+            "cubeA_pos": a.xpos,
+            "cubeA_quat": xyzw(a.xquat, v),
+            "cubeB_pos": b.xpos,
+            "cubeB_quat": xyzw(b.xquat, v),
+            "cubeA_to_cubeB": b.xpos - a.xpos,
+            **self.from_tools(v, {"gripper_to_cubeA": a.xpos, "gripper_to_cubeB": b.xpos}),
+        }
+
+    def terms(self, v: View) -> Arrays:
+        stack = {"stack": worth(v, self.success(v), STACKED)}
+        if self.reward_type == "sparse":
+            return stack
+        a, b = v.body(A).xpos, v.body(B).xpos
+        lifted = worth(v, self.lifted(v), 1.0)
+        return {
+            "reach": REACH * closeness(self.distance(v, a)),
+            "grasp": worth(v, self.grasped(v, A), GRASP),
+            "lift": LIFT * lifted,
+            "align": ALIGN * lifted * closeness(norm((a - b)[..., 0:2]), ALIGN_SCALE),
+            **stack,
+        }
+
+    def stages(self, terms: Arrays) -> Array:
+        if self.reward_type == "sparse":
+            return terms["stack"]
+        xp = namespace(terms["reach"])
+        at_cube = terms["reach"] + terms["grasp"]
+        return xp.maximum(xp.maximum(at_cube, terms["lift"] + terms["align"]), terms["stack"])
+
+    def lifted(self, v: View) -> Array:
+        """Whether cube A is off the table, bool."""
+        return v.body(A).xpos[..., 2] > TABLE_TOP[2] + HIGH
+
+    def success(self, v: View) -> Array:
+        return self.lifted(v) & in_contact(v, A, B) & ~self.grasped(v, A)

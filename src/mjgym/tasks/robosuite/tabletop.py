@@ -1,0 +1,369 @@
+"""What all tabletop tasks share: robots at work in a room, driven by controllers.
+
+What differs from the published tasks, where those have traps:
+
+| published | here |
+|---|---|
+| a seed fixes the draws from the construction on | `reset(seed=s)` fixes the episode |
+| sizes are drawn only when the model is compiled anew | drawn for each episode, nothing compiled |
+| Cartesian entries and rewards are one physics step old | all entries are of the same instant |
+| `done` at the horizon, and an error after it | truncation at the horizon; success ends nothing |
+| pictures unless switched off, upside down | pictures if asked for, upright |
+| a frequency that divides no number of physics steps is rounded | it is refused |
+| a NaN in an action makes the arm limp until the next reset | it is refused |
+| delays of readings do nothing | `mjgym.Observable(delay=...)` delays |
+| "absolute" actions have bounds of 1 that mean nothing | their bounds are open |
+| the first torque is computed with the fingers elsewhere | with the fingers where they are |
+"""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjgym.actions import Action, Model
+from mjgym.arrays import Array, namespace
+from mjgym.mjcf import Spec
+from mjgym.models import compile_model
+from mjgym.resets import put
+from mjgym.robots import Arm, grasped, watch_grasp
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.suggestions import or_else
+from mjgym.task import WHOLE, Arrays, Signal, Task
+from mjgym.tasks.robosuite import drive
+from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
+from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement
+from mjgym.tasks.robosuite.proprioception import labels, nearest, proprioception
+from mjgym.tasks.robosuite.team import (
+    DEFAULT,
+    PHYSICS_TIMESTEP,
+    Manipulator,
+    Robot,
+    find_robots,
+    normal,
+    places,
+)
+
+TABLE_SIZE = (0.8, 0.8, 0.05)  # m
+TABLE_TOP = (0.0, 0.0, 0.8)  # m, the middle of the upper face
+ARRANGEMENTS = ("opposed", "parallel")
+REWARDS = ("dense", "sparse")
+NOISES = ("gaussian", "uniform")
+REACH_SCALE = 10.0  # 1/m, how fast a reward for being near falls off
+
+
+def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
+    """1 - tanh(scale * distance): 1 at 0 m, 0.24 at 0.1 m with the usual scale of 10/m."""
+    return 1 - namespace(distance).tanh(scale * distance)
+
+
+def worth(v: View, paid: Array, amount: float) -> Array:
+    """An amount where something is paid, bool, and 0 elsewhere."""
+    return amount * v.xp.asarray(paid, dtype=v.xp.float64)
+
+
+@dataclass(frozen=True)
+class Tabletop(Task):
+    """Robots at a table, with objects on it.
+
+    Observation: of each robot, whose entries begin with "robot0_" or "robot1_", `robot0_joint_pos`
+    (rad), `robot0_joint_pos_cos`, `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s) and
+    `robot0_joint_acc` (rad/s^2) of its arms; then of its arm, or with "right_" and "left_" in their
+    names of both, `robot0_eef_pos`, the point between the fingers (m), `robot0_eef_quat`, the
+    orientation of the link that carries the hand, `robot0_eef_quat_site`, that of the tool (both x,
+    y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel` (m or rad, per s). Then follow the
+    objects' entries.
+
+    A task defines `furnish` (what stands in the room), `extents` and `placement` (where its objects
+    lie), `objects` (what is observed of them), `terms`, `stages` and `success`.
+
+    Args:
+        robot: a name in `mjgym.robots.arms`, or one for each robot.
+        gripper: a name in `mjgym.robots.hands`, "default" for the robot's own, None for none, or
+            one for each robot.
+        controller: a name in `mjgym.controllers.controllers`; a dict with that name as "type" and
+            parameters, or a JSON object of it; or one for each robot.
+        base: a name in `mjgym.robots.bases`, "default" for the robot's own, or one for each robot.
+        arrangement: of two robots: "opposed" or "parallel".
+        placement: where objects lie, see `mjgym.tasks.robosuite.placements.find_placement`.
+        reward_type: "dense" pays for the stages on the way, "sparse" for success alone.
+        reward_scale: the most that a control step pays; None for the published raw values.
+        control_frequency: Hz, of actions.
+        start_noise: rad, of the arms' joints at the start: a standard deviation, or a bound.
+        start_noise_type: "gaussian" or "uniform".
+        object_entries: whether objects are observed, not the robots alone.
+        grouped: whether the observation has the robots' entries and the objects' as two groups,
+            `robot0_proprio-state` (for each robot) and `object-state`, in the place of single ones.
+
+    Raises:
+        TypeError: a keyword argument is of no type that it can have.
+        ValueError: a robot, gripper, controller, base or placement is unknown or does not fit, or a
+            value is out of its range; the message names the nearest.
+    """
+
+    robot: Any = "Panda"
+    gripper: Any = DEFAULT
+    controller: Any = "OSC_POSE"
+    base: Any = DEFAULT
+    arrangement: str = "opposed"
+    placement: Any = DEFAULT
+    reward_type: str = "dense"
+    reward_scale: float | None = 1.0
+    control_frequency: float = 20.0  # Hz
+    start_noise: float = 0.02  # rad
+    start_noise_type: str = "gaussian"
+    object_entries: bool = True
+    grouped: bool = False
+
+    time_limit = 50.0  # s: 1000 control steps
+    control_timestep: float = field(default=0.05, init=False)  # s, of the frequency
+
+    control_every_substep = True
+
+    arms_needed: ClassVar[int] = 1
+    """1 for a task of one robot, however many arms it has; 2 for one of two arms."""
+    most: ClassVar[float] = 1.0
+    """The raw reward of success."""
+    agentview: ClassVar[Pose | None] = None
+    """Where the camera agentview is, if not where it is in the room."""
+    apart: ClassVar[Mapping[str, float]] = {"opposed": 0.0, "parallel": 0.25}
+    """How far two robots stand from the middle (parallel) or further back (opposed), m."""
+
+    # What is asked for.
+
+    def __post_init__(self) -> None:
+        for name in ("robot", "gripper", "controller", "base"):
+            object.__setattr__(self, name, normal(name, getattr(self, name)))
+        if not isinstance(self.placement, Placement):
+            object.__setattr__(self, "placement", normal("placement", self.placement))
+        for name, known in (
+            ("arrangement", ARRANGEMENTS),
+            ("reward_type", REWARDS),
+            ("start_noise_type", NOISES),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                raise ValueError(f"{name}: no {value!r}{or_else(value, known)}")
+        if not self.start_noise >= 0:
+            raise ValueError(f"start_noise: expected 0 or more, got {self.start_noise}")
+        object.__setattr__(self, "control_timestep", 1 / self.control_frequency)
+        self._check_frequency()
+        self._check_arms()
+        _ = self.chosen_placement
+
+    def _check_frequency(self) -> None:
+        steps = self.control_timestep / PHYSICS_TIMESTEP
+        if steps < 1 - WHOLE or abs(steps - round(steps)) > WHOLE * steps:
+            near = [1 / (n * PHYSICS_TIMESTEP) for n in (max(int(steps), 1), int(steps) + 1)]
+            raise ValueError(
+                f"control_frequency: {self.control_frequency} Hz is no whole number of physics"
+                f" steps of {PHYSICS_TIMESTEP} s; the nearest are"
+                f" {' and '.join(f'{hz:.6g}' for hz in near)} Hz"
+            )
+
+    def _check_arms(self) -> None:
+        task, robots = type(self).__name__, self.robots
+        if self.arms_needed == 1 and len(robots) != 1:
+            raise ValueError(f"robot: {task} is a task for one robot, not for {len(robots)}")
+        if self.arms_needed == 2 and not (len(robots) == 2 or len(self.manipulators) == 2):
+            raise ValueError(
+                f"robot: {task} needs two arms: two robots, e.g. ('Panda', 'Panda'), or one with"
+                f" two arms, e.g. 'Baxter'; got {self.robot!r}"
+            )
+        if len(robots) == 2 and len(self.manipulators) > 2:
+            raise ValueError(f"robot: {task} has room for two arms, not for {self.robot!r}")
+
+    @functools.cached_property
+    def robots(self) -> tuple[Robot, ...]:
+        """The robots."""
+        substeps = round(self.control_timestep / PHYSICS_TIMESTEP)
+        return find_robots(self.robot, self.gripper, self.base, self.controller, substeps)
+
+    @functools.cached_property
+    def manipulators(self) -> tuple[Manipulator, ...]:
+        """The arms of all robots, each with its hand."""
+        return tuple(each for robot in self.robots for each in robot.manipulators)
+
+    # What stands where.
+
+    def model(self) -> Spec:
+        scene = room()
+        if self.agentview is not None:
+            move_camera(scene, "agentview", self.agentview)
+        where = places(self.robots, self.robot_place, self.arrangement, self.apart)
+        for robot, place in zip(self.robots, where, strict=True):
+            robot.stand(scene, place)
+        self.furnish(scene)
+        return scene
+
+    def furnish(self, scene: Spec) -> None:
+        """Put tables and objects into the room, in which the robots stand already."""
+        raise NotImplementedError(f"{type(self).__name__} must define furnish()")
+
+    def robot_place(self, arm: Arm) -> tuple[float, float]:
+        """Where a robot stands that faces the task along x: (x, y) m."""
+        return -arm.centre_distance, 0.0
+
+    @property
+    def own_placement(self) -> Placement:
+        """Where the task's objects lie unless it is told otherwise."""
+        return Placement()
+
+    object_names: ClassVar[tuple[str, ...]] = ()
+    """The objects that are placed."""
+
+    @functools.cached_property
+    def chosen_placement(self) -> Placement:
+        """Where the objects lie."""
+        return find_placement(self.placement, self.own_placement, self.object_names)
+
+    def body_of(self, name: str) -> str:
+        """The body that an object is placed by."""
+        return f"{name}_main"
+
+    def watch_grasp(self, scene: Spec, target: str | tuple[str, ...]) -> None:
+        """Add the sensors that `grasped` reads, for all hands."""
+        for each in self.manipulators:
+            watch_grasp(scene, each.hand, each.hand_prefix, target)
+
+    def grasped(self, v: View, target: str | tuple[str, ...]) -> Array:
+        """Whether any hand holds something, bool."""
+        held = [grasped(v, each.hand, each.hand_prefix, target) for each in self.manipulators]
+        return functools.reduce(lambda a, b: a | b, held)
+
+    def distance(self, v: View, point: Array) -> Array:
+        """From the nearest tool to a point (..., 3), m."""
+        return nearest(v, self.manipulators, point)
+
+    # What begins an episode.
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        for robot in self.robots:
+            start = np.array(robot.arm.start or [0.0] * len(robot.joints))
+            if self.start_noise_type == "gaussian":
+                noise = rng.normal(size=start.shape)
+            else:
+                noise = rng.uniform(-1, 1, size=start.shape)
+            v.qpos[v.rows("qpos", robot.joints)] = start + self.start_noise * noise
+        for each in self.manipulators:
+            if each.hand.start:
+                v.qpos[v.rows("qpos", each.finger_joints)] = each.hand.start
+        self.place(v, rng)
+
+    def place(self, v: SingleView, rng: Any) -> None:
+        """Draw the objects' sizes, if they differ, and put the objects in their places."""
+        poses = self.chosen_placement.draw(rng, self.extents(v), {})
+        for name, pose in poses.items():
+            put(v, self.body_of(name), pose.pos, pose.quat)
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        """How much room the objects take, by name."""
+        return {}
+
+    # What an action does.
+
+    def actions(self, model: Model) -> tuple[Action, ...]:
+        return drive.actions(self.robots)
+
+    @functools.cached_property
+    def _drive(self) -> drive.Drive:
+        return drive.Drive(compile_model(self), self.robots)
+
+    def memory(self, v: View) -> Arrays:
+        return self._drive.memory(v)
+
+    def before_step(self, v: View, action: Array) -> Arrays:
+        return self._drive.goal(v, action)
+
+    def control(self, v: View, action: Array) -> Array:
+        return self._drive.control(v)
+
+    def substep(self, v: View) -> Arrays:
+        return self._drive.substep(v)
+
+    def current_forces(self, v: View) -> Array:
+        """Always: accelerations and contacts are of the instant of all other entries."""
+        return True
+
+    # What is observed.
+
+    def observation(self, v: View) -> Arrays:
+        groups = {
+            f"robot{robot.number}_proprio-state": proprioception(v, robot) for robot in self.robots
+        }
+        if self.object_entries:
+            groups["object-state"] = self.objects(v)
+        if not self.grouped:
+            return {name: x for entries in groups.values() for name, x in entries.items()}
+        return {name: _joined(v, entries) for name, entries in groups.items()}
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        if not self.grouped:
+            signals = {name: x for robot in self.robots for name, x in labels(robot).items()}
+            for name in self.objects(v) if self.object_entries else ():
+                side, _, seen = name.partition("_")
+                if side in ("right", "left"):  # of `from_tools`
+                    signals[name] = Signal(f"{seen.replace('_', ' ')}, of the {side} arm")
+            return signals
+        groups = {
+            f"robot{robot.number}_proprio-state": "the robot's entries in a row"
+            for robot in self.robots
+        }
+        if self.object_entries:
+            groups["object-state"] = "the objects' entries in a row"
+        return {name: Signal(meaning) for name, meaning in groups.items()}
+
+    def objects(self, v: View) -> Arrays:
+        """The entries of the observation that are no robot's."""
+        raise NotImplementedError(f"{type(self).__name__} must define objects()")
+
+    def from_tools(self, v: View, points: Mapping[str, Array]) -> Arrays:
+        """From each tool to points (..., 3), m, in world axes, by the entries' names.
+
+        Where a robot has two arms, the names begin with "right_" and "left_".
+        """
+        return {
+            f"{'' if each.alone else each.side + '_'}{name}": point - v.site(each.tool).xpos
+            for each in self.manipulators
+            for name, point in points.items()
+        }
+
+    # What is paid.
+
+    def reward(self, terms: Arrays) -> Array:
+        raw = self.stages(terms)
+        return raw if self.reward_scale is None else raw * (self.reward_scale / self.most)
+
+    def stages(self, terms: Arrays) -> Array:
+        """The raw reward of the terms."""
+        raise NotImplementedError(f"{type(self).__name__} must define stages()")
+
+
+def _joined(v: View, entries: Arrays) -> Array:
+    """All numbers of some entries in a row, (..., n)."""
+    flat = [x[..., None] if x.ndim == len(v.lead) else x for x in entries.values()]
+    return v.xp.concat(flat, axis=-1)
+
+
+@dataclass(frozen=True)
+class OneTable(Tabletop):
+    """Robots at one table.
+
+    Args:
+        table_size: along x, y and z, m.
+        table_friction: sliding, torsional (m) and rolling (m).
+    """
+
+    table_size: tuple[float, float, float] = TABLE_SIZE  # m
+    table_friction: tuple[float, float, float] = FRICTION
+
+    table_top: ClassVar[tuple[float, float, float]] = TABLE_TOP
+
+    def furnish(self, scene: Spec) -> None:
+        add_table(scene, self.table_size, self.table_top, friction=self.table_friction)
+
+    def robot_place(self, arm: Arm) -> tuple[float, float]:
+        return -arm.table_distance - self.table_size[0] / 2, 0.0

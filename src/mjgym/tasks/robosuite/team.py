@@ -1,0 +1,306 @@
+"""The robots of a task: which ones, what they hold, what moves them, and how all of it is named.
+
+The n-th robot's names begin with "robot<n>_", its mount's with "fixed_mount<n>_", and those of the
+hand on its right or left arm with "gripper<n>_right_" or "gripper<n>_left_".
+"""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym.controllers import Controller, controllers, make
+from mjgym.mjcf import Spec, add, word
+from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
+from mjgym.rotations import about_z
+
+PHYSICS_TIMESTEP = 0.002  # s
+DEFAULT = "default"  # in the place of a name: what the robot has by itself
+TOOL_CENTRE = "grip_site"  # the site of every tabletop hand that a controller moves
+
+
+@dataclass(frozen=True)
+class Manipulator:
+    """One arm of a robot, with its hand and its controller.
+
+    Args:
+        robot: number of the robot.
+        side: "right" or "left".
+        limb: its joints and motors; names without prefix.
+        hand: what it holds with.
+        controller: what turns actions into torques.
+        alone: whether the robot has no other arm.
+    """
+
+    robot: int
+    side: str
+    limb: Limb
+    hand: Hand
+    controller: Controller
+    alone: bool
+
+    @property
+    def name(self) -> str:
+        """Its name: "robot0_right"."""
+        return f"robot{self.robot}_{self.side}"
+
+    @property
+    def label(self) -> str:
+        """What its entries of an observation begin with: the side only where there are two."""
+        return f"robot{self.robot}_" if self.alone else f"{self.name}_"
+
+    @property
+    def hand_prefix(self) -> str:
+        """What the names of its hand's elements begin with."""
+        return f"gripper{self.robot}_{self.side}_"
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The arm's joints."""
+        return tuple(f"robot{self.robot}_{joint}" for joint in self.limb.joints)
+
+    @property
+    def motors(self) -> tuple[str, ...]:
+        """The arm's actuators."""
+        return tuple(f"robot{self.robot}_{actuator}" for actuator in self.limb.actuators)
+
+    @property
+    def finger_joints(self) -> tuple[str, ...]:
+        """The hand's joints."""
+        return tuple(self.hand_prefix + joint for joint in self.hand.joints)
+
+    @property
+    def finger_actuators(self) -> tuple[str, ...]:
+        """The hand's actuators."""
+        return tuple(self.hand_prefix + actuator for actuator in self.hand.actuators)
+
+    @property
+    def wrist(self) -> str:
+        """The site that the hand is attached to."""
+        return f"robot{self.robot}_{self.limb.wrist}"
+
+    @property
+    def link(self) -> str:
+        """The body that carries the hand, whose orientation is observed."""
+        return f"robot{self.robot}_{self.limb.link}"
+
+    @property
+    def tool(self) -> str:
+        """The site between the fingers."""
+        return self.hand_prefix + self.hand.tool_centre
+
+    @property
+    def origin(self) -> str:
+        """The site in whose axes the arm moves: its own, or that of its mount."""
+        if not self.limb.origin:
+            return f"fixed_mount{self.robot}_mount"
+        return f"robot{self.robot}_{self.limb.origin}"
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot with its hands and its mount.
+
+    Args:
+        number: of the robot, from 0.
+        arm: the robot without hands.
+        base: what it stands on.
+        manipulators: its arms, the right one first.
+    """
+
+    number: int
+    arm: Arm
+    base: Base
+    manipulators: tuple[Manipulator, ...]
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints of all of its arms."""
+        return tuple(joint for each in self.manipulators for joint in each.joints)
+
+    def stand(self, scene: Spec, place: tuple[float, float, float]) -> None:
+        """Attach it to a scene.
+
+        Args:
+            scene: the model to put it into.
+            place: x and y (m) on the floor, and the angle (rad) that it is turned by.
+        """
+        x, y, yaw = place
+        site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=(x, y, 0.0), group=4)
+        site.quat = about_z(yaw)
+        mount, own = f"fixed_mount{self.number}_", f"robot{self.number}_"
+        attach(scene, self.base, mount, site)
+        attach(scene, self.arm, own, mount + self.base.mount)
+        for each in self.manipulators:
+            attach(scene, each.hand, each.hand_prefix, each.wrist)
+
+
+Words = str | None | Sequence[str | None]
+"""One word for all robots, or one for each."""
+
+
+def normal(what: str, value: Any) -> Any:
+    """A keyword argument as a frozen task can keep it, so that equal ones are equal.
+
+    Names stay as they are, a sequence becomes a tuple, a dict of parameters becomes the text of a
+    JSON object with its keys in order.
+
+    Raises:
+        TypeError: it is nothing of the kind.
+    """
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        try:
+            return json.dumps(dict(value), sort_keys=True)
+        except TypeError:
+            raise TypeError(f"{what}: {value!r} holds what is no plain number or word") from None
+    if isinstance(value, Sequence):
+        return tuple(normal(what, each) for each in value)
+    raise TypeError(f"{what}: expected a name, a dict or one of them for each robot, not {value!r}")
+
+
+def unpacked(value: Any) -> Any:
+    """What `normal` was given: the dict behind a JSON object's text, else the value itself."""
+    if not (isinstance(value, str) and value.lstrip().startswith("{")):
+        return value
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{value!r} is no JSON object: {error}") from None
+
+
+@functools.lru_cache
+def find_robots(
+    robot: str | tuple[str, ...], gripper: Any, base: Any, controller: Any, substeps: int
+) -> tuple[Robot, ...]:
+    """The robots that keyword arguments name.
+
+    Args:
+        robot: a name in `mjgym.robots.arms`, or one for each robot.
+        gripper: a name in `mjgym.robots.hands`, "default", None for none, or one for each robot.
+        base: a name in `mjgym.robots.bases`, "default", or one for each robot.
+        controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
+            `normal` keeps it, or one for each robot.
+        substeps: physics steps in a control step.
+
+    Raises:
+        TypeError: a controller has no such parameter.
+        ValueError: there is no such robot, gripper, base or controller, a robot cannot carry a
+            gripper, or a parameter does not fit the arm; the message names the nearest.
+    """
+    names = (robot,) if isinstance(robot, str) else robot
+    count = len(names)
+    found = []
+    for i, (name, held, stand, law) in enumerate(
+        zip(
+            names,
+            _each("gripper", gripper, count),
+            _each("base", base, count),
+            _each("controller", controller, count),
+            strict=True,
+        )
+    ):
+        arm = _find_arm(name)
+        hand = _find_hand(name, arm, held)
+        foot = bases.find((arm.base or "RethinkMount") if stand == DEFAULT else stand)
+        control = _find_controller(law, substeps)
+        limbs = arm.limbs
+        for limb in limbs.values():
+            control.actions(limb.joints)  # which refuses parameters for another number of joints
+        found.append(
+            Robot(
+                i,
+                arm,
+                foot,
+                tuple(
+                    Manipulator(i, side, limb, hand, control, alone=len(limbs) == 1)
+                    for side, limb in limbs.items()
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def _each(what: str, value: Any, count: int) -> tuple[Any, ...]:
+    """One value for each of several robots."""
+    if not isinstance(value, tuple):
+        return (value,) * count
+    if len(value) != count:
+        raise ValueError(f"{what}: {len(value)} of them for {count} robots: {value}")
+    return value
+
+
+def _find_arm(name: str) -> Arm:
+    arm = arms.find(name)
+    if not _driven_by_torques(arm):
+        fit = [other for other in arms.names() if _driven_by_torques(arms.find(other))]
+        raise ValueError(
+            f"robot: the joints of {name!r} are not driven by torques, or nothing carries its hand;"
+            f" {', '.join(fit)} would do"
+        )
+    return arm
+
+
+@functools.cache
+def _driven_by_torques(arm: Arm) -> bool:
+    spec = arm.model()
+    return all(
+        limb.actuators
+        and limb.link
+        and all(word(spec.actuator(name), "biastype") == "none" for name in limb.actuators)
+        for limb in arm.limbs.values()
+    )
+
+
+def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
+    if name == DEFAULT:
+        name = arm.hand or "none"
+    hand = hands.find("none" if name is None else name)
+    if hand.law is None or hand.tool_centre != TOOL_CENTRE:
+        fit = [n for n in hands.names() if hands.find(n).law is not None]
+        raise ValueError(
+            f"gripper: {robot} cannot carry {name!r}, which fits another wrist; those that fit are"
+            f" {', '.join(fit)}"
+        )
+    return hand
+
+
+def _find_controller(controller: Any, substeps: int) -> Controller:
+    given = unpacked(controller)
+    if given is None or given == DEFAULT:
+        raise ValueError(f"controller: expected one of {', '.join(controllers.names())}")
+    law = make(given)
+    ramps = any(field.name == "substeps" for field in dataclasses.fields(law))
+    if ramps and not (isinstance(given, Mapping) and "substeps" in given):
+        law = make(law, substeps=substeps)
+    return law
+
+
+def places(
+    robots: Sequence[Robot], offset: Any, arrangement: str, apart: Mapping[str, float]
+) -> tuple[tuple[float, float, float], ...]:
+    """Where robots stand: x and y (m) and the angle (rad) that each is turned by.
+
+    Args:
+        robots: one, or two.
+        offset: gives the place (x, y) of a robot that faces a task along x.
+        arrangement: of two robots: "opposed" to each other, from either side along y, or
+            "parallel", side by side and facing along x.
+        apart: how far two robots stand from there along y (m), by arrangement.
+    """
+    if len(robots) == 1:
+        return ((*offset(robots[0].arm), 0.0),)
+    found = []
+    for robot, sign in zip(robots, (1.0, -1.0), strict=True):
+        x, y = offset(robot.arm)
+        shift = -sign * apart[arrangement]
+        if arrangement == "opposed":  # a quarter turn about the middle of the scene
+            found.append((-sign * y, sign * x + shift, sign * np.pi / 2))
+        else:
+            found.append((x, y + shift, 0.0))
+    return tuple(found)

@@ -1,0 +1,124 @@
+"""Recorded states of tabletop tasks, in environments of this package.
+
+`tests/data/robosuite/states_<task>.npz` holds for each of 120 states `qpos`, `qvel` and `ctrl`, the
+model's numbers that an episode has changed (`model/<field>/<element>`), each entry of the
+observation (`obs_<entry>`), the rewards with and without shaping (`shaped`, `sparse`) and
+`success`; and the joints' names in order, `names_jnt`. All is of one instant.
+"""
+
+import copy
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from mjgym.env import Env
+from mjgym.registry import registration
+from mjgym.sim.engine import FOLLOWING, set_constants
+
+DATA = Path(__file__).parent / "data" / "robosuite"
+
+
+def make_task(name, **fields):
+    """The task of "robosuite/<name>-v0" with other fields."""
+    found = registration(f"robosuite/{name}-v0")
+    return found.task_class(**{**found.fields, **fields})
+
+
+class Record:
+    """The recorded states of a task, and this package's environments at them.
+
+    Args:
+        name: of the task, as in its id.
+        **fields: of the task.
+    """
+
+    def __init__(self, name, **fields):
+        with np.load(DATA / f"states_{name.lower()}.npz") as arrays:
+            self.arrays = dict(arrays)
+        self.envs = {
+            paid: Env(
+                make_task(name, reward_type=paid, **fields), observation="dict", dtype="float64"
+            )
+            for paid in ("dense", "sparse")
+        }
+        for env in self.envs.values():
+            env.reset(seed=0)
+        self.model = self.envs["dense"].model
+        self.entries = [key.removeprefix("obs_") for key in self.arrays if key.startswith("obs_")]
+
+    def __len__(self):
+        return len(self.arrays["qpos"])
+
+    def state(self, i):
+        """The i-th state as `set_state` takes it, with what follows from varied numbers."""
+        state = {key: self.arrays[key][i] for key in ("qpos", "qvel", "ctrl")}
+        model = copy.copy(self.model)
+        for key, values in self.arrays.items():
+            if key.startswith("model/"):
+                _, field, element = key.split("/")
+                kind = field.split("_")[0]
+                number = getattr(model, kind)(element).id
+                getattr(model, field)[number] = values[i]
+                state[field] = getattr(model, field).copy()
+        varies = self.envs["dense"].task.varies
+        if set(FOLLOWING) & set(varies):
+            set_constants(model, mujoco.MjData(model))
+            state |= {field: getattr(model, field).copy() for field in FOLLOWING}
+        return state
+
+    def at(self, i, paid="dense"):
+        """The observation, the reward and the success of the i-th state."""
+        env = self.envs[paid]
+        observation = env.set_state(self.state(i))
+        reward = env.task.reward(env.task.terms(env.view))
+        return observation, float(reward), bool(env.task.success(env.view))
+
+    def touched(self, i, paid="dense"):
+        """Whether an arm or a hand touches something else, in a state that has just been set."""
+        env = self.envs[paid]
+        parts = [
+            [env.model.body(env.model.geom_bodyid[geom]).name for geom in pair]
+            for pair in env.data.contact.geom
+        ]
+        return any(name.startswith(("robot", "gripper")) for pair in parts for name in pair)
+
+    def compare(self):
+        """By entry, "shaped", "sparse" and "success": how far each state is from its record."""
+        errors = {name: [] for name in (*self.entries, "shaped", "sparse", "success")}
+        touched = []
+        for i in range(len(self)):
+            for paid, recorded in (("sparse", "sparse"), ("dense", "shaped")):
+                observation, reward, success = self.at(i, paid)
+                errors[recorded].append(abs(reward - self.arrays[recorded][i]))
+            errors["success"].append(float(success != self.arrays["success"][i]))
+            for name in self.entries:
+                value = self.arrays[f"obs_{name}"][i]
+                errors[name].append(np.abs(observation[name] - value).max())
+            touched.append(self.touched(i))
+        return {name: np.array(values) for name, values in errors.items()}, np.array(touched)
+
+
+class Foreign:
+    """A view in the arrays of a library that has nothing but what the array standard demands."""
+
+    def __init__(self, view, xp):
+        self.__dict__.update(_view=view, xp=xp, lead=view.lead, rows=view.rows)
+
+    def _own(self, value):
+        return self.xp.asarray(np.array(value)) if isinstance(value, np.ndarray) else value
+
+    def __getattr__(self, name):
+        if name == "memory":
+            return {key: self._own(value) for key, value in self._view.memory.items()}
+        value = getattr(self._view, name)
+        if name in ("body", "site", "joint", "geom", "sensor"):
+            return lambda element: Foreign._Element(self, value(element))
+        return self._own(value)
+
+    class _Element:
+        def __init__(self, foreign, element):
+            self._foreign, self._element = foreign, element
+
+        def __getattr__(self, name):
+            return self._foreign._own(getattr(self._element, name))
