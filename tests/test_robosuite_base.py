@@ -95,7 +95,7 @@ def pair_env(**fields):
         ({"controller": {"type": "OSC_POSE", "output_max": (1, 2)}}, ValueError, "or 6, got 2"),
         ({"controller": {"kp": 3}}, ValueError, 'no "type"'),
         ({"controller": "{kp: 3}"}, ValueError, "no JSON object"),
-        ({"controller": {"type": object()}}, TypeError, "no plain number or word"),
+        ({"controller": {"type": b"OSC_POSE"}}, TypeError, "no plain number or word"),
         ({"control_frequency": 30}, ValueError, "31.25 and 29.4118 Hz"),
         ({"control_frequency": 1000}, ValueError, "500"),
         ({"arrangement": "oposed"}, ValueError, "did you mean opposed"),
