@@ -31,7 +31,7 @@ from mjgym.contract import Expected
 from mjgym.models import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
-from mjgym.sim import Simulation, Single
+from mjgym.sim import Scratch, Simulation
 from mjgym.suggestions import or_else
 from mjgym.task import Arrays, Task
 from mjgym.variation.draws import Draws
@@ -204,7 +204,7 @@ class Episodes:
             by_reset: whether a user's call of reset begins it, rather than an autoreset.
         """
 
-        def start(i: int, scratch: Single) -> None:
+        def start(i: int, scratch: Scratch) -> None:
             self._seed_streams(i)
             values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
             scratch.restore_defaults(values)
@@ -341,7 +341,7 @@ class Episodes:
 
     def _time(self) -> np.ndarray:
         """Physics steps of the episodes so far, (n,)."""
-        return np.reshape(np.asarray(self.steps) * self.substeps, self.simulation.n)
+        return np.reshape(self.view.to_numpy(self.steps) * self.substeps, self.simulation.n)
 
     def _sense_anew(self, rows: np.ndarray) -> None:
         assert self.sensing is not None
@@ -350,7 +350,7 @@ class Episodes:
 
     def _rows(self, where: Array | None) -> np.ndarray:
         n = self.simulation.n
-        return np.arange(n) if where is None else np.flatnonzero(np.asarray(where))
+        return np.arange(n) if where is None else np.flatnonzero(self.view.to_numpy(where))
 
     def variation(self) -> dict[str, np.ndarray]:
         """What the user's variations have given the episodes, by key, (n, ...) each."""
@@ -418,13 +418,13 @@ class Episodes:
     def by_row(self, value: Array) -> np.ndarray:
         """An array whose shape begins with lead, with an axis of simulations."""
         own = np.shape(value)[len(self.view.lead) :]
-        return np.reshape(np.asarray(value), (self.simulation.n, *own))
+        return np.reshape(self.view.to_numpy(value), (self.simulation.n, *own))
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
         """An array whose shape begins with lead, with other values in some rows."""
         by_row = np.array(self.by_row(old))
         by_row[rows] = value
-        return self.view.xp.asarray(np.reshape(by_row, np.shape(old)))
+        return self.view.from_numpy(np.reshape(by_row, np.shape(old)))
 
 
 def in_simulation(name: str) -> bool:

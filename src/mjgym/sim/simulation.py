@@ -7,10 +7,22 @@ import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.single import Single, SingleView
+from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 
-Start = Callable[[int, Single], None]
+
+class Scratch(Protocol):
+    """A simulation of its own, in which the start of an episode is written."""
+
+    @property
+    def view(self) -> SingleView:
+        """Its arrays, which may be written to."""
+
+    def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
+        """Go back to the model's defaults, with the numbers that a user varies."""
+
+
+Start = Callable[[int, Scratch], None]
 """Writes the start of the next episode of simulation i into a scratch simulation."""
 
 

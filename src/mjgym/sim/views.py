@@ -117,6 +117,14 @@ class View:
         for kind in _COUNTS:
             self.__dict__[kind] = _Elements(self, kind).__getitem__
 
+    def to_numpy(self, array: Array) -> np.ndarray:
+        """An array of this view's library as NumPy's, for what leaves the simulations."""
+        return np.asarray(array)
+
+    def from_numpy(self, array: np.ndarray) -> Array:
+        """An array of NumPy as one of this view's library, for what comes in from outside."""
+        return self.xp.asarray(array)
+
     def owned(self, entries: Mapping[str, Array]) -> dict[str, Array]:
         """Copies of what a hook returned, which may be live arrays or plain numbers."""
         asarray = self.xp.asarray
