@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import math
 
 import mujoco
 
@@ -42,7 +43,7 @@ def substeps(task: Task, model: mujoco.MjModel) -> int:
         ValueError: the control timestep is not a whole number of physics timesteps.
     """
     ratio = task.control_timestep / model.opt.timestep
-    n = round(ratio)
+    n = round(ratio) if math.isfinite(ratio) else 0
     if n < 1 or abs(ratio - n) > WHOLE:
         raise ValueError(
             f"{type(task).__name__}: control_timestep {task.control_timestep} s must be a whole"
