@@ -523,7 +523,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             return each(self.get_state(rows))
 
         def observe() -> tuple[Any, ...]:
-            return each({name: value[rows] for name, value in self.observe().items()})
+            entries = self.observe()
+            return tuple({name: np.array(entries[name][i]) for name in entries} for i in rows)
 
         def render() -> tuple[Any, ...]:
             return (self.render(),) * len(rows) if self.render_mode is None else camera()
