@@ -17,7 +17,8 @@ from mjgym.sim.single import ONLY, SingleView
 from mjgym.spaces import action_space, check_action, copy_observation, not_finite
 from mjgym.task import Arrays, Task
 
-# How keys of `info` begin; all of its values are plain numbers or arrays of them.
+# How keys of `info` begin; all of its values are numbers or arrays of NumPy, whose dtype TorchRL
+# asks for.
 TERMS, VARIATION = "terms/", "variation/"
 
 
@@ -103,12 +104,12 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         step = self._step(check_action(action, self._action_shape))
         if step.diverged is not None:
             return self._end_diverged()
-        info: dict[str, Any] = {"diverged": False}
+        info: dict[str, Any] = {"diverged": np.False_}
         for name, value in step.terms.items():
-            info[f"{TERMS}{name}"] = float(value)
+            info[f"{TERMS}{name}"] = np.float64(value)
         if step.success is not None:
-            info["success"] = bool(step.success)
-            info["success_once"] = bool(episodes.success_once)
+            info["success"] = np.bool_(step.success)
+            info["success_once"] = np.bool_(episodes.success_once)
         before = self._last
         observation = self._observe()
         if not_finite(self._last, 1) is not None:
@@ -125,7 +126,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
                 f"the simulation of {type(self.task).__name__} is no longer finite after"
                 f" {int(self._episodes.steps)} steps; reset the environment"
             )
-        return copy_observation(self._last), 0.0, False, True, {"diverged": True}
+        return copy_observation(self._last), 0.0, False, True, {"diverged": np.True_}
 
     def _observe(self) -> Any:
         entries = self._episodes.observe() if self._layout.needs_entries else {}

@@ -120,8 +120,7 @@ def _rows(info: dict[str, Any], n: int) -> Infos:
     for name, values in info.items():
         if name.startswith("_"):
             continue
-        plain = values.tolist() if values.ndim == 1 else list(values.copy())
-        for row, value, present in zip(rows, plain, info[f"_{name}"].tolist(), strict=True):
+        for row, value, present in zip(rows, values.copy(), info[f"_{name}"], strict=True):
             if present:
                 row[name] = value
     return rows
