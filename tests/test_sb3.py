@@ -1,10 +1,12 @@
-"""stable-baselines3 on a batch: the same transitions as on its own DummyVecEnv."""
+"""stable-baselines3: single environments, and a batch with the transitions of its DummyVecEnv."""
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
 from stable_baselines3 import PPO, SAC
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import (
@@ -205,3 +207,33 @@ def test_multi_input_policy_on_a_dict_with_single_numbers():
     single = gymnasium.make("dmc/walker-walk-v0", observation="dict")
     action, _ = model.predict(single.reset(seed=0)[0], deterministic=True)
     assert single.action_space.contains(action)
+
+
+@pytest.mark.slow
+def test_stable_baselines3_learns_on_a_single_env():
+    """A few hundred steps of SAC run, and what comes out is a policy for our spaces."""
+    env = gymnasium.make("dmc/pendulum-swingup-v0", max_episode_steps=50)
+    model = SAC("MlpPolicy", env, learning_starts=50, batch_size=32, seed=0)
+    before = [p.clone() for p in model.actor.parameters()]
+    model.learn(200)
+    assert model.num_timesteps == 200
+    assert any(not torch.equal(a, b) for a, b in zip(before, model.actor.parameters(), strict=True))
+    observation, _ = env.reset(seed=0)
+    action, _ = model.predict(observation, deterministic=True)
+    assert env.action_space.contains(action)
+
+
+@pytest.mark.slow
+def test_stable_baselines3_on_its_own_vec_env():
+    envs = make_vec_env("dmc/walker-walk-v0", n_envs=4, seed=0)
+    model = SAC("MlpPolicy", envs, learning_starts=40, batch_size=32, seed=0)
+    model.learn(240)
+    assert model.num_timesteps == 240
+    envs.close()
+
+
+@pytest.mark.slow
+def test_stable_baselines3_accepts_dict_observations():
+    env = gymnasium.make("dmc/reacher-easy-v0", observation="dict", max_episode_steps=25)
+    check_env(env.unwrapped, warn=False)
+    SAC("MultiInputPolicy", env, learning_starts=20, batch_size=16, seed=0).learn(60)
