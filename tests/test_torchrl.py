@@ -83,14 +83,12 @@ def test_torchrl_collects_from_a_batch(mode):
         assert int(data["next", "done"].sum()) == 8
 
 
-@pytest.mark.parametrize(
-    "make",
-    [lambda: GymEnv("dmc/reacher-easy-v0", device="cpu"), lambda: GymWrapper(batch("Disabled"))],
-    ids=["single", "batch"],
-)
-def test_torchrl_takes_the_infos(make):
+@pytest.mark.parametrize("id", ["dmc/walker-walk-v0", "dmc/reacher-easy-v0"])
+@pytest.mark.parametrize("num_envs", [1, 4])
+def test_torchrl_takes_the_infos(id, num_envs):
     """The factors of the reward and the flags are entries of a rollout like any other."""
-    env = make().auto_register_info_dict()
+    envs = gymnasium.make_vec(id, num_envs, autoreset_mode="Disabled", threads=1)
+    env = GymWrapper(envs).auto_register_info_dict()
     env.set_seed(0)
     check_env_specs(env)
     rollout = env.rollout(6)

@@ -17,8 +17,7 @@ from mjgym.sim.single import ONLY, SingleView
 from mjgym.spaces import action_space, check_action, copy_observation, not_finite
 from mjgym.task import Arrays, Task
 
-# How keys of `info` begin; all of its values are numbers or arrays of NumPy, whose dtype TorchRL
-# asks for.
+# How keys of `info` begin; all of its values are plain numbers or arrays of them.
 TERMS, VARIATION = "terms/", "variation/"
 
 
@@ -27,6 +26,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     Args:
         task: what to run.
+        max_episode_steps: control steps after which an episode is truncated; None for no limit but
+            that of a wrapper, such as Gymnasium's `TimeLimit`.
         **options: the fields of `mjgym.options.Options`.
 
     Attributes:
@@ -40,7 +41,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  (as Gymnasium declares it)
 
-    def __init__(self, task: Task, **options: Any) -> None:
+    def __init__(self, task: Task, *, max_episode_steps: int | None = None, **options: Any) -> None:
+        self._limit = max_episode_steps
         self._options = Options(**options)
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
@@ -104,12 +106,12 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         step = self._step(check_action(action, self._action_shape))
         if step.diverged is not None:
             return self._end_diverged()
-        info: dict[str, Any] = {"diverged": np.False_}
+        info: dict[str, Any] = {"diverged": False}
         for name, value in step.terms.items():
-            info[f"{TERMS}{name}"] = np.float64(value)
+            info[f"{TERMS}{name}"] = float(value)
         if step.success is not None:
-            info["success"] = np.bool_(step.success)
-            info["success_once"] = np.bool_(episodes.success_once)
+            info["success"] = bool(step.success)
+            info["success_once"] = bool(episodes.success_once)
         before = self._last
         observation = self._observe()
         if not_finite(self._last, 1) is not None:
@@ -117,7 +119,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             return self._end_diverged()
         if self.render_mode == "human":
             self.render()
-        return observation, float(step.reward), bool(step.terminated), bool(step.truncated), info
+        truncated = bool(step.truncated)
+        if self._limit is not None and episodes.steps >= self._limit:
+            truncated = True
+        return observation, float(step.reward), bool(step.terminated), truncated, info
 
     def _end_diverged(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self._options.on_divergence == "raise":
@@ -126,7 +131,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
                 f"the simulation of {type(self.task).__name__} is no longer finite after"
                 f" {int(self._episodes.steps)} steps; reset the environment"
             )
-        return copy_observation(self._last), 0.0, False, True, {"diverged": np.True_}
+        return copy_observation(self._last), 0.0, False, True, {"diverged": True}
 
     def _observe(self) -> Any:
         entries = self._episodes.observe() if self._layout.needs_entries else {}
@@ -255,14 +260,14 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         kept = ("_last", "_np_random_seed", "spec", "render_mode")
         return {
             "task": self.task,
-            "options": self._options,
+            "options": {"max_episode_steps": self._limit, **vars(self._options)},
             "state": self.get_state(),
             "started": bool(self._episodes.started),
             "attributes": {name: getattr(self, name) for name in kept},
         }
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
-        self.__init__(pickled["task"], **vars(pickled["options"]))  # type: ignore[misc]
+        self.__init__(pickled["task"], **pickled["options"])  # type: ignore[misc]
         self.set_state(pickled["state"])
         self._episodes.started = np.array(pickled["started"])
         self.__dict__.update(pickled["attributes"])

@@ -120,7 +120,8 @@ def _rows(info: dict[str, Any], n: int) -> Infos:
     for name, values in info.items():
         if name.startswith("_"):
             continue
-        for row, value, present in zip(rows, values.copy(), info[f"_{name}"], strict=True):
+        plain = values.tolist() if values.ndim == 1 else list(values.copy())
+        for row, value, present in zip(rows, plain, info[f"_{name}"].tolist(), strict=True):
             if present:
                 row[name] = value
     return rows
