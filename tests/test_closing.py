@@ -128,3 +128,21 @@ def test_a_closed_batch_does_not_hang_a_forked_child(before, in_child):
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stdout.strip() == "0"
+
+
+def test_what_the_constructor_refuses_goes_away_quietly():
+    """Gymnasium before 1.3 closes whatever is collected."""
+    code = """
+import gc, gymnasium, mjgym
+try:
+    gymnasium.make_vec("dmc/walker-walk-v0", num_envs=0)
+except ValueError:
+    pass
+gc.collect()
+envs = object.__new__(mjgym.VectorEnv)
+envs.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""

@@ -162,7 +162,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
     @property
     def view(self) -> View:
         """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
-        self._check_usable()
+        self._check_open()
         return self._episodes.view
 
     # Beginning episodes.
@@ -441,7 +441,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             ValueError: there is no such camera, kind or sub-environment, or a size is not positive.
             RenderingError: no OpenGL works here; the message says what to install.
         """
-        self._check_usable()
+        self._check_open()
         return self._cameras.take(self._rows(ids), name, **options)
 
     # Snapshots.
@@ -457,7 +457,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         Raises:
             ValueError: there is no such sub-environment.
         """
-        self._check_usable()
+        self._check_open()
         return self._episodes.get_state(self._rows(ids))
 
     def set_state(
@@ -565,7 +565,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             TypeError: a value is no `numpy.random.Generator`.
             ValueError: there is no such sub-environment, or not a value for each.
         """
-        self._check_usable()
+        self._check_open()
         rows = self._rows(ids)
         if name in {*_SHARED, *_OWN} - {"np_random"}:
             raise AttributeError(
@@ -606,11 +606,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             raise ValueError(f"ids: each may occur once, got {ids!r}")
         return rows
 
-    def _check_usable(self) -> None:
+    def _check_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError(
                 "this VectorEnv has been closed; make another one"
             )
+
+    def _check_usable(self) -> None:
+        self._check_open()
         if os.getpid() != self._process:
             raise RuntimeError(
                 "this VectorEnv was made before os.fork(), and its threads are not in this"
@@ -623,8 +626,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         Views of them can no longer be read. Arrays of theirs that are still held keep their
         numbers, and with them the threads.
         """
-        self._cameras.close()
-        self._simulations.close()
+        if "_cameras" in vars(self):  # not where the constructor has raised
+            self._cameras.close()
+            self._simulations.close()
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environments are made from, and their state."""

@@ -303,10 +303,7 @@ class Batched:
 
 
 # What of `Batched` holds arrays of the batch.
-_OF_THE_BATCH = (
-    *("batch", "episode_fields"),
-    *("_models", "_flags", "_state", "_sensordata", "_bad"),
-)
+_OF_THE_BATCH = "batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"
 
 
 def _persists(model: mujoco.MjModel) -> bool:
