@@ -168,3 +168,103 @@ def test_names_of_the_families_name_the_nearest():
         adapter.load_manipulation("stack_3_brick_features")
     with pytest.raises(ValueError, match=r"did you mean .*rodent_run_gaps"):
         adapter.load_locomotion("rodent_run_gap")
+
+
+def test_sets_are_those_of_the_published_suite():
+    assert len(adapter.ALL_TASKS) == 51
+    assert len(adapter.BENCHMARKING) == 28
+    assert set(adapter.EXTRA) == set(adapter.ALL_TASKS) - set(adapter.BENCHMARKING)
+    assert set(adapter.EASY) == {
+        ("ball_in_cup", "catch"), ("point_mass", "easy"), ("reacher", "easy"),
+    }  # fmt: skip
+    assert {domain for domain, _ in adapter.HARD} == {"dog", "manipulator", "stacker"}
+    assert {domain for domain, _ in adapter.NO_REWARD_VIZ} == {"dog"}
+    assert set(adapter.REWARD_VIZ) == set(adapter.ALL_TASKS) - set(adapter.NO_REWARD_VIZ)
+    assert adapter.TASKS_BY_DOMAIN["walker"] == ("run", "stand", "walk")
+    assert sum(map(len, adapter.TASKS_BY_DOMAIN.values())) == 51
+    assert {f"{d}-{t}" for d, t in adapter.ALL_TASKS} == set(TASKS)
+
+
+def test_every_task_of_a_set_loads():
+    for domain, task in adapter.EASY:
+        assert adapter.load(domain, task, {"random": 0}).reset().first()
+
+
+def test_physics_has_the_names_of_analysis_code():
+    env = adapter.load("walker", "walk", {"random": 0})
+    env.reset()
+    env.step(np.full(6, 0.5))
+    physics, data, model = env.physics, env.physics.data, env.physics.model
+    assert data is env.env.unwrapped.data
+    assert physics.timestep() == 0.0025
+    assert physics.time() == pytest.approx(0.025)
+    assert env.control_timestep() == 0.025
+    assert env.task.speed == 1.0
+    assert (physics.control() == 0.5).all()
+    assert np.array_equal(physics.position(), data.qpos)
+    assert np.array_equal(physics.velocity(), data.qvel)
+    named = physics.named
+    torso = data.body("torso")
+    assert np.array_equal(named.data.xpos["torso"], torso.xpos)
+    assert named.data.xpos["torso", "z"] == torso.xpos[2]
+    assert named.data.xmat["torso", "zz"] == torso.xmat[8]
+    assert np.array_equal(named.data.xmat["torso", ["zx", "zz"]], torso.xmat[[6, 8]])
+    feet = ["left_foot", "right_foot"]
+    expected = np.stack([data.body(name).xpos for name in feet])
+    assert np.array_equal(named.data.xpos[feet], expected)
+    assert np.array_equal(named.data.xpos[feet, "x"], expected[:, 0])
+    assert np.array_equal(named.data.xpos[feet, ["z", "x"]], expected[:, [2, 0]])
+    assert np.array_equal(named.data.xpos[:, "z"], data.xpos[:, 2])
+    assert named.data.qpos["right_knee"].shape == (1,)
+    assert named.data.qpos["right_knee"][0] == data.joint("right_knee").qpos[0]
+    assert named.data.sensordata["torso_subtreelinvel"].shape == (3,)
+    assert named.data.ctrl["left_hip"] == 0.5
+    assert named.model.geom_size["floor"].shape == (3,)
+    assert np.array_equal(np.asarray(named.model.body_mass), model.body_mass)
+
+
+def test_physics_writes():
+    env = adapter.load("cartpole", "swingup", {"random": 0})
+    env.reset()
+    physics = env.physics
+    physics.named.data.qpos["hinge_1"] = 1.0
+    physics.forward()
+    assert physics.named.data.xmat["pole_1", "zz"] == pytest.approx(np.cos(1.0))
+    state = physics.get_state()
+    env.step([1.0])
+    physics.set_state(state)
+    assert np.array_equal(physics.get_state(), state)
+    with pytest.raises(ValueError, match=r"expected shape \(4,\)"):
+        physics.set_state(state[:3])
+
+
+def test_unknown_names_in_physics_name_the_nearest():
+    physics = adapter.load("walker", "walk").physics
+    with pytest.raises(KeyError, match="torso"):
+        physics.named.data.xpos["torzo"]
+    with pytest.raises(KeyError, match="no column 'w'"):
+        physics.named.data.xpos["torso", "w"]
+    with pytest.raises(AttributeError, match="xpos"):
+        _ = physics.named.data.xposs
+    with pytest.raises(ValueError, match="one of them"):
+        physics.render(depth=True, segmentation=True)
+
+
+@pytest.mark.gl
+def test_physics_renders_and_the_reward_shows():
+    pictures = []
+    for shown in (False, True):
+        env = adapter.load("pendulum", "swingup", {"random": 0}, visualize_reward=shown)
+        env.reset()
+        env.env.unwrapped.set_state({"qpos": np.zeros(1), "qvel": np.zeros(1)})
+        env.step([0.0])
+        pictures.append(env.physics.render(48, 64, camera_id=0))
+        assert env.physics.render(24, 32, depth=True).shape == (24, 32)
+        assert env.physics.render(24, 32, segmentation=True).shape == (24, 32, 2)
+    assert pictures[0].shape == (48, 64, 3)
+    assert not np.array_equal(*pictures)
+
+
+def test_visualize_reward_is_a_bool():
+    with pytest.raises(ValueError, match="visualize_reward"):
+        adapter.load("pendulum", "swingup", visualize_reward=1)

@@ -389,3 +389,56 @@ class TestRegister:
     def test_gives_the_class_back(self, own_ids):
         assert mjgym.register("mine/cartpole-v0", poles=2)(Cartpole) is Cartpole
         assert gymnasium.make("mine/cartpole-v0").unwrapped.task == Cartpole(poles=2)
+
+
+class TestTimeLimit:
+    """The field `time_limit` in `make`, around whose environments Gymnasium puts a limit."""
+
+    ID = "dmc/cartpole-swingup-v0"  # 10 s in steps of 0.01 s
+
+    def steps(self, env):
+        env.reset(seed=0)
+        for step in range(1, 2000):
+            _, _, terminated, truncated, _ = env.step(np.zeros(1))
+            if terminated or truncated:
+                assert not terminated
+                return step
+        return None
+
+    def test_a_shorter_one_holds_as_in_make_vec(self):
+        assert self.steps(gymnasium.make(self.ID, time_limit=0.25)) == 25
+        envs = gymnasium.make_vec(self.ID, num_envs=1, time_limit=0.25)
+        envs.reset(seed=0)
+        ends = [bool(envs.step(np.zeros((1, 1)))[3][0]) for _ in range(25)]
+        assert ends == [False] * 24 + [True]
+
+    def test_it_holds_again_in_the_next_episode_and_in_copies(self):
+        env = gymnasium.make(self.ID, time_limit=0.1)
+        assert [self.steps(env), self.steps(env)] == [10, 10]
+        assert self.steps(pickle.loads(pickle.dumps(env))) == 10
+        assert self.steps(gymnasium.make(env.spec)) == 10
+
+    def test_the_first_of_two_limits_ends(self):
+        assert self.steps(gymnasium.make(self.ID, time_limit=0.25, max_episode_steps=20)) == 20
+        assert self.steps(gymnasium.make(self.ID, time_limit=0.25, max_episode_steps=30)) == 25
+        for given, ended in ((20, 20), (30, 25), (-1, 25)):
+            envs = gymnasium.make_vec(self.ID, num_envs=1, time_limit=0.25, max_episode_steps=given)
+            envs.reset(seed=0)
+            steps = [bool(envs.step(np.zeros((1, 1)))[3][0]) for _ in range(25)]
+            assert steps.index(True) + 1 == ended
+
+    def test_the_registered_one_changes_nothing(self):
+        assert self.steps(gymnasium.make(self.ID, time_limit=10.0)) == 1000
+        assert self.steps(gymnasium.make(self.ID, max_episode_steps=1200)) == 1200
+
+    @pytest.mark.parametrize(("longer", "steps"), [(20.0, 2000), (float("inf"), -1)])
+    def test_a_longer_one_is_refused_with_what_to_give(self, longer, steps):
+        with pytest.raises(ValueError, match=rf"registered 1000 .*max_episode_steps={steps} "):
+            gymnasium.make(self.ID, time_limit=longer)
+        envs = gymnasium.make_vec(self.ID, num_envs=1, time_limit=longer)
+        envs.reset(seed=0)
+        ends = [bool(envs.step(np.zeros((1, 1)))[3][0]) for _ in range(2000)]
+        assert ends == [False] * 1999 + [steps == 2000]
+
+    def test_a_task_without_a_limit_takes_any(self):
+        assert self.steps(gymnasium.make("dmc/lqr-lqr_2_1-v0", time_limit=0.3)) == 10

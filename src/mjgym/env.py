@@ -26,6 +26,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     Args:
         task: what to run.
+        max_episode_steps: control steps after which an episode is truncated; None for no limit but
+            that of a wrapper, such as Gymnasium's `TimeLimit`.
         **options: the fields of `mjgym.options.Options`.
 
     Attributes:
@@ -34,11 +36,13 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         data: the live MjData.
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
+        closed: whether `close` has been called; what needs the simulation is refused then.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  (as Gymnasium declares it)
 
-    def __init__(self, task: Task, **options: Any) -> None:
+    def __init__(self, task: Task, *, max_episode_steps: int | None = None, **options: Any) -> None:
+        self._limit = max_episode_steps
         self._options = Options(**options)
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
@@ -60,6 +64,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
         self._window: Any = None
         self._last: Any = None  # observation
+        self.closed = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -67,7 +72,11 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         """Start an episode; see `gymnasium.Env.reset`. There are no options.
 
         `info` holds `variation/<key>`, the values that the keys of `vary` have been given.
+
+        Raises:
+            gymnasium.error.ClosedEnvironmentError: the environment has been closed.
         """
+        self._check_open()
         super().reset(seed=seed)
         if seed is not None:
             self._episodes.reseed(0)
@@ -85,12 +94,14 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         goal, `success` (now) and `success_once` (so far in this episode).
 
         Raises:
+            gymnasium.error.ClosedEnvironmentError: the environment has been closed.
             gymnasium.error.ResetNeeded: no episode has been started.
             ValueError: the action has a wrong shape or is not finite; nothing has been stepped.
             DivergenceError: the simulation is no longer finite, with `on_divergence="raise"`.
         """
         episodes = self._episodes
         if not episodes.started:
+            self._check_open()
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         step = self._step(check_action(action, self._action_shape))
         if step.diverged is not None:
@@ -108,7 +119,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             return self._end_diverged()
         if self.render_mode == "human":
             self.render()
-        return observation, float(step.reward), bool(step.terminated), bool(step.truncated), info
+        truncated = bool(step.truncated)
+        if self._limit is not None and episodes.steps >= self._limit:
+            truncated = True
+        return observation, float(step.reward), bool(step.terminated), truncated, info
 
     def _end_diverged(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self._options.on_divergence == "raise":
@@ -137,6 +151,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     @property
     def view(self) -> SingleView:
         """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
+        self._check_open()
         return self._episodes.simulation.sample
 
     def render(self) -> Any:
@@ -156,6 +171,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             return None
         if self.render_mode == "rgb_array":
             return self.camera()
+        self._check_open()
         if self._window is None:
             from mjgym.rendering.window import Window
 
@@ -184,15 +200,24 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             ValueError: there is no such camera, kind or group, or a size is not positive.
             RenderingError: no OpenGL works here; the message says what to install.
         """
+        self._check_open()
         picture: np.ndarray = self._cameras.take(ONLY, name, **options)[0]
         return picture
 
     def close(self) -> None:
-        """Let go of what draws; more than once is fine."""
+        """Let go of what draws and end the episode; more than once is fine."""
+        self.closed = True
+        self._episodes.end()
         self._cameras.close()
         if self._window is not None:
             self._window.close()
             self._window = None
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError(
+                "this environment has been closed; make another one"
+            )
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything that the episode's future depends on, as copies by name.
@@ -200,6 +225,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         The entries are those of `Episodes.get_state`. The step count of Gymnasium's `TimeLimit`
         wrapper is the wrapper's own.
         """
+        self._check_open()
         return {name: value[0] for name, value in self._episodes.get_state(ONLY).items()}
 
     def set_state(self, state: dict[str, Any]) -> Any:
@@ -234,14 +260,14 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         kept = ("_last", "_np_random_seed", "spec", "render_mode")
         return {
             "task": self.task,
-            "options": self._options,
+            "options": {"max_episode_steps": self._limit, **vars(self._options)},
             "state": self.get_state(),
             "started": bool(self._episodes.started),
             "attributes": {name: getattr(self, name) for name in kept},
         }
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
-        self.__init__(pickled["task"], **vars(pickled["options"]))  # type: ignore[misc]
+        self.__init__(pickled["task"], **pickled["options"])  # type: ignore[misc]
         self.set_state(pickled["state"])
         self._episodes.started = np.array(pickled["started"])
         self.__dict__.update(pickled["attributes"])

@@ -1,8 +1,13 @@
-"""Registered tasks as Gymnasium ids, single and batched."""
+"""Registered tasks as Gymnasium ids, single and batched.
+
+`import mjgym` registers them in the process that imports it. Where another process makes the
+environments, "mjgym:dmc/walker-walk-v0" lets Gymnasium import the package there.
+"""
 
 import dataclasses
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +21,8 @@ from mjgym.suggestions import did_you_mean, or_else
 from mjgym.task import Registration, Task
 from mjgym.variation.written import revived
 from mjgym.vector import VectorEnv
+
+NO_LIMIT = math.inf  # steps of an episode
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "threads", "autoreset_mode", "copy")
@@ -40,10 +47,37 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
+        ValueError: `time_limit` is longer than the registered limit, which `gymnasium.make` keeps.
     """
     cls = _load(task_class)
     fields, options = _split(cls, kwargs, _OPTIONS, _GYMNASIUM)
-    return Env(cls(**fields), **options)
+    task = cls(**fields)
+    own = _own_limit(task)
+    if own is None:
+        return Env(task, **options)
+    steps, registered = own
+    longest = max(registered)
+    if steps > longest:
+        raise ValueError(
+            f"time_limit: gymnasium.make ends episodes after the registered {longest} steps; for"
+            f" {task.time_limit} s give max_episode_steps={-1 if steps == NO_LIMIT else steps}"
+            " instead (make_vec takes either)"
+        )
+    return Env(task, max_episode_steps=int(steps), **options)
+
+
+def _own_limit(task: Task) -> tuple[float, set[float]] | None:
+    """A `time_limit` that is not the registered one, and the registered ones, in control steps.
+
+    None where the registered one holds. `gymnasium.make` puts that around every environment, and
+    `gymnasium.make_vec` fills it in where no `max_episode_steps` is given, whatever the fields are.
+    """
+    made = [r.task_class(**r.fields) for r in _task.registrations.values()
+            if r.task_class is type(task)]  # fmt: skip
+    if not made or task.time_limit in {other.time_limit for other in made}:
+        return None
+    steps, *registered = (t.episode_steps() or NO_LIMIT for t in (task, *made))
+    return steps, set(registered)
 
 
 def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv:
@@ -52,7 +86,8 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv:
     Args:
         task_class: "module:Class".
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
-            a `max_episode_steps` of None is the registered limit, and -1 is none.
+            a `max_episode_steps` of None is the registered limit, and -1 is none. With a
+            `time_limit` of the user's own, the first of the two ends an episode.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
@@ -63,6 +98,11 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv:
     limit = options.pop("max_episode_steps", None)
     if limit is None:
         limit = task.episode_steps()
+    own = _own_limit(task)
+    if own is not None and limit is not None:
+        steps, registered = own
+        given = NO_LIMIT if limit == -1 or limit in registered else limit
+        limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     return VectorEnv(task, max_episode_steps=None if limit == -1 else limit, **options)
 
 

@@ -1,7 +1,7 @@
 """Many environments in one process: a task on a batch of simulations."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import gymnasium
@@ -26,7 +26,19 @@ from mjgym.spaces import (
     row,
     take,
 )
+from mjgym.suggestions import did_you_mean
 from mjgym.task import Arrays, Task
+
+# What `call` and `get_attr` give: attributes of which each sub-environment has its own, those that
+# all share, and methods that only all of them do together.
+_OWN = {"np_random", "np_random_seed"}
+_SHARED = {
+    **{name: name for name in ("task", "model", "physics_timestep", "control_timestep")},
+    **{name: name for name in ("spec", "metadata", "render_mode", "closed")},
+    "action_space": "single_action_space",
+    "observation_space": "single_observation_space",
+}
+_TOGETHER = {"close", "reset", "step"}
 
 Result = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
@@ -103,6 +115,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         varying = self._options.varying(self.model)
         self.threads = min(threads or allowed_cores(), num_envs)
         simulations = Batched(self.model, num_envs, self.threads, task.varies, varying)
+        self._simulations = simulations
         draws = self._options.draws(varying, num_envs)
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
         self._seeds: list[int] = [-1] * num_envs
@@ -149,6 +162,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
     @property
     def view(self) -> View:
         """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
+        self._check_open()
         return self._episodes.view
 
     # Beginning episodes.
@@ -168,10 +182,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 observations stay as they are.
 
         Raises:
+            gymnasium.error.ClosedEnvironmentError: the environments have been closed.
             TypeError: the mask is not an array of bool.
             ValueError: the mask or the sequence of seeds has a wrong length, or the mask is empty.
         """
-        self._check_process()
+        self._check_usable()
         seeds = self._seed_list(seed)
         mask = self._mask(options)
         for i in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
@@ -231,11 +246,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         goal, `success` (now) and `success_once` (so far in this episode), each with its mask.
 
         Raises:
+            gymnasium.error.ClosedEnvironmentError: the environments have been closed.
             gymnasium.error.ResetNeeded: a sub-environment has no episode.
             ValueError: the actions have a wrong shape or one is not finite; nothing is stepped.
             DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
         """
-        self._check_process()
+        self._check_usable()
         started = self._episodes.started
         if np.count_nonzero(started) < self.num_envs:  # a tenth of the cost of all()
             i = int(np.flatnonzero(~started)[0])
@@ -425,6 +441,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             ValueError: there is no such camera, kind or sub-environment, or a size is not positive.
             RenderingError: no OpenGL works here; the message says what to install.
         """
+        self._check_open()
         return self._cameras.take(self._rows(ids), name, **options)
 
     # Snapshots.
@@ -440,6 +457,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         Raises:
             ValueError: there is no such sub-environment.
         """
+        self._check_open()
         return self._episodes.get_state(self._rows(ids))
 
     def set_state(
@@ -455,12 +473,125 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             ValueError: an entry is unknown, of a wrong shape or not finite, or there is no such
                 sub-environment; nothing is written then.
         """
-        self._check_process()
+        self._check_usable()
         rows = self._rows(ids)
         self._episodes.set_state(check_state(state, self.get_state(rows)), rows)
         self._done[rows] = False
         self._observe()
         return take(self._buffers[0], rows)
+
+    # One by one, as `gymnasium.vector.SyncVectorEnv` has them.
+
+    def call(
+        self, name: str, *args: Any, ids: Sequence[int] | np.ndarray | None = None, **kwargs: Any
+    ) -> tuple[Any, ...]:
+        """What a method or an attribute of each sub-environment gives, as of `Env`.
+
+        Args:
+            name: of a method that sub-environments have for themselves ("camera", "get_state",
+                "observe", "render", "set_state"), or of an attribute, see `get_attr`.
+            *args: of the method; a state is written to each.
+            ids: of sub-environments; None for all.
+            **kwargs: of the method.
+
+        Raises:
+            AttributeError: there is no such method or attribute, or only all do it together, as
+                they reset and step; the message names the nearest ones.
+            ValueError: there is no such sub-environment.
+        """
+        rows = self._rows(ids)
+        methods = self._methods(rows)
+        if name in methods:
+            return methods[name](*args, **kwargs)
+        if name in _OWN:
+            values = getattr(self, name)
+            return tuple(values[i] for i in rows.tolist())
+        if name in _SHARED:
+            return (getattr(self, _SHARED[name]),) * len(rows)
+        raise self._no_attribute(name)
+
+    def _methods(self, rows: np.ndarray) -> dict[str, Callable[..., tuple[Any, ...]]]:
+        """The methods of `Env` by name, for some sub-environments at once."""
+
+        def each(batch: Any) -> tuple[Any, ...]:
+            return tuple(row(batch, k) for k in range(len(rows)))
+
+        def camera(name: str | int | None = None, **options: Any) -> tuple[Any, ...]:
+            return tuple(self.camera(name, ids=rows, **options))
+
+        def get_state() -> tuple[Any, ...]:
+            return each(self.get_state(rows))
+
+        def observe() -> tuple[Any, ...]:
+            entries = self.observe()
+            return tuple({name: np.array(entries[name][i]) for name in entries} for i in rows)
+
+        def render() -> tuple[Any, ...]:
+            return (self.render(),) * len(rows) if self.render_mode is None else camera()
+
+        def set_state(state: Any) -> tuple[Any, ...]:
+            if isinstance(state, dict):
+                state = {name: np.stack([value] * len(rows)) for name, value in state.items()}
+            return each(self.set_state(state, rows))
+
+        return {f.__name__: f for f in (camera, get_state, observe, render, set_state)}
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of each sub-environment, as of `Env`.
+
+        `np_random` and `np_random_seed` are their own; `task`, `model`, `physics_timestep`,
+        `control_timestep`, `action_space`, `observation_space`, `render_mode`, `metadata`, `spec`
+        and `closed` they share.
+
+        Raises:
+            AttributeError: there is no such attribute; the message names the nearest ones.
+        """
+        return self.call(name)
+
+    def set_attr(
+        self, name: str, values: Any, *, ids: Sequence[int] | np.ndarray | None = None
+    ) -> None:
+        """Set the random generators of sub-environments, the one attribute that may change.
+
+        All else is shared by them, or follows from the arguments of `make_vec`.
+
+        Args:
+            name: "np_random".
+            values: a list or tuple of one generator each, or one that they share.
+            ids: of sub-environments; None for all.
+
+        Raises:
+            AttributeError: there is no such attribute, or it cannot be set.
+            TypeError: a value is no `numpy.random.Generator`.
+            ValueError: there is no such sub-environment, or not a value for each.
+        """
+        self._check_open()
+        rows = self._rows(ids)
+        if name in {*_SHARED, *_OWN} - {"np_random"}:
+            raise AttributeError(
+                f"{name!r} cannot be set: sub-environments share one batch; give make_vec other"
+                " arguments"
+            )
+        if name != "np_random":
+            raise self._no_attribute(name)
+        generators = list(values) if isinstance(values, list | tuple) else [values] * len(rows)
+        if len(generators) != len(rows):
+            raise ValueError(f"{name}: {len(generators)} values for {len(rows)} sub-environments")
+        for rng in generators:
+            if not isinstance(rng, np.random.Generator):
+                raise TypeError(f"{name}: expected a numpy.random.Generator, got {rng!r}")
+        for i, rng in zip(rows.tolist(), generators, strict=True):
+            self._rngs[i], self._seeds[i] = rng, -1
+            self._episodes.reseed(i)
+
+    def _no_attribute(self, name: str) -> AttributeError:
+        if name in _TOGETHER:
+            return AttributeError(
+                f"a sub-environment has no {name!r} of its own: all are one batch; use"
+                f" envs.{name}()"
+            )
+        hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_OWN), *_SHARED])
+        return AttributeError(f"sub-environments have no {name!r}{hint}")
 
     def _rows(self, ids: Sequence[int] | np.ndarray | None) -> np.ndarray:
         if ids is None:
@@ -475,7 +606,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             raise ValueError(f"ids: each may occur once, got {ids!r}")
         return rows
 
-    def _check_process(self) -> None:
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError(
+                "this VectorEnv has been closed; make another one"
+            )
+
+    def _check_usable(self) -> None:
+        self._check_open()
         if os.getpid() != self._process:
             raise RuntimeError(
                 "this VectorEnv was made before os.fork(), and its threads are not in this"
@@ -483,9 +621,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             )
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let go of what draws, and end all episodes."""
-        self._episodes.end()
-        self._cameras.close()
+        """Let go of what draws, of the simulations and of their threads.
+
+        Views of them can no longer be read. Arrays of theirs that are still held keep their
+        numbers, and with them the threads.
+        """
+        if "_cameras" in vars(self):  # not where the constructor has raised
+            self._cameras.close()
+            self._simulations.close()
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environments are made from, and their state."""

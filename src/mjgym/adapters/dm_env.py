@@ -10,8 +10,31 @@ from dm_env import specs
 
 from mjgym import registry, suggestions
 from mjgym.actions import bounds
+from mjgym.adapters.dm_physics import Physics
 from mjgym.observables import Image
 from mjgym.task import Registration, Task, steps_in
+
+
+def _tagged(tag: str | None = None) -> tuple[tuple[str, str], ...]:
+    return tuple(_pair(id) for id in registry.ids(namespace="dmc", tag=tag))
+
+
+def _pair(id: str) -> tuple[str, str]:
+    domain, _, task = id.partition("/")[2].removesuffix("-v0").partition("-")
+    return domain, task
+
+
+# The sets of the published suite, as pairs of domain and task, sorted.
+ALL_TASKS = _tagged()
+BENCHMARKING = _tagged("benchmarking")
+EXTRA = _tagged("extra")
+EASY = _tagged("easy")
+HARD = _tagged("hard")
+REWARD_VIZ = _tagged("reward_viz")
+NO_REWARD_VIZ = _tagged("no_reward_viz")
+TASKS_BY_DOMAIN = {
+    domain: tuple(task for d, task in ALL_TASKS if d == domain) for domain, _ in ALL_TASKS
+}
 
 FLAT = "observations"  # name of the one entry of a flat observation
 
@@ -27,6 +50,10 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         seed: of the first episode; None for an unpredictable one.
         buffered: whether each entry has a leading axis of 1 and pictures come first, as in the
             published manipulation tasks.
+
+    Attributes:
+        physics: the model and the state under dm_control's names.
+        task: the task.
     """
 
     def __init__(
@@ -40,10 +67,12 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self._buffered = buffered
         self._seed = seed
         self._ended = True
-        task, model = env.get_wrapper_attr("task"), env.get_wrapper_attr("model")
+        plain: Any = env.unwrapped
+        self.physics = Physics(plain)
+        self.task: Task = plain.task
         flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
-        self._shapes = {} if flat else env.get_wrapper_attr("entry_shapes")
-        self._low, self._high = bounds(task.actions(model))
+        self._shapes = {} if flat else plain.entry_shapes
+        self._low, self._high = bounds(self.task.actions(plain.model))
 
     @property
     def env(self) -> gymnasium.Env[Any, np.ndarray]:
@@ -88,6 +117,10 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         """The controls' ranges, float64."""
         return specs.BoundedArray(self._low.shape, np.float64, self._low, self._high, "action")
 
+    def control_timestep(self) -> float:
+        """The time between two actions, s."""
+        return self.task.control_timestep
+
     def close(self) -> None:
         """Close the environment below."""
         self._env.close()
@@ -122,6 +155,7 @@ def load(
     task: str,
     task_kwargs: Mapping[str, Any] | None = None,
     environment_kwargs: Mapping[str, Any] | None = None,
+    visualize_reward: bool = False,
 ) -> DmEnv:
     """A task of the suite, called as in the published suite: `load("cartpole", "swingup")`.
 
@@ -130,16 +164,19 @@ def load(
         task: e.g. "swingup".
         task_kwargs: fields of the task, `random` (a seed) and `time_limit` (s, may be infinite).
         environment_kwargs: `flat_observation` (bool).
+        visualize_reward: let the colours of the bodies follow the reward.
 
     Raises:
-        ValueError: there is no such domain or task; the message names the nearest ones.
+        ValueError: there is no such domain or task, where the message names the nearest ones, or
+            `visualize_reward` is no bool.
         TypeError: an argument is unknown; the message names the nearest ones.
     """
-    known = [id.removeprefix("dmc/") for id in registry.ids(namespace="dmc")]
-    name = f"{domain}-{task}-v0"
-    if name not in known:
-        near = suggestions.close(name, known) or known
-        shown = ", ".join(repr(tuple(n.removesuffix("-v0").split("-", 1))) for n in near)
+    if not isinstance(visualize_reward, bool):
+        raise ValueError(f"visualize_reward: must be True or False, got {visualize_reward!r}")
+    known = registry.ids(namespace="dmc")
+    id = f"dmc/{domain}-{task}-v0"
+    if id not in known:
+        shown = ", ".join(repr(_pair(n)) for n in suggestions.close(id, known) or known)
         raise ValueError(f"no task {(domain, task)!r}; did you mean {shown}?")
     fields = dict(task_kwargs or {})
     seed = fields.pop("random", None)
@@ -149,11 +186,13 @@ def load(
     if options:
         raise TypeError(f"environment_kwargs: unknown {next(iter(options))!r}; flat_observation?")
     if time_limit is not None:
-        made = registry.registration(f"dmc/{name}")
-        steps = steps_in(time_limit, _task(made).control_timestep)
+        steps = steps_in(time_limit, _task(registry.registration(id)).control_timestep)
         fields["max_episode_steps"] = -1 if steps is None else steps  # -1: Gymnasium's "no limit"
     mode = "flat" if flat else "dict"
-    return DmEnv(gymnasium.make(f"dmc/{name}", observation=mode, dtype="float64", **fields), seed)
+    env: Any = gymnasium.make(
+        id, observation=mode, dtype="float64", visualize_reward=visualize_reward, **fields
+    )
+    return DmEnv(env, seed)
 
 
 def load_manipulation(name: str, seed: int | None = None) -> DmEnv:

@@ -37,12 +37,16 @@ class _Inherited:
     """
 
     def __init__(self) -> None:
-        self._alive: weakref.WeakSet[mujoco.batch.Batch] = weakref.WeakSet()
-        self._kept: list[mujoco.batch.Batch] = []
+        self._alive: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._kept: list[Any] = []
         self._watching = False
 
     def watch(self, batch: mujoco.batch.Batch) -> None:
-        self._alive.add(batch)
+        """Note what owns a batch's threads and arrays; the arrays outlive the batch itself."""
+        owner = batch.state
+        while isinstance(owner, np.ndarray):
+            owner = owner.base
+        self._alive.add(owner)
         if not self._watching and hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self._kept.extend(self._alive))
             self._watching = True
@@ -228,6 +232,15 @@ class Batched:
         state = self.get_state(rows)
         return {**state, **{name: self.episode_fields[name][rows] for name in fields}}
 
+    def close(self) -> None:
+        """Let go of the engine's batch and with it of its threads; nothing else works afterwards.
+
+        The engine keeps a batch for as long as one of its arrays is held.
+        """
+        self.view.release()
+        for name in _OF_THE_BATCH:
+            self.__dict__.pop(name, None)
+
     def _ids(self, where: Array | None) -> np.ndarray:
         return np.arange(self.n) if where is None else np.flatnonzero(where)
 
@@ -287,6 +300,10 @@ class Batched:
             if self._models is not None:
                 for name, values in self.episode_fields.items():
                     set_field(self._models[i], name, values[i])
+
+
+# What of `Batched` holds arrays of the batch.
+_OF_THE_BATCH = "batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"
 
 
 def _persists(model: mujoco.MjModel) -> bool:

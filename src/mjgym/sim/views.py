@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
+from typing import NoReturn
 
 import numpy as np
 
@@ -80,6 +81,10 @@ class _Elements(dict[str, Named]):
         return self.setdefault(name, self._view._element(self._kind, name))
 
 
+def _refuse(name: str) -> NoReturn:
+    raise RuntimeError("the simulations of this view have been closed")
+
+
 class View:
     """What a task sees of its simulation.
 
@@ -143,6 +148,13 @@ class View:
         if isinstance(value, np.ndarray) and self.stays(name):
             self.__dict__[name] = value
         return value
+
+    def release(self) -> None:
+        """Let go of all arrays; whoever asks for one from now on meets a RuntimeError."""
+        for kind in _COUNTS:
+            getattr(self, kind).__self__.clear()
+        self.__dict__.clear()
+        self.__dict__.update(dict.fromkeys(("_field", *_COUNTS), _refuse), memory={})
 
     def stays(self, name: str) -> bool:
         """Whether an array keeps its place and size for as long as the simulation lives."""

@@ -1,0 +1,239 @@
+"""stable-baselines3: single environments, and a batch with the transitions of its DummyVecEnv."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import PPO, SAC
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import (
+    DummyVecEnv,
+    VecFrameStack,
+    VecMonitor,
+    VecNormalize,
+)
+
+from mjgym.adapters import sb3
+from mjgym.variation import Uniform
+
+N = 3
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    torch.set_num_threads(1)
+
+
+def dummy(id, **kwargs):
+    return DummyVecEnv([lambda: gymnasium.make(id, **kwargs)] * N)
+
+
+def assert_same(one, other):
+    """Equal to the bit and of the same kind: numbers, arrays, and dicts and lists of them."""
+    if isinstance(other, dict):
+        assert set(one) == set(other)
+        for name, value in other.items():
+            assert_same(one[name], value)
+    elif isinstance(other, list):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b)
+    else:
+        assert type(one) is type(other)
+        if isinstance(other, np.ndarray):
+            assert one.dtype == other.dtype
+            assert one.shape == other.shape
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("id", "kwargs"),
+    [
+        ("dmc/walker-walk-v0", {"max_episode_steps": 7}),
+        ("dmc/walker-walk-v0", {"max_episode_steps": 7, "observation": "dict"}),
+        ("dmc/reacher-easy-v0", {"max_episode_steps": 5, "dtype": "float64"}),
+        ("dmc/lqr-lqr_2_1-v0", {}),  # terminates
+        ("locomotion/ant-run_walls-v0", {"max_episode_steps": 4}),  # a new scene each time
+        (
+            "dmc/cartpole-swingup-v0",
+            {"max_episode_steps": 4, "vary": {"body_mass[cart]": Uniform(0.5, 2.0)}},
+        ),
+    ],
+    ids=["flat", "dict", "float64", "termination", "scenes", "variation"],
+)
+def test_transitions_are_those_of_dummy_vec_env(id, kwargs):
+    ours, theirs = sb3.make_vec(id, N, threads=1, **kwargs), dummy(id, **kwargs)
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert ours.seed(3) == theirs.seed(3)
+    assert_same(ours.reset(), theirs.reset())
+    assert_same(ours.reset_infos, theirs.reset_infos)
+    rng = np.random.default_rng(0)
+    ends = 0
+    for k in range(23):
+        if "lqr" in id and k % 7 == 3:  # at rest in the middle, which ends an episode
+            for envs in (ours, theirs):
+                envs.env_method("set_state", {"qpos": np.zeros(2), "qvel": np.zeros(2)}, indices=1)
+            actions = np.zeros((N, 1), np.float32)
+        else:
+            shape = (N, *ours.action_space.shape)
+            actions = rng.uniform(-1, 1, shape).astype(np.float32)
+        got, wanted = ours.step(actions), theirs.step(actions)
+        for one, other in zip(got, wanted, strict=True):
+            assert_same(one, other)
+        assert_same(ours.reset_infos, theirs.reset_infos)
+        ends += got[2].sum()
+        assert all(("terminal_observation" in i) == d for i, d in zip(got[3], got[2], strict=True))
+    assert ends >= 3
+    assert_same(ours.reset(), theirs.reset())
+    ours.close()
+    theirs.close()
+
+
+def test_a_diverged_simulation_is_a_truncation_in_both():
+    id, kwargs = "dmc/cartpole-swingup-v0", {}
+    ours, theirs = sb3.make_vec(id, N, threads=1, **kwargs), dummy(id, **kwargs)
+    for envs in (ours, theirs):
+        envs.seed(0)
+        envs.reset()
+        with np.errstate(all="ignore"):
+            envs.env_method("set_state", {"qvel": np.full(2, 9e9)}, indices=[1])
+    actions = np.zeros((N, 1), np.float32)
+    got, wanted = ours.step(actions), theirs.step(actions)
+    for one, other in zip(got, wanted, strict=True):
+        assert_same(one, other)
+    assert got[3][1]["diverged"]
+    assert got[3][1]["TimeLimit.truncated"]
+    assert not got[3][0]["diverged"]
+
+
+def test_wrappers_give_the_same_on_both():
+    id, kwargs = "dmc/walker-walk-v0", {"max_episode_steps": 6}
+
+    def wrapped(envs):
+        return VecFrameStack(VecNormalize(VecMonitor(envs, info_keywords=("diverged",))), 3)
+
+    ours, theirs = wrapped(sb3.make_vec(id, N, threads=1, **kwargs)), wrapped(dummy(id, **kwargs))
+    for envs in (ours, theirs):
+        envs.seed(0)
+    assert_same(ours.reset(), theirs.reset())
+    episodes = 0
+    for k in range(14):
+        actions = np.random.default_rng(k).uniform(-1, 1, (N, 6)).astype(np.float32)
+        got, wanted = ours.step(actions), theirs.step(actions)
+        for info in (*got[3], *wanted[3]):
+            if "episode" in info:
+                assert info["episode"].pop("t") >= 0  # a clock's
+                episodes += 1
+        for one, other in zip(got, wanted, strict=True):
+            assert_same(one, other)
+    assert episodes == 2 * 2 * N
+
+
+def test_attributes_and_methods_are_those_of_dummy_vec_env():
+    id = "dmc/walker-walk-v0"
+    ours, theirs = sb3.make_vec(id, N, threads=1), dummy(id)
+    for envs in (ours, theirs):
+        envs.seed(0)
+        envs.reset()
+    for name in ("task", "control_timestep", "action_space", "render_mode"):
+        assert ours.get_attr(name) == theirs.get_attr(name)
+        assert ours.get_attr(name, [2]) == theirs.get_attr(name, [2])
+        assert ours.has_attr(name)
+    assert not ours.has_attr("speeed")
+    with pytest.raises(AttributeError, match="did you mean"):
+        ours.get_attr("contrl_timestep")
+    with pytest.raises(AttributeError, match=r"envs\.step"):
+        ours.env_method("step", np.zeros(6))
+    assert_same(ours.env_method("get_state"), theirs.env_method("get_state"))
+    assert_same(
+        ours.env_method("observe", indices=[2, 0]), theirs.env_method("observe", indices=[2, 0])
+    )
+    ours.set_attr("np_random", np.random.default_rng(4), indices=1)
+    theirs.envs[1].unwrapped.np_random = np.random.default_rng(4)
+    assert_same(ours.reset(), theirs.reset())
+    assert ours.env_is_wrapped(Monitor, indices=[0, 1]) == [False, False]
+    assert len(ours.env_is_wrapped(Monitor)) == N
+
+
+@pytest.mark.gl
+def test_pictures_stand_side_by_side():
+    kwargs = {"render_mode": "rgb_array", "width": 20, "height": 16}
+    ours = sb3.make_vec("dmc/walker-walk-v0", N, **kwargs)
+    theirs = dummy("dmc/walker-walk-v0", **kwargs)
+    for envs in (ours, theirs):
+        envs.seed(0)
+        envs.reset()
+    assert ours.render().shape == (32, 40, 3)
+    assert_same(ours.render(), theirs.render())
+
+
+def test_another_autoreset_mode_is_refused():
+    with pytest.raises(ValueError, match="SameStep"):
+        sb3.VecEnv(gymnasium.make_vec("dmc/walker-walk-v0", num_envs=2))
+
+
+def test_closing_closes_the_batch():
+    envs = sb3.make_vec("dmc/walker-walk-v0", 2, threads=1)
+    envs.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        envs.reset()
+
+
+@pytest.mark.slow
+def test_ppo_and_evaluation_run_on_a_batch():
+    envs = VecNormalize(VecMonitor(sb3.make_vec("dmc/pendulum-swingup-v0", 8, threads=1)))
+    model = PPO("MlpPolicy", envs, n_steps=32, batch_size=64, n_epochs=1, seed=0)
+    before = [p.clone() for p in model.policy.parameters()]
+    model.learn(512)
+    assert model.num_timesteps == 512
+    changed = zip(before, model.policy.parameters(), strict=True)
+    assert any(not torch.equal(a, b) for a, b in changed)
+    short = VecMonitor(sb3.make_vec("dmc/pendulum-swingup-v0", 4, threads=1, max_episode_steps=20))
+    mean, _ = evaluate_policy(model, short, n_eval_episodes=4)
+    assert 0 <= mean <= 20
+
+
+@pytest.mark.slow
+def test_multi_input_policy_on_a_dict_with_single_numbers():
+    envs = sb3.make_vec("dmc/walker-walk-v0", 4, observation="dict", threads=1)
+    assert envs.observation_space["height"].shape == (1,)
+    model = SAC("MultiInputPolicy", envs, learning_starts=20, batch_size=16, seed=0)
+    model.learn(60)
+    assert model.num_timesteps == 60
+    single = gymnasium.make("dmc/walker-walk-v0", observation="dict")
+    action, _ = model.predict(single.reset(seed=0)[0], deterministic=True)
+    assert single.action_space.contains(action)
+
+
+@pytest.mark.slow
+def test_stable_baselines3_learns_on_a_single_env():
+    """A few hundred steps of SAC run, and what comes out is a policy for our spaces."""
+    env = gymnasium.make("dmc/pendulum-swingup-v0", max_episode_steps=50)
+    model = SAC("MlpPolicy", env, learning_starts=50, batch_size=32, seed=0)
+    before = [p.clone() for p in model.actor.parameters()]
+    model.learn(200)
+    assert model.num_timesteps == 200
+    assert any(not torch.equal(a, b) for a, b in zip(before, model.actor.parameters(), strict=True))
+    observation, _ = env.reset(seed=0)
+    action, _ = model.predict(observation, deterministic=True)
+    assert env.action_space.contains(action)
+
+
+@pytest.mark.slow
+def test_stable_baselines3_on_its_own_vec_env():
+    envs = make_vec_env("dmc/walker-walk-v0", n_envs=4, seed=0)
+    model = SAC("MlpPolicy", envs, learning_starts=40, batch_size=32, seed=0)
+    model.learn(240)
+    assert model.num_timesteps == 240
+    envs.close()
+
+
+@pytest.mark.slow
+def test_stable_baselines3_accepts_dict_observations():
+    env = gymnasium.make("dmc/reacher-easy-v0", observation="dict", max_episode_steps=25)
+    check_env(env.unwrapped, warn=False)
+    SAC("MultiInputPolicy", env, learning_starts=20, batch_size=16, seed=0).learn(60)
