@@ -3,11 +3,13 @@
 import copy
 import functools
 import math
+from collections.abc import Collection
 
 import mujoco
 
 from mjgym import mjcf
 from mjgym.task import WHOLE, Task
+from mjgym.variation.varying import FRAMES
 
 KEPT = 64  # compiled models, of the tasks that were asked for last
 
@@ -25,7 +27,26 @@ def compile_model(task: Task) -> mujoco.MjModel:
 
 
 def _compile(task: Task) -> mujoco.MjModel:
-    return mjcf.without_textures(task.model()).compile()
+    model = mjcf.without_textures(task.model()).compile()
+    _free_frames(model, task.varies)
+    return model
+
+
+def _free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:
+    """Have the engine look at the places that episodes write.
+
+    It notes which frames coincide with those of their bodies or inertias when it compiles, and then
+    copies these.
+    """
+    same = mujoco.mjtSameFrame
+    for kind, fields in FRAMES.items():
+        written = fields.intersection(varies)
+        frames = getattr(model, f"{kind}_sameframe")
+        if written == {f"{kind}_pos"}:
+            frames[frames == same.mjSAMEFRAME_BODY] = same.mjSAMEFRAME_BODYROT
+            frames[frames == same.mjSAMEFRAME_INERTIA] = same.mjSAMEFRAME_INERTIAROT
+        elif written:
+            frames[:] = same.mjSAMEFRAME_NONE
 
 
 _compiled = functools.lru_cache(KEPT)(_compile)
