@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import mjgym
-from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, new, record, view
+from mjgym.cli import bench, check, demo, doctor, guide, info, list, mjcf, mocap, new, record, view
 from mjgym.cli.output import console
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
+app.command("guide", rich_help_panel=OWN)(guide.guide)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
@@ -47,7 +48,7 @@ def _mjgym(
     ] = False,
 ) -> None:
     """MuJoCo control tasks for Gymnasium, single and batched."""
-    if context.invoked_subcommand != "doctor" and os.environ.get("MUJOCO_GL"):
+    if context.invoked_subcommand not in ("doctor", "guide") and os.environ.get("MUJOCO_GL"):
         try:
             _ = mjgym.registry  # loads the package, and with it the engine
         except ImportError as error:
