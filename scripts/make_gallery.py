@@ -286,7 +286,7 @@ def table(found: list[dict[str, Any]]) -> str:
     cells = []
     for entry in found:
         id = entry["id"]
-        still, clip = (file(id, what).relative_to(FOLDER).as_posix() for what in ("still", "clip"))
+        still, clip = (_beside(id, what) for what in ("still", "clip"))
         image = f'<img src="{still}" width="{THUMBNAIL}" alt="{escape(entry["summary"])}">'
         cells.append(f"[{image}]({clip})<br>`{_short(id)}`")
     cells += [""] * (-len(cells) % COLUMNS)
@@ -302,6 +302,10 @@ def table(found: list[dict[str, Any]]) -> str:
     for i in range(0, len(cells), COLUMNS):
         lines.append("| " + " | ".join(cells[i : i + COLUMNS]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _beside(id: str, what: str) -> str:
+    return file(id, what).relative_to(FOLDER).as_posix()
 
 
 def _short(id: str) -> str:
@@ -354,7 +358,7 @@ move.</p>
 def card(entry: dict[str, Any]) -> str:
     """One id on the page."""
     id = entry["id"]
-    still, clip = (file(id, what).relative_to(FOLDER).as_posix() for what in ("still", "clip"))
+    still, clip = (_beside(id, what) for what in ("still", "clip"))
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
     tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
     terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])

@@ -76,7 +76,11 @@ def main() -> int:
     text = GUIDE.read_text()
     if parser.parse_args().check:
         stale = updated(text) != text
-        print(f"{GUIDE.name} is stale: run scripts/update_tables.py" if stale else f"{GUIDE.name} is up to date")
+        print(
+            f"{GUIDE.name} is stale: run scripts/update_tables.py"
+            if stale
+            else f"{GUIDE.name} is up to date"
+        )
         return int(stale)
     atomic.write_text(GUIDE, updated(text))
     return 0

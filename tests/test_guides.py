@@ -20,7 +20,9 @@ GUIDES = sorted(FOLDER.glob("*.md"))
 ELSEWHERE = {"clients"}  # test_clients.py runs its blocks
 # What trains for hours is shown with the steps that it takes, and tried with a few.
 SHORTER = {"total_timesteps=1_000_000": "total_timesteps=150"}
-LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)|^\[\w+\]: (\S+)$|(?:src|href)=\"([^\"]+)\"", re.MULTILINE)
+LINK = re.compile(
+    r"(?<!\\)\]\(([^)\s]+)\)|^\[\w+\]: (\S+)$|(?:src|href)=\"([^\"]+)\"", re.MULTILINE
+)
 
 
 def pages():
@@ -30,7 +32,7 @@ def pages():
             yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
 
 
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", list(pages()))
 def test_its_code_runs(page, tmp_path):
     """In one session, top to bottom, with the modules of all pages at hand."""
     write_modules(tmp_path, README, *GUIDES)
@@ -124,7 +126,7 @@ class TestCommand:
         assert listed[0] == "using"
         assert set(listed) == {page.stem for page in GUIDES} - {"index"}
 
-    @pytest.mark.parametrize("name", guides())
+    @pytest.mark.parametrize("name", list(guides()))
     def test_shows_each(self, name):
         shown = self.run(name)
         assert shown.exit_code == 0

@@ -22,11 +22,12 @@ def compile_model(task: Task) -> mujoco.MjModel:
     try:
         hash(task)
     except TypeError:  # a field is a list or a dict
-        return _compile(task)
+        return compile_anew(task)
     return copy.copy(_compiled(task))
 
 
-def _compile(task: Task) -> mujoco.MjModel:
+def compile_anew(task: Task) -> mujoco.MjModel:
+    """The same, whether or not it has been compiled before."""
     model = mjcf.without_textures(task.model()).compile()
     _free_frames(model, task.varies)
     return model
@@ -49,7 +50,7 @@ def _free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:
             frames[:] = same.mjSAMEFRAME_NONE
 
 
-_compiled = functools.lru_cache(KEPT)(_compile)
+_compiled = functools.lru_cache(KEPT)(compile_anew)
 
 
 def clear_cache() -> None:

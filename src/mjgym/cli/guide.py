@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -40,7 +40,7 @@ def guides() -> dict[str, Guide]:
     """All guides by name, in the index's order; those that it lacks stand at the end."""
     folder = assets() / "guides"
     there = {path.stem: path for path in sorted(folder.glob("*.md")) if path.name != INDEX}
-    listed = [name for name in _LISTED.findall((folder / INDEX).read_text("utf-8"))]
+    listed = _LISTED.findall((folder / INDEX).read_text("utf-8"))
     names = dict.fromkeys([name for name in listed if name in there] + list(there))
     return {name: _read(there[name]) for name in names}
 
@@ -60,7 +60,9 @@ def guide(
         str | None,
         typer.Argument(help="Which one; all are listed without it.", autocompletion=_names),
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print it as it is written.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print it as it is written.")
+    ] = False,
 ) -> None:
     """Show a guide, or list the guides there are."""
     known = guides()
@@ -106,10 +108,17 @@ def _rendered(text: str) -> Any:
 
             code = str(self.text).rstrip()
             lexer = self.lexer_name if self.lexer_name != "text" else "default"
-            syntax = Syntax(code, lexer, theme="ansi_dark", background_color="default", word_wrap=True)
+            syntax = Syntax(
+                code, lexer, theme="ansi_dark", background_color="default", word_wrap=True
+            )
             yield Padding(syntax, (0, 0, 0, 4))
 
     class Rendered(Markdown):
-        elements = {**Markdown.elements, "heading_open": Title, "fence": Code, "code_block": Code}
+        elements: ClassVar[dict[str, Any]] = {
+            **Markdown.elements,
+            "heading_open": Title,
+            "fence": Code,
+            "code_block": Code,
+        }
 
     return Rendered(_LINK.sub(r"\1", _COMMENT.sub("", text)), hyperlinks=False)
