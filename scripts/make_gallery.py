@@ -293,8 +293,8 @@ def table(found: list[dict[str, Any]]) -> str:
     lines = [
         "# Gallery",
         "",
-        "A picture of each id, which leads to a clip. `index.html` is the same as a page to search,",
-        "with the reward and a command to try for each: open it from disk.",
+        "A picture of each id, which leads to a clip. `index.html` is a page to search, with the",
+        "reward and a command to try for each: open it from disk.",
         "",
         "|" + "   |" * COLUMNS,
         "|" + ":-:|" * COLUMNS,

@@ -8,6 +8,7 @@ guides as they stand, those of ids from `describe()`, those of modules from thei
 """
 
 import argparse
+import importlib
 import itertools
 import re
 import shutil
@@ -31,15 +32,27 @@ TASKS, API = "tasks", "reference"  # folders of the site
 # What the reference shows; a module's own `__all__`, or else its public names, in that order.
 MODULES = {
     "Environments": ("mjgym", "mjgym.env", "mjgym.vector", "mjgym.options", "mjgym.registry"),
-    "Tasks": ("mjgym.task", "mjgym.episode", "mjgym.sim.view", "mjgym.rewards", "mjgym.rotations")
-    + ("mjgym.resets", "mjgym.labels", "mjgym.checks"),
+    "Tasks": (
+        *("mjgym.task", "mjgym.episode", "mjgym.sim.view", "mjgym.rewards", "mjgym.rotations"),
+        *("mjgym.resets", "mjgym.labels", "mjgym.checks"),
+    ),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),
     "Readings and variation": ("mjgym.observables", "mjgym.variation"),
-    "Locomotion": ("mjgym.tasks.locomotion.walkers", "mjgym.tasks.locomotion.arenas")
-    + ("mjgym.tasks.locomotion.scene", "mjgym.mocap"),
-    "Others": ("mjgym.adapters.dm_env", "mjgym.adapters.shimmy", "mjgym.wrappers")
-    + ("mjgym.fingerprint", "mjgym.rendering"),
+    "Locomotion": (
+        *("mjgym.tasks.locomotion.walkers", "mjgym.tasks.locomotion.arenas"),
+        *("mjgym.tasks.locomotion.scene", "mjgym.mocap"),
+    ),
+    "Others": (
+        *("mjgym.adapters.dm_env", "mjgym.adapters.shimmy", "mjgym.wrappers"),
+        *("mjgym.fingerprint", "mjgym.rendering"),
+    ),
 }
+
+PACKAGES = [
+    name
+    for name in itertools.chain(*MODULES.values())
+    if hasattr(importlib.import_module(name), "__path__")
+]
 
 CONFIGURATION = f"""
 project, author, release = "mjgym", "The mjgym authors", {mjgym.__version__!r}
@@ -54,7 +67,7 @@ html_show_sourcelink = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {{"members": True, "show-inheritance": True}}
-napoleon_google_docstring, napoleon_numpy_docstring = True, False
+napoleon_google_docstring, napoleon_numpy_docstring, napoleon_use_ivar = True, False, True
 default_role = "code"
 # Classes that several modules offer have a place in each.
 suppress_warnings = ["ref.python", "docutils"]
@@ -144,24 +157,26 @@ def task_page(id: str) -> str:
         f"## Observation\n\n{len(data['observation'])} numbers.\n",
         *_observation(data["observation"]),
         "## Action\n",
-        table(
-            ("index", "name", "range", "unit", "gear", "meaning"),
-            (
-                (a["index"], f"`{a['name']}`", f"{a['low']:g} to {a['high']:g}", a["unit"])
-                + (f"{a['gear']:g}", a["meaning"])
-                for a in data["action"]
-            ),
-        ),
+        table(ACTION, map(_action, data["action"])),
         "## Arguments\n",
-        table(
-            ("name", "value", "type", "meaning"),
-            ((f"`{a['name']}`", f"`{a['value']!r}`", f"`{a['type']}`", a["comment"])
-             for a in data["arguments"]),
-        ),
+        table(ARGUMENT, map(_argument, data["arguments"])),
         "## Versions\n",
         table(("version", ""), ((f"v{n}", text) for n, text in data["versions"].items())),
-    ]  # fmt: skip
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+ACTION = ("index", "name", "range", "unit", "gear", "meaning")
+ARGUMENT = ("name", "value", "type", "meaning")
+
+
+def _action(a: dict[str, Any]) -> tuple[Any, ...]:
+    limits = f"{a['low']:g} to {a['high']:g}"
+    return a["index"], f"`{a['name']}`", limits, a["unit"], f"{a['gear']:g}", a["meaning"]
+
+
+def _argument(a: dict[str, Any]) -> tuple[Any, ...]:
+    return f"`{a['name']}`", f"`{a['value']!r}`", f"`{a['type']}`", a["comment"]
 
 
 def _pictures(id: str) -> str:
@@ -212,10 +227,11 @@ def reference(folder: Path) -> None:
     for caption, modules in MODULES.items():
         text += toctree(modules, caption)
         for name in modules:
-            # The package's own names have their pages where they are defined.
-            members = ":no-members:" if name == "mjgym" else ":imported-members:"
+            # What a package offers is shown there; the names of mjgym where they are defined.
+            members = {**dict.fromkeys(PACKAGES, ":imported-members:"), "mjgym": ":no-members:"}
+            options = members.get(name, "")
             (folder / f"{name}.md").write_text(
-                f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   {members}\n```\n"
+                f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   {options}\n```\n"
             )
     (folder / "index.md").write_text(text)
 

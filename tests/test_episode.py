@@ -326,3 +326,37 @@ def test_what_varies_may_lie_in_the_origin_of_its_body(vary):
         assert np.allclose(one["ball"], view.geom("ball").pos, atol=1e-15)
         assert np.allclose(one["turn"], np.diag([1, -1, -1]).ravel(), atol=1e-15)
         assert all(np.array_equal(one[name], many[name][i]) for name in one)
+
+
+@dataclass(frozen=True)
+class Remembers(Elsewhere):
+    """The action is remembered as it comes, in whatever precision."""
+
+    def actions(self, model):
+        return [mjgym.Action("push", -1.0, 1.0)]
+
+    def control(self, v, action):
+        return v.ctrl
+
+    def memory(self, v):
+        return {"action": v.xp.zeros((*v.lead, 1)), "count": v.xp.zeros(v.lead, dtype=int)}
+
+    def before_step(self, v, action):
+        return {"action": action}
+
+    def update(self, v):
+        return {"count": v.memory["count"] + 1}
+
+
+def test_the_memory_keeps_its_precision():
+    env, envs = mjgym.Env(Remembers()), mjgym.VectorEnv(Remembers(), num_envs=2)
+    for each, shape in ((env, (1,)), (envs, (2, 1))):
+        each.reset(seed=0)
+        for action in (np.float32(0.1), np.float64(0.1)):
+            each.step(np.full(shape, action))
+            state = each.get_state()
+            assert state["memory.action"].dtype == np.float64
+            assert np.array_equal(
+                state["memory.action"], np.full_like(state["memory.action"], action)
+            )
+            assert state["memory.count"].dtype.kind == "i"

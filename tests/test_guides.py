@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from guide_code import ROOT, modules, needs_gl, program, write_modules
