@@ -66,7 +66,7 @@ html_copy_source = False
 html_show_sourcelink = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_default_options = {{"members": True, "show-inheritance": True}}
+autodoc_default_options = {{"members": True}}
 napoleon_google_docstring, napoleon_numpy_docstring, napoleon_use_ivar = True, False, True
 default_role = "code"
 # Classes that several modules offer have a place in each.
@@ -78,13 +78,15 @@ STYLE = """
 .cards img { width: 100%; border-radius: 4px; display: block; margin-bottom: 0.2rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; margin-bottom: 1rem; }
 .pictures img { height: 12rem; border-radius: 4px; }
-table { font-size: 0.85em; }
+.few { grid-template-columns: repeat(3, 1fr); }
+.content { width: 52em; }
+article h2 { font-size: 1.5em; }
+article h3 { font-size: 1.15em; }
+table.docutils { font-size: 0.85em; margin-left: 0; }
 """
 FRONT = """
 [Read on](guides/using.md), look at the [tasks](tasks/index.md) or at the
 [source]({home}).
-
-{cards}
 
 ```{{toctree}}
 :hidden:
@@ -106,6 +108,21 @@ def _cell(value: Any) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 
+def with_tables(lines: list[str]) -> None:
+    """Turn the Markdown tables of a docstring into those of reStructuredText, in place."""
+    text = list(lines)
+    lines.clear()
+    for is_row, group in itertools.groupby(text, lambda line: line.startswith("|")):
+        if not is_row:
+            lines.extend(group)
+            continue
+        head, _, *rows = [re.split(r"\s*(?<!\\)\|\s*", row)[1:-1] for row in group]
+        lines.extend([".. list-table::", "   :header-rows: 1", ""])
+        for row in (head, *rows):
+            lines.extend(f"   {'  ' if i else '* '}- {cell}" for i, cell in enumerate(row))
+        lines.append("")
+
+
 def toctree(pages: Iterable[str], caption: str = "") -> str:
     """Links to pages, which the site's navigation takes up."""
     head = f":caption: {caption}\n" if caption else ""
@@ -117,14 +134,14 @@ def picture(id: str, what: str, up: str) -> str:
     return f"{up}static/gallery/{id}.{what}.webp"
 
 
-def cards(ids: Iterable[str], up: str = "") -> str:
+def cards(ids: Iterable[str], up: str = "", style: str = "cards") -> str:
     """A picture of each id that leads to its page."""
     links = "\n".join(
         f'<a href="{up}{TASKS}/{id}.html"><img src="{up}_{picture(id, "still", "")}"'
         f' loading="lazy" alt="">{id}</a>'
         for id in ids
     )
-    return f"```{{raw}} html\n<div class=cards>\n{links}\n</div>\n```\n"
+    return f"```{{raw}} html\n<div class='{style}'>\n{links}\n</div>\n```\n"
 
 
 def task_page(id: str) -> str:
@@ -152,8 +169,8 @@ def task_page(id: str) -> str:
         *_prose(data["description"], data["summary"]),
         f"## Reward\n\n{data['reward']}\n\nTerms: "
         + ", ".join(f"`{term}`" for term in data["terms"]),
-        f"## Start\n\n{data['start']}" if data["start"] else "",
-        f"## End\n\n{data['end']}" if data["end"] else "",
+        _titled("Start", data["start"]),
+        _titled("End", data["end"]),
         f"## Observation\n\n{len(data['observation'])} numbers.\n",
         *_observation(data["observation"]),
         "## Action\n",
@@ -168,6 +185,10 @@ def task_page(id: str) -> str:
 
 ACTION = ("index", "name", "range", "unit", "gear", "meaning")
 ARGUMENT = ("name", "value", "type", "meaning")
+
+
+def _titled(title: str, text: str) -> str:
+    return f"## {title}\n\n{text[0].upper()}{text[1:]}" if text else ""
 
 
 def _action(a: dict[str, Any]) -> tuple[Any, ...]:
@@ -256,7 +277,7 @@ def front() -> str:
     shown = re.findall(r"assets/gallery/(\S+?)\.still\.webp", readme)
     code = rest[rest.index("```python") : rest.index("## Measured")]
     code = re.sub(r"\[([^\]]+)\]\[(\w+)\]", r"[\1](guides/\2.md)", code)
-    return lead + cards(shown) + "\n" + code + FRONT.format(home=HOME, cards="")
+    return lead + cards(shown, style="cards few") + "\n" + code + FRONT.format(home=HOME)
 
 
 def write(folder: Path) -> None:
