@@ -33,7 +33,7 @@ TASKS, API = "tasks", "reference"  # folders of the site
 MODULES = {
     "Environments": ("mjgym", "mjgym.env", "mjgym.vector", "mjgym.options", "mjgym.registry"),
     "Tasks": (
-        *("mjgym.task", "mjgym.episode", "mjgym.sim.view", "mjgym.rewards", "mjgym.rotations"),
+        *("mjgym.task", "mjgym.episode", "mjgym.sim.views", "mjgym.rewards", "mjgym.rotations"),
         *("mjgym.resets", "mjgym.labels", "mjgym.checks"),
     ),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),

@@ -1,5 +1,6 @@
 """What the README and the guides show runs, what they link to is there, and `mjgym guide`."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -95,6 +96,29 @@ def test_what_it_links_to_is_there(page):
         if part:
             headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
             assert part in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", [README, *GUIDES], ids=lambda page: page.stem)
+def test_what_it_names_is_there(page):
+    """Modules, their names, and places in the repository."""
+    text = page.read_text()
+    for name in re.findall(r"\bmjgym(?:\.\w+)+", text):
+        assert _found(name), name
+    for place in re.findall(r"`((?:src|assets|scripts|benchmarks|tests)/[\w./-]*)`", text):
+        assert (ROOT / place).exists(), place
+
+
+def _found(name):
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ImportError:
+            continue
+        for part in parts[length:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
 
 
 def test_the_readme_is_short():
