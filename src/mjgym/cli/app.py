@@ -13,24 +13,24 @@ from mjgym.cli.output import console
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
-    epilog='Start with "mjgym list"; "mjgym COMMAND --help" explains a command.',
+    epilog='Start with "mjgym list" and "mjgym guide using"; "mjgym COMMAND --help" explains a command.',
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-TASKS, OWN, HERE = "Tasks", "Of your own", "This machine"
+TASKS, OWN, HERE, READING = "Tasks", "Of your own", "This machine", "Reading"
 app.command("list", rich_help_panel=TASKS)(list.list_)
 app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
-app.command("guide", rich_help_panel=OWN)(guide.guide)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
 app.command("check", rich_help_panel=OWN)(check.check)
 app.command("bench", rich_help_panel=HERE)(bench.bench)
 app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
+app.command("guide", rich_help_panel=READING)(guide.guide)
 
 
 def _version(wanted: bool) -> None:
