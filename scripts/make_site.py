@@ -123,6 +123,11 @@ def with_tables(lines: list[str]) -> None:
         lines.append("")
 
 
+def is_bare_field(member: Any) -> bool:
+    """Whether it is a field of a named tuple, of which the class says all there is to say."""
+    return str(getattr(member, "__doc__", "")).startswith("Alias for field number")
+
+
 def toctree(pages: Iterable[str], caption: str = "") -> str:
     """Links to pages, which the site's navigation takes up."""
     head = f":caption: {caption}\n" if caption else ""

@@ -13,7 +13,7 @@ from mjgym.cli.output import console
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
-    epilog='Start with "mjgym list" and "mjgym guide using"; "mjgym COMMAND --help" explains a command.',
+    epilog='Start with "mjgym list" and "mjgym guide"; "mjgym COMMAND --help" explains a command.',
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
