@@ -11,6 +11,7 @@ from mjgym.cli.guide import guides
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import make_site
+from update_tables import NAMESPACES
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def pages(tmp_path_factory):
 
 
 def ids():
-    return [id for space in ("dmc", "locomotion") for id in mjgym.registry.ids(namespace=space)]
+    return [id for space in NAMESPACES for id in mjgym.registry.ids(namespace=space)]
 
 
 @pytest.mark.slow
