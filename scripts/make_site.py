@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from make_gallery import dimensions
 
 import mjgym
 from mjgym.cli.guide import guides
@@ -70,7 +71,15 @@ autodoc_default_options = {{"members": True}}
 napoleon_google_docstring, napoleon_numpy_docstring, napoleon_use_ivar = True, False, True
 default_role = "code"
 # Classes that several modules offer have a place in each.
-suppress_warnings = ["ref.python", "docutils"]
+suppress_warnings = ["ref.python"]
+
+
+def setup(app):
+    from make_site import is_bare_field, with_tables
+
+    early = 100  # before napoleon
+    app.connect("autodoc-process-docstring", lambda *args: with_tables(args[-1]), early)
+    app.connect("autodoc-skip-member", lambda *args: is_bare_field(args[3]) or None)
 """
 STYLE = """
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: 0.8rem; }
@@ -156,6 +165,7 @@ def task_page(id: str) -> str:
     limit, control = env.spec.max_episode_steps, data["control_timestep"]
     substeps = round(control / data["physics_timestep"])
     env.close()
+    seen = dimensions(gymnasium.make(id, observation="flat"))
     facts = {
         "tags": ", ".join(sorted(mjgym.registry.registration(id).tags)),
         "control": f"every {control:g} s: {substeps} x {data['physics_timestep']:g} s of physics",
@@ -172,11 +182,11 @@ def task_page(id: str) -> str:
         f'```python\nenv = gymnasium.make("{id}")\n```',
         table(("", ""), ((name, fact) for name, fact in facts.items() if fact)),
         *_prose(data["description"], data["summary"]),
-        f"## Reward\n\n{data['reward']}\n\nTerms: "
-        + ", ".join(f"`{term}`" for term in data["terms"]),
+        _titled("Reward", data["reward"]),
+        "Terms: " + ", ".join(f"`{term}`" for term in data["terms"]),
         _titled("Start", data["start"]),
         _titled("End", data["end"]),
-        f"## Observation\n\n{len(data['observation'])} numbers.\n",
+        f"## Observation\n\nNumbers: {seen}.\n",
         *_observation(data["observation"]),
         "## Action\n",
         table(ACTION, map(_action, data["action"])),

@@ -1,20 +1,7 @@
 """The contract between a task and the environments that run it, one at a time or many at once.
 
-For those who know dm_control's composer, where its callbacks have gone:
-
-| composer | here |
-|---|---|
-| `initialize_episode_mjcf` | `initialize` writes the fields in `varies`; nothing is compiled |
-| `after_compile` | `model()`; names are looked up by the view, once |
-| `initialize_episode` | `initialize(v, rng)` |
-| `before_step` | `before_step(v, action)` and `control(v, action)` |
-| `before_substep` | `control(v, action)` with `control_every_substep = True` |
-| `after_substep` | `substep(v)`, with what it must remember in `v.memory` |
-| `after_step` | `update(v)` |
-| `get_reward`, `should_terminate_episode` | `reward(terms(v))`, `terminated(v)` |
-| `get_discount` | 0 where `terminated`, else 1 |
-| observables of entities | `observation(v)`, `observables` |
-| variations of entities | `mjgym.variation` in `initialize`, or the keyword argument `vary` |
+`mjgym guide writing_a_task` explains it, and `mjgym guide coming_from` says where the callbacks of
+dm_control's composer have gone.
 """
 
 import dataclasses
