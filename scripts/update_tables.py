@@ -21,6 +21,7 @@ NAMESPACES = {  # with an example of each
     "dmc": "walker-walk",
     "locomotion": "ant-run_walls",
     "manipulation": "stack_2_bricks_features",
+    "robosuite": "Lift",
 }
 
 
@@ -58,7 +59,9 @@ def suite_table() -> str:
         for namespace, ids in known.items()
     )
     lines.append("")
-    lines.append(f"Ids are `<domain>-<task>-v0`, and `<task>-v0` in `manipulation`: {counts}.")
+    lines.append(
+        f"Ids are `<domain>-<task>-v0`, and `<task>-v0` where there are no domains: {counts}."
+    )
     return "\n".join(lines)
 
 
