@@ -70,8 +70,8 @@ autodoc_typehints = "none"
 autodoc_default_options = {{"members": True}}
 napoleon_google_docstring, napoleon_numpy_docstring, napoleon_use_ivar = True, False, True
 default_role = "code"
-# Classes that several modules offer have a place in each.
-suppress_warnings = ["ref.python"]
+# Classes that several modules offer have a place in each; formulae in docstrings hold "*" and "|".
+suppress_warnings = ["ref.python", "docutils"]
 
 
 def setup(app):
