@@ -1,5 +1,6 @@
 """`mjgym guide`: what is longer than the README, in a terminal."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,7 @@ def guide(
     out = console()
     shown = _rendered(found.text)
     if out.is_terminal:
+        os.environ.setdefault("LESS", "FRX")  # colours, and no pager for a single screen
         with out.pager(styles=True):
             out.print(shown, width=min(out.width, WIDTH))
     else:
