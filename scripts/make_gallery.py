@@ -1,4 +1,4 @@
-"""Draws a picture and a clip of each id, and writes the README's gallery and the page with them.
+"""Draws a picture and a clip of each id, and writes the two pages with them.
 
 python scripts/make_gallery.py            draws everything and writes everything
 python scripts/make_gallery.py ID ...     draws these ids only
@@ -24,19 +24,17 @@ from mjgym import atomic, registry
 from mjgym.tasks.robosuite.scripted import Script
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
-BEGIN = "<!-- gallery:begin (written by scripts/make_gallery.py) -->"
-END = "<!-- gallery:end -->"
 FOLDER = ROOT / "assets" / "gallery"
 PAGE = FOLDER / "index.html"
+TABLE = FOLDER / "README.md"  # which code hosts show beside the folder
 RUN = "python scripts/make_gallery.py"
 
 PICTURE, CLIP = (320, 240), (192, 144)  # pixels
 LATE = 1e-9  # s, of rounding
 FRAME = 0.05  # s, at least, between two frames of a clip
 CLIP_BYTES = 42_000  # at most
-COLUMNS = 4  # of the README's table
-THUMBNAIL = 160  # pixels, the width in the README
+COLUMNS = 4  # of the table
+THUMBNAIL = 160  # pixels, the width in the table
 SHARP = 88  # quality of a picture, of 100
 
 
@@ -284,18 +282,30 @@ def dimensions(env: Any) -> str:
 
 
 def table(found: list[dict[str, Any]]) -> str:
-    """The README's gallery: a picture of each id, with a link to its clip."""
+    """The page for code hosts: a picture of each id, with a link to its clip."""
     cells = []
     for entry in found:
         id = entry["id"]
-        still, clip = (file(id, what).relative_to(ROOT).as_posix() for what in ("still", "clip"))
+        still, clip = (_beside(id, what) for what in ("still", "clip"))
         image = f'<img src="{still}" width="{THUMBNAIL}" alt="{escape(entry["summary"])}">'
         cells.append(f"[{image}]({clip})<br>`{_short(id)}`")
     cells += [""] * (-len(cells) % COLUMNS)
-    lines = ["|" + "   |" * COLUMNS, "|" + ":-:|" * COLUMNS]
+    lines = [
+        "# Gallery",
+        "",
+        "A picture of each id, which leads to a clip. `index.html` is a page to search, with the",
+        "reward and a command to try for each: open it from disk.",
+        "",
+        "|" + "   |" * COLUMNS,
+        "|" + ":-:|" * COLUMNS,
+    ]
     for i in range(0, len(cells), COLUMNS):
         lines.append("| " + " | ".join(cells[i : i + COLUMNS]) + " |")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
+
+
+def _beside(id: str, what: str) -> str:
+    return file(id, what).relative_to(FOLDER).as_posix()
 
 
 def _short(id: str) -> str:
@@ -348,7 +358,7 @@ move.</p>
 def card(entry: dict[str, Any]) -> str:
     """One id on the page."""
     id = entry["id"]
-    still, clip = (file(id, what).relative_to(FOLDER).as_posix() for what in ("still", "clip"))
+    still, clip = (_beside(id, what) for what in ("still", "clip"))
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
     tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
     terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])
@@ -370,26 +380,11 @@ alt="{escape(id)}, a picture; the link shows it moving"></a>
 </article>"""
 
 
-def readme(text: str, found: list[dict[str, Any]]) -> str:
-    """The README with a fresh gallery.
-
-    Raises:
-        ValueError: it has no place for one.
-    """
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{README.name} has no lines {BEGIN} and {END}")
-    return f"{head}{BEGIN}\n{table(found)}\n{END}{tail}"
-
-
 def faults() -> list[str]:
     """What is stale or missing."""
     found = entries()
-    text = README.read_text()
-    stale = [README] if readme(text, found) != text else []
-    if not PAGE.exists() or page(found) != PAGE.read_text():
-        stale.append(PAGE)
+    texts = {PAGE: page(found), TABLE: table(found)}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     wanted = {file(entry["id"], what) for entry in found for what in ("still", "clip")}
     there = set(FOLDER.rglob("*.webp"))
     return [
@@ -415,7 +410,7 @@ def main() -> int:
             draw(id)
             print(id, *(f"{file(id, what).stat().st_size:,}" for what in ("still", "clip")))
     texts = entries()
-    atomic.write_text(README, readme(README.read_text(), texts))
+    atomic.write_text(TABLE, table(texts))
     atomic.write_text(PAGE, page(texts))
     return 0
 

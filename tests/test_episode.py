@@ -278,3 +278,85 @@ def test_a_reward_may_have_an_axis_of_players():
     episodes.reset(mask)
     assert np.isnan(episodes.rewards[mask]).all()
     assert not np.isnan(episodes.rewards[~mask]).any()
+
+
+ORIGIN = """
+<mujoco>
+  <option timestep="0.01"/>
+  <worldbody>
+    <site name="target"/>
+    <body name="mass"><joint name="x" type="slide"/><geom name="ball" size="0.1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@dataclass(frozen=True)
+class Elsewhere(mjgym.Task):
+    """Places that vary coincide with their bodies' in the model."""
+
+    time_limit, control_timestep = 1.0, 0.01
+    varies = ("site_pos", "geom_pos", "geom_quat")
+
+    def model(self):
+        return mujoco.MjSpec.from_string(ORIGIN)
+
+    def initialize(self, v, rng):
+        v.site("target").pos = rng.uniform(-1, 1, size=3)
+        v.geom("ball").pos = rng.uniform(-1, 1, size=3)
+        v.geom("ball").quat = (0, 1, 0, 0)
+
+    def observation(self, v):
+        ball = v.geom("ball")
+        return {"target": v.site("target").xpos, "ball": ball.xpos, "turn": ball.xmat}
+
+    def terms(self, v):
+        return {"one": 1.0}
+
+
+@pytest.mark.parametrize("vary", [None, {"body_mass[mass]": 3.0}])
+def test_what_varies_may_lie_in_the_origin_of_its_body(vary):
+    env = mjgym.Env(Elsewhere(), observation="dict", dtype="float64", vary=vary)
+    envs = mjgym.VectorEnv(Elsewhere(), num_envs=3, observation="dict", dtype="float64", vary=vary)
+    many, _ = envs.reset(seed=0)
+    for i in range(3):
+        one, _ = env.reset(seed=i)
+        view = env.view
+        assert np.array_equal(one["target"], view.site("target").pos)
+        assert np.allclose(one["ball"], view.geom("ball").pos, atol=1e-15)
+        assert np.allclose(one["turn"], np.diag([1, -1, -1]).ravel(), atol=1e-15)
+        assert all(np.array_equal(one[name], many[name][i]) for name in one)
+
+
+@dataclass(frozen=True)
+class Remembers(Elsewhere):
+    """The action is remembered as it comes, in whatever precision."""
+
+    def actions(self, model):
+        return [mjgym.Action("push", -1.0, 1.0)]
+
+    def control(self, v, action):
+        return v.ctrl
+
+    def memory(self, v):
+        return {"action": v.xp.zeros((*v.lead, 1)), "count": v.xp.zeros(v.lead, dtype=int)}
+
+    def before_step(self, v, action):
+        return {"action": action}
+
+    def update(self, v):
+        return {"count": v.memory["count"] + 1}
+
+
+def test_the_memory_keeps_its_precision():
+    env, envs = mjgym.Env(Remembers()), mjgym.VectorEnv(Remembers(), num_envs=2)
+    for each, shape in ((env, (1,)), (envs, (2, 1))):
+        each.reset(seed=0)
+        for action in (np.float32(0.1), np.float64(0.1)):
+            each.step(np.full(shape, action))
+            state = each.get_state()
+            assert state["memory.action"].dtype == np.float64
+            assert np.array_equal(
+                state["memory.action"], np.full_like(state["memory.action"], action)
+            )
+            assert state["memory.count"].dtype.kind == "i"

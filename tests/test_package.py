@@ -127,7 +127,7 @@ class TestWheel:
             (path,) = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
             metadata = email.message_from_bytes(archive.read(path))
         assert metadata["Name"] == "mjgym"
-        assert metadata["Version"] == PROJECT["version"]
+        assert metadata["Version"] == mjgym.__version__
         assert metadata["Requires-Python"] == ">=3.11"
         assert metadata["License-Expression"] == "Apache-2.0"
         required = [r for r in metadata.get_all("Requires-Dist") if "extra ==" not in r]
@@ -200,5 +200,13 @@ class TestWheel:
         assert "Usage" in run(command, "--help", folder=empty, COLUMNS="80", NO_COLOR="1")
 
 
-def test_the_version_is_one():
-    assert mjgym.__version__ == PROJECT["version"]
+def test_the_version_stands_in_one_place():
+    assert "version" not in PROJECT
+    assert "version" in PROJECT["dynamic"]
+    places = [*CHECKOUT.glob("*.toml"), CHECKOUT / "CITATION.cff", CHECKOUT / "README.md"]
+    assert not [path for path in places if f'"{mjgym.__version__}"' in path.read_text()]
+
+
+def test_the_changes_begin_with_what_comes_next():
+    titles = re.findall(r"^## (.*)$", (CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert titles[0] in ("Unreleased", mjgym.__version__)

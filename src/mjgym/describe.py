@@ -14,7 +14,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.docstrings import docstring, paragraphs
+from mjgym.docstrings import docstring, first_paragraph, paragraphs
 from mjgym.labels import signals, unnamed
 from mjgym.observables import Sensing
 from mjgym.sim.views import View
@@ -123,19 +123,21 @@ def describe(
         "task": f"{cls.__module__}:{cls.__qualname__}",
         "file": file,
         "line": line,
-        "summary": docstring(cls).partition("\n\n")[0].replace("\n", " "),
+        "summary": first_paragraph(cls),
         "description": docstring(cls),
         "observation": observation_entries(task, view, layout, sensing),
         "action": action_entries(task, model),
         "terms": terms,
         "reward": "".join(paragraphs(cls, "Reward")[:1]),
         "start": "".join(paragraphs(cls, "Start")[:1]),
+        "end": "".join(paragraphs(cls, "End")[:1]),
         "success": task.success(view) is not None,
         "arguments": arguments(task),
         "physics_timestep": float(model.opt.timestep),
         "control_timestep": float(task.control_timestep),
         "time_limit": None if task.time_limit == float("inf") else float(task.time_limit),
         "varies": list(task.varies),
+        "cameras": list(view.names("camera")),
         "model": {name: int(getattr(model, name)) for name in _SIZES},
         "versions": {str(version): text for version, text in task.versions.items()},
     }

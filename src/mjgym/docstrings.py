@@ -13,6 +13,11 @@ def docstring(cls: type) -> str:
     return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
 
 
+def first_paragraph(cls: type) -> str:
+    """What a class's own docstring begins with, in one line."""
+    return docstring(cls).partition("\n\n")[0].replace("\n", " ")
+
+
 def paragraphs(cls: type, title: str) -> list[str]:
     """What follows "<title>:" in the docstring of a class and of its bases, the class's first."""
     return [

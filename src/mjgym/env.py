@@ -15,7 +15,7 @@ from mjgym.options import Options
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.spaces import action_space, check_action, copy_observation, not_finite
-from mjgym.task import Arrays, Task
+from mjgym.task import Arrays, Task, registrations
 
 # How keys of `info` begin; all of its values are plain numbers or arrays of them.
 TERMS, VARIATION = "terms/", "variation/"
@@ -253,7 +253,10 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         """
         sensing = self._episodes.sensing
         described = describe(self.task, self.view, self._layout, self.model, sensing)
-        return {"id": self.spec.id if self.spec else None, **described}
+        id = self.spec.id if self.spec else None
+        if id in registrations:
+            described["summary"] = registrations[id].summary
+        return {"id": id, **described}
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environment is made from, and its state."""

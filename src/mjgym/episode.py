@@ -308,10 +308,18 @@ class Episodes:
 
     def _remember(self, entries: Arrays, where: Array | None) -> None:
         """Take over entries of the memory of those that step; the others keep theirs."""
-        old, new = self.view.memory, self.view.owned(entries)
+        old = self.view.memory
+        new = {k: self._in_precision(v, old[k]) for k, v in self.view.owned(entries).items()}
         if where is not None:
             new = {name: self._where(where, value, old[name]) for name, value in new.items()}
         self.view.memory = {**old, **new}
+
+    def _in_precision(self, new: Array, old: Array) -> Array:
+        """An entry in the precision of the one before: an action's float32 would not come back."""
+        if new.dtype == old.dtype:
+            return new
+        floating = [self.view.xp.isdtype(x.dtype, "real floating") for x in (new, old)]
+        return self.view.xp.astype(new, old.dtype) if all(floating) else new
 
     def _where(self, where: Array | None, new: Any, old: Array) -> Array:
         """New values for some simulations; arrays of a shape that begins with lead."""

@@ -3,11 +3,13 @@
 import copy
 import functools
 import math
+from collections.abc import Collection
 
 import mujoco
 
 from mjgym import mjcf
 from mjgym.task import WHOLE, Task
+from mjgym.variation.varying import FRAMES
 
 KEPT = 64  # compiled models, of the tasks that were asked for last
 
@@ -20,15 +22,35 @@ def compile_model(task: Task) -> mujoco.MjModel:
     try:
         hash(task)
     except TypeError:  # a field is a list or a dict
-        return _compile(task)
+        return compile_anew(task)
     return copy.copy(_compiled(task))
 
 
-def _compile(task: Task) -> mujoco.MjModel:
-    return mjcf.without_textures(task.model()).compile()
+def compile_anew(task: Task) -> mujoco.MjModel:
+    """The same, whether or not it has been compiled before."""
+    model = mjcf.without_textures(task.model()).compile()
+    _free_frames(model, task.varies)
+    return model
 
 
-_compiled = functools.lru_cache(KEPT)(_compile)
+def _free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:
+    """Have the engine look at the places that episodes write.
+
+    It notes which frames coincide with those of their bodies or inertias when it compiles, and then
+    copies these.
+    """
+    same = mujoco.mjtSameFrame
+    for kind, fields in FRAMES.items():
+        written = fields.intersection(varies)
+        frames = getattr(model, f"{kind}_sameframe")
+        if written == {f"{kind}_pos"}:
+            frames[frames == same.mjSAMEFRAME_BODY] = same.mjSAMEFRAME_BODYROT
+            frames[frames == same.mjSAMEFRAME_INERTIA] = same.mjSAMEFRAME_INERTIAROT
+        elif written:
+            frames[:] = same.mjSAMEFRAME_NONE
+
+
+_compiled = functools.lru_cache(KEPT)(compile_anew)
 
 
 def clear_cache() -> None:

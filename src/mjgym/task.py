@@ -1,20 +1,7 @@
 """The contract between a task and the environments that run it, one at a time or many at once.
 
-For those who know dm_control's composer, where its callbacks have gone:
-
-| composer | here |
-|---|---|
-| `initialize_episode_mjcf` | `initialize` writes the fields in `varies`; nothing is compiled |
-| `after_compile` | `model()`; names are looked up by the view, once |
-| `initialize_episode` | `initialize(v, rng)` |
-| `before_step` | `before_step(v, action)` and `control(v, action)` |
-| `before_substep` | `control(v, action)` with `control_every_substep = True` |
-| `after_substep` | `substep(v)`, with what it must remember in `v.memory` |
-| `after_step` | `update(v)` |
-| `get_reward`, `should_terminate_episode` | `reward(terms(v))`, `terminated(v)` |
-| `get_discount` | 0 where `terminated`, else 1 |
-| observables of entities | `observation(v)`, `observables` |
-| variations of entities | `mjgym.variation` in `initialize`, or the keyword argument `vary` |
+`mjgym guide writing_a_task` explains it, and `mjgym guide coming_from` says where the callbacks of
+dm_control's composer have gone.
 """
 
 import dataclasses
@@ -26,6 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from mjgym.actions import Action, Model, controls
 from mjgym.arrays import Array
+from mjgym.docstrings import first_paragraph
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable
 from mjgym.sim.single import SingleView
@@ -150,9 +138,7 @@ class Task:
     def varies(self) -> tuple[str, ...]:
         """Fields of MjModel that `initialize` writes to, e.g. `varies = ("geom_pos",)`.
 
-        They start each episode at their defaults. A geom or site whose place varies must not lie in
-        its body's origin in `model()`: the engine notes that when it compiles, and does not look at
-        its place again.
+        They start each episode at their defaults.
         """
         return ()
 
@@ -284,6 +270,7 @@ class Registration:
         task_class: the task's class.
         fields: the values of its fields that make this task.
         tags: words to find the id by.
+        summary: what it asks for, one sentence.
         options: keyword arguments of environments that are others by default than usual.
     """
 
@@ -291,6 +278,7 @@ class Registration:
     task_class: type[Task]
     fields: dict[str, Any]
     tags: frozenset[str]
+    summary: str
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -307,6 +295,7 @@ def register(
     id: str,
     *,
     tags: tuple[str, ...] = (),
+    summary: str = "",
     options: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Callable[[TaskType], TaskType]:
@@ -315,6 +304,7 @@ def register(
     Args:
         id: "<namespace>/<domain>-<task>-v<number>".
         tags: words to find the id by, see `mjgym.registry.ids`.
+        summary: what this id asks for, one sentence; the first of the class's docstring by default.
         options: keyword arguments of the environment that this id has other defaults for, e.g.
             `{"observation": "dict+pixels"}`.
         **fields: the values of the class's fields that make this task.
@@ -349,8 +339,9 @@ def register(
         for attribute in ("time_limit", "control_timestep"):
             if not hasattr(task_class, attribute):
                 raise TypeError(f"{id}: {task_class.__name__} must set {attribute} (seconds)")
+        sentence = summary or first_paragraph(task_class)
         registration = Registration(
-            id, task_class, dict(fields), frozenset(tags), dict(options or {})
+            id, task_class, dict(fields), frozenset(tags), sentence, dict(options or {})
         )
         for listener in on_register:
             listener(registration)

@@ -160,6 +160,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         return rng
 
     @property
+    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
+        return dict(self._layout.shapes)
+
+    @property
     def view(self) -> View:
         """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
         self._check_open()

@@ -8,17 +8,17 @@ from typing import Annotated
 import typer
 
 import mjgym
-from mjgym.cli import bench, check, demo, doctor, info, list, mjcf, mocap, new, record, view
+from mjgym.cli import bench, check, demo, doctor, guide, info, list, mjcf, mocap, new, record, view
 from mjgym.cli.output import console
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
-    epilog='Start with "mjgym list"; "mjgym COMMAND --help" explains a command.',
+    epilog='Start with "mjgym list" and "mjgym guide"; "mjgym COMMAND --help" explains a command.',
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-TASKS, OWN, HERE = "Tasks", "Of your own", "This machine"
+TASKS, OWN, HERE, READING = "Tasks", "Of your own", "This machine", "Reading"
 app.command("list", rich_help_panel=TASKS)(list.list_)
 app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
@@ -30,6 +30,7 @@ app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
 app.command("check", rich_help_panel=OWN)(check.check)
 app.command("bench", rich_help_panel=HERE)(bench.bench)
 app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
+app.command("guide", rich_help_panel=READING)(guide.guide)
 
 
 def _version(wanted: bool) -> None:
@@ -47,7 +48,7 @@ def _mjgym(
     ] = False,
 ) -> None:
     """MuJoCo control tasks for Gymnasium, single and batched."""
-    if context.invoked_subcommand != "doctor" and os.environ.get("MUJOCO_GL"):
+    if context.invoked_subcommand not in ("doctor", "guide") and os.environ.get("MUJOCO_GL"):
         try:
             _ = mjgym.registry  # loads the package, and with it the engine
         except ImportError as error:

@@ -59,7 +59,7 @@ def about(id: str, settings: list[str]) -> dict[str, Any]:
 def _show(data: dict[str, Any]) -> None:
     out = console()
     out.print(data["id"], style="bold")
-    for paragraph in _paragraphs(data["description"]):
+    for paragraph in dict.fromkeys([data["summary"], *_paragraphs(data["description"])]):
         out.print(f"{paragraph}\n")
     out.print(facts(_facts(data)))
     _observation(out, data["observation"])
@@ -106,6 +106,7 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
         "episode": f"{limit} steps, {limit * control:g} s" if limit else "no time limit",
         "success": "reported in info" if data["success"] else "not defined",
         "model": ", ".join(size for size in sizes if not size.startswith("0 ")),
+        "cameras": ", ".join(data["cameras"]),
         "changes": f"{', '.join(data['varies'])}, in each episode" if data["varies"] else "",
     }
     return {name: value for name, value in found.items() if value}

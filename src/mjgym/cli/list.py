@@ -51,14 +51,8 @@ def _matches(id: str, words: list[str]) -> bool:
     from mjgym import registry
 
     registered = registry.registration(id)
-    text = " ".join([id, *registered.tags, _summary(registered.task_class)]).lower()
+    text = " ".join([id, *registered.tags, registered.summary]).lower()
     return all(word in text for word in words)
-
-
-def _summary(cls: type) -> str:
-    import inspect
-
-    return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 def row(id: str) -> dict[str, Any]:
@@ -76,7 +70,7 @@ def row(id: str) -> dict[str, Any]:
         "steps": env.spec.max_episode_steps,
         "control_timestep": env.unwrapped.control_timestep,
         "tags": sorted(registered.tags),
-        "summary": _summary(registered.task_class),
+        "summary": registered.summary,
     }
 
 

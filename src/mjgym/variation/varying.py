@@ -31,7 +31,7 @@ _PROBES = ((1.1, 0.01), (7.0, 3.0), (0.0, 0.0))
 """Factors and offsets of numbers with which the engine is asked what follows from them: a little
 more, more than any other (of which it may take the largest), and none at all."""
 
-_FRAMES = {
+FRAMES = {
     "body": frozenset({"body_ipos", "body_iquat"}),
     "geom": frozenset({"body_ipos", "body_iquat", "geom_pos", "geom_quat"}),
     "site": frozenset({"body_ipos", "body_iquat", "site_pos", "site_quat"}),
@@ -155,8 +155,22 @@ class Varying:
                 ) from None
         self._data = mujoco.MjData(model)
         self._springs = self._unstated_springs(model)
+        self._freed = self._freed_frames(model)
         self._constant = True  # whether anything follows
         self.derived = self._what_follows(model)
+
+    def _freed_frames(self, model: mujoco.MjModel) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """What the model notes otherwise than the engine would, because episodes write places:
+        elements and values, by field."""
+        noted = copy.copy(model)
+        set_constants(noted, self._data)
+        freed = {}
+        for name in (f"{kind}_sameframe" for kind in FRAMES):
+            own = getattr(model, name)
+            rows = np.flatnonzero(own != getattr(noted, name))
+            if rows.size:
+                freed[name] = rows, own[rows]
+        return freed
 
     def _unstated_springs(self, model: mujoco.MjModel) -> np.ndarray:
         """Tendons whose spring's length at rest the compiler has taken from the model's pose."""
@@ -190,7 +204,7 @@ class Varying:
             followed = _numbers(probe)
             changed |= {n for n in written if not np.array_equal(written[n], followed[n])}
         # The engine notes which frames coincide; any draw may make or undo that.
-        for kind, fields in _FRAMES.items():
+        for kind, fields in FRAMES.items():
             if not fields.isdisjoint(self.fields):
                 changed.add(f"{kind}_sameframe")
         if "tendon_lengthspring" not in changed:
@@ -225,6 +239,8 @@ class Varying:
         if not self._constant:
             return
         set_constants(model, self._data)
+        for name, (rows, values) in self._freed.items():
+            getattr(model, name)[rows] = values
         if self._springs.size:
             lengths = self._spring_lengths(model)[self._springs]
             model.tendon_lengthspring[self._springs] = lengths[:, None]

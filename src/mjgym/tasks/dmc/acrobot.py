@@ -17,8 +17,17 @@ MARGIN = 1.0  # m from the target's edge, where the smooth reward has fallen to 
 ARMS = slice(1, None)  # bodies: the world, the upper arm, the lower arm
 
 
-@register("dmc/acrobot-swingup-v0", tags=("benchmarking", "reward_viz"))
-@register("dmc/acrobot-swingup_sparse-v0", tags=("benchmarking", "reward_viz"), sparse=True)
+@register(
+    "dmc/acrobot-swingup-v0",
+    summary="Swing a two-link arm up by its elbow alone; being near the target counts.",
+    tags=("benchmarking", "reward_viz"),
+)
+@register(
+    "dmc/acrobot-swingup_sparse-v0",
+    summary="Swing a two-link arm up by its elbow alone; only a tip at the target counts.",
+    tags=("benchmarking", "reward_viz"),
+    sparse=True,
+)
 @dataclass(frozen=True)
 class Acrobot(Task):
     """Bring the tip of the lower arm to where it is when both arms stand upright (Spong, 1995).

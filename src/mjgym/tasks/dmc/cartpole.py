@@ -26,12 +26,44 @@ POLES = slice(2, None)  # bodies: the world, the cart, then the poles from the c
 TAGS = ("benchmarking", "reward_viz")
 
 
-@register("dmc/cartpole-balance-v0", tags=TAGS)
-@register("dmc/cartpole-balance_sparse-v0", tags=TAGS, sparse=True)
-@register("dmc/cartpole-swingup-v0", tags=TAGS, swingup=True)
-@register("dmc/cartpole-swingup_sparse-v0", tags=TAGS, swingup=True, sparse=True)
-@register("dmc/cartpole-two_poles-v0", tags=("extra", "reward_viz"), swingup=True, poles=2)
-@register("dmc/cartpole-three_poles-v0", tags=("extra", "reward_viz"), swingup=True, poles=3)
+@register(
+    "dmc/cartpole-balance-v0",
+    summary="Keep a pole upright on a cart in the middle, from near upright.",
+    tags=TAGS,
+)
+@register(
+    "dmc/cartpole-balance_sparse-v0",
+    summary="Keep a pole upright on a cart in the middle; only narrow limits count.",
+    tags=TAGS,
+    sparse=True,
+)
+@register(
+    "dmc/cartpole-swingup-v0",
+    summary="Swing a hanging pole up by moving its cart, and balance it in the middle.",
+    tags=TAGS,
+    swingup=True,
+)
+@register(
+    "dmc/cartpole-swingup_sparse-v0",
+    summary="Swing a hanging pole up by moving its cart; only narrow limits count.",
+    tags=TAGS,
+    swingup=True,
+    sparse=True,
+)
+@register(
+    "dmc/cartpole-two_poles-v0",
+    summary="Swing a chain of two poles up by moving its cart, and balance it.",
+    tags=("extra", "reward_viz"),
+    swingup=True,
+    poles=2,
+)
+@register(
+    "dmc/cartpole-three_poles-v0",
+    summary="Swing a chain of three poles up by moving its cart, and balance it.",
+    tags=("extra", "reward_viz"),
+    swingup=True,
+    poles=3,
+)
 @dataclass(frozen=True)
 class Cartpole(Task):
     """Keep every pole upright and the cart in the middle (Barto, Sutton and Anderson, 1983).

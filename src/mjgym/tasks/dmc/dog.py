@@ -134,10 +134,29 @@ class Dog(Task):
         }
 
 
-@register("dmc/dog-stand-v0", tags=("extra", "no_reward_viz"))
-@register("dmc/dog-walk-v0", tags=("extra", "no_reward_viz"), speed=WALK_SPEED)
-@register("dmc/dog-trot-v0", tags=("extra", "no_reward_viz"), speed=TROT_SPEED)
-@register("dmc/dog-run-v0", tags=("extra", "no_reward_viz"), speed=RUN_SPEED)
+@register(
+    "dmc/dog-stand-v0",
+    summary="Stand on four paws, with the weight on them.",
+    tags=("extra", "no_reward_viz"),
+)
+@register(
+    "dmc/dog-walk-v0",
+    summary="Walk forward at 1 m/s.",
+    tags=("extra", "no_reward_viz"),
+    speed=WALK_SPEED,
+)
+@register(
+    "dmc/dog-trot-v0",
+    summary="Trot forward at 3 m/s.",
+    tags=("extra", "no_reward_viz"),
+    speed=TROT_SPEED,
+)
+@register(
+    "dmc/dog-run-v0",
+    summary="Run forward at 9 m/s.",
+    tags=("extra", "no_reward_viz"),
+    speed=RUN_SPEED,
+)
 @dataclass(frozen=True)
 class Move(Dog):
     """Stand, and with a speed move forward, in whatever direction that is, at that speed.

@@ -73,8 +73,18 @@ class Spin(Finger):
         return v.qvel[..., SPINNER] <= -SPIN_VELOCITY
 
 
-@register("dmc/finger-turn_easy-v0", tags=("benchmarking", "reward_viz"), target_radius=0.07)
-@register("dmc/finger-turn_hard-v0", tags=("benchmarking", "reward_viz"), target_radius=0.03)
+@register(
+    "dmc/finger-turn_easy-v0",
+    summary="Turn the spinner until its tip is in a large target.",
+    tags=("benchmarking", "reward_viz"),
+    target_radius=0.07,
+)
+@register(
+    "dmc/finger-turn_hard-v0",
+    summary="Turn the spinner until its tip is in a small target.",
+    tags=("benchmarking", "reward_viz"),
+    target_radius=0.03,
+)
 @dataclass(frozen=True)
 class Turn(Finger):
     """Turn the spinner until its tip is in the target.

@@ -17,8 +17,15 @@ HOP_SPEED = 2.0  # m/s
 TOUCH = slice(3, 5)  # of the sensors: what the toe and the heel feel
 
 
-@register("dmc/hopper-stand-v0", tags=("benchmarking", "reward_viz"))
-@register("dmc/hopper-hop-v0", tags=("benchmarking", "reward_viz"), speed=HOP_SPEED)
+@register(
+    "dmc/hopper-stand-v0", summary="Stand up on one leg.", tags=("benchmarking", "reward_viz")
+)
+@register(
+    "dmc/hopper-hop-v0",
+    summary="Hop to the right on one leg at 2 m/s or more.",
+    tags=("benchmarking", "reward_viz"),
+    speed=HOP_SPEED,
+)
 @dataclass(frozen=True)
 class Hopper(Task):
     """Stand up, or hop to the right at a `speed` (after Lillicrap et al., 2015).

@@ -15,11 +15,24 @@ JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
 EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")
 
 
-@register("dmc/humanoid-stand-v0", tags=("benchmarking", "reward_viz"))
-@register("dmc/humanoid-walk-v0", tags=("benchmarking", "reward_viz"), speed=upright.WALK_SPEED)
-@register("dmc/humanoid-run-v0", tags=("benchmarking", "reward_viz"), speed=upright.RUN_SPEED)
+@register(
+    "dmc/humanoid-stand-v0", summary="Stand upright and still.", tags=("benchmarking", "reward_viz")
+)
+@register(
+    "dmc/humanoid-walk-v0",
+    summary="Walk upright at 1 m/s or more, in any direction.",
+    tags=("benchmarking", "reward_viz"),
+    speed=upright.WALK_SPEED,
+)
+@register(
+    "dmc/humanoid-run-v0",
+    summary="Run upright at 10 m/s or more, in any direction.",
+    tags=("benchmarking", "reward_viz"),
+    speed=upright.RUN_SPEED,
+)
 @register(
     "dmc/humanoid-run_pure_state-v0",
+    summary="Run upright at 10 m/s or more, seeing positions and velocities of the joints alone.",
     tags=("extra", "reward_viz"),
     speed=upright.RUN_SPEED,
     pure_state=True,

@@ -15,9 +15,23 @@ JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
 EXTREMITIES = ("lhand", "lfoot", "rhand", "rfoot")
 
 
-@register("dmc/humanoid_CMU-stand-v0", tags=("extra", "reward_viz"))
-@register("dmc/humanoid_CMU-walk-v0", tags=("extra", "reward_viz"), speed=upright.WALK_SPEED)
-@register("dmc/humanoid_CMU-run-v0", tags=("extra", "reward_viz"), speed=upright.RUN_SPEED)
+@register(
+    "dmc/humanoid_CMU-stand-v0",
+    summary="Stand upright and still, with the 56 joints of the motion-capture body.",
+    tags=("extra", "reward_viz"),
+)
+@register(
+    "dmc/humanoid_CMU-walk-v0",
+    summary="Walk upright at 1 m/s or more, with the 56 joints of the motion-capture body.",
+    tags=("extra", "reward_viz"),
+    speed=upright.WALK_SPEED,
+)
+@register(
+    "dmc/humanoid_CMU-run-v0",
+    summary="Run upright at 10 m/s or more, with the 56 joints of the motion-capture body.",
+    tags=("extra", "reward_viz"),
+    speed=upright.RUN_SPEED,
+)
 @dataclass(frozen=True)
 class HumanoidCMU(Task):
     """Stand upright and, with a `speed`, move at least that fast in any horizontal direction.

@@ -21,8 +21,20 @@ AT_REST = 1e-6  # norm of positions (m) and velocities (m/s) below which the epi
 CLOSE_TO_REST = 0.01  # the same, for success
 
 
-@register("dmc/lqr-lqr_2_1-v0", tags=("extra", "reward_viz"), masses=2, actuators=1)
-@register("dmc/lqr-lqr_6_2-v0", tags=("extra", "reward_viz"), masses=6, actuators=2)
+@register(
+    "dmc/lqr-lqr_2_1-v0",
+    summary="Bring two sliding balls to rest with one motor.",
+    tags=("extra", "reward_viz"),
+    masses=2,
+    actuators=1,
+)
+@register(
+    "dmc/lqr-lqr_6_2-v0",
+    summary="Bring six sliding balls to rest with two motors.",
+    tags=("extra", "reward_viz"),
+    masses=6,
+    actuators=2,
+)
 @dataclass(frozen=True)
 class LQR(Task):
     """Bring a chain of sliding balls to rest with few motors.

@@ -113,8 +113,17 @@ class Manipulator(Task):
         }
 
 
-@register("dmc/manipulator-bring_ball-v0", tags=("benchmarking", "hard", "reward_viz"))
-@register("dmc/manipulator-insert_ball-v0", tags=("extra", "hard", "reward_viz"), insert=True)
+@register(
+    "dmc/manipulator-bring_ball-v0",
+    summary="Grasp a ball with a planar arm and bring it to its target.",
+    tags=("benchmarking", "hard", "reward_viz"),
+)
+@register(
+    "dmc/manipulator-insert_ball-v0",
+    summary="Grasp a ball with a planar arm and insert it into a cup.",
+    tags=("extra", "hard", "reward_viz"),
+    insert=True,
+)
 @dataclass(frozen=True)
 class Ball(Manipulator):
     """Bring the ball to its target, or insert it into the cup around its target.
@@ -132,8 +141,17 @@ class Ball(Manipulator):
         return distance(v, "ball", "target_ball") <= CLOSE
 
 
-@register("dmc/manipulator-bring_peg-v0", tags=("extra", "hard", "reward_viz"))
-@register("dmc/manipulator-insert_peg-v0", tags=("extra", "hard", "reward_viz"), insert=True)
+@register(
+    "dmc/manipulator-bring_peg-v0",
+    summary="Grasp a peg with a planar arm and bring it to its target, point to point.",
+    tags=("extra", "hard", "reward_viz"),
+)
+@register(
+    "dmc/manipulator-insert_peg-v0",
+    summary="Grasp a peg with a planar arm and insert it into a slot.",
+    tags=("extra", "hard", "reward_viz"),
+    insert=True,
+)
 @dataclass(frozen=True)
 class Peg(Manipulator):
     """Bring the peg to its target, point to point, or insert it into the slot around its target.

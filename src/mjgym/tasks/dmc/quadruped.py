@@ -82,8 +82,18 @@ class Quadruped(Task):
         }
 
 
-@register("dmc/quadruped-walk-v0", tags=("extra", "reward_viz"), speed=WALK_SPEED)
-@register("dmc/quadruped-run-v0", tags=("extra", "reward_viz"), speed=RUN_SPEED)
+@register(
+    "dmc/quadruped-walk-v0",
+    summary="Walk forward on four legs at 0.5 m/s or more.",
+    tags=("extra", "reward_viz"),
+    speed=WALK_SPEED,
+)
+@register(
+    "dmc/quadruped-run-v0",
+    summary="Run forward on four legs at 5 m/s or more.",
+    tags=("extra", "reward_viz"),
+    speed=RUN_SPEED,
+)
 @dataclass(frozen=True)
 class Move(Quadruped):
     """Move forward, in whatever direction that is, at least at the wanted speed.

@@ -17,8 +17,18 @@ FINGER_RADIUS = 0.01  # m
 TARGET_DISTANCE = (0.05, 0.2)  # m, from the shoulder
 
 
-@register("dmc/reacher-easy-v0", tags=("benchmarking", "easy", "reward_viz"), target_radius=0.05)
-@register("dmc/reacher-hard-v0", tags=("benchmarking", "reward_viz"), target_radius=0.015)
+@register(
+    "dmc/reacher-easy-v0",
+    summary="Bring the fingertip of a two-link arm to a large target.",
+    tags=("benchmarking", "easy", "reward_viz"),
+    target_radius=0.05,
+)
+@register(
+    "dmc/reacher-hard-v0",
+    summary="Bring the fingertip of a two-link arm to a small target.",
+    tags=("benchmarking", "reward_viz"),
+    target_radius=0.015,
+)
 @dataclass(frozen=True)
 class Reacher(Task):
     """Bring the finger to a target that each episode places anew.

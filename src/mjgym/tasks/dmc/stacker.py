@@ -27,8 +27,18 @@ HAND_MARGIN = 0.01  # m
 CLOSE = 0.01  # m, distance of box and target within which the box counts as placed (success only)
 
 
-@register("dmc/stacker-stack_2-v0", tags=("extra", "hard", "reward_viz"), boxes=2)
-@register("dmc/stacker-stack_4-v0", tags=("extra", "hard", "reward_viz"), boxes=4)
+@register(
+    "dmc/stacker-stack_2-v0",
+    summary="Stack two boxes with a planar arm: put one where the target is, and let go of it.",
+    tags=("extra", "hard", "reward_viz"),
+    boxes=2,
+)
+@register(
+    "dmc/stacker-stack_4-v0",
+    summary="Stack four boxes with a planar arm: put one where the target is, and let go of it.",
+    tags=("extra", "hard", "reward_viz"),
+    boxes=4,
+)
 @dataclass(frozen=True)
 class Stacker(Task):
     """Put any box where the target is, often on top of others, and let go of it.

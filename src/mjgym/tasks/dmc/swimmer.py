@@ -29,8 +29,18 @@ LINKS = 12  # where the links begin
 PER_LINK = 6
 
 
-@register("dmc/swimmer-swimmer6-v0", tags=("benchmarking", "reward_viz"), links=6)
-@register("dmc/swimmer-swimmer15-v0", tags=("benchmarking", "reward_viz"), links=15)
+@register(
+    "dmc/swimmer-swimmer6-v0",
+    summary="Bring the nose of a swimmer of 6 links to the target.",
+    tags=("benchmarking", "reward_viz"),
+    links=6,
+)
+@register(
+    "dmc/swimmer-swimmer15-v0",
+    summary="Bring the nose of a swimmer of 15 links to the target.",
+    tags=("benchmarking", "reward_viz"),
+    links=15,
+)
 @dataclass(frozen=True)
 class Swimmer(Task):
     """Bring the nose of an n-link swimmer to the target (Coulom, 2002).

@@ -20,9 +20,21 @@ BODIES = slice(1, None)  # all but the world: the torso, then each leg from thig
 X_AXIS = slice(XX, XZ + 1, 2)  # of a rotation: the world's x as seen along the body's x and z
 
 
-@register("dmc/walker-stand-v0", tags=("benchmarking", "reward_viz"))
-@register("dmc/walker-walk-v0", tags=("benchmarking", "reward_viz"), speed=WALK_SPEED)
-@register("dmc/walker-run-v0", tags=("benchmarking", "reward_viz"), speed=RUN_SPEED)
+@register(
+    "dmc/walker-stand-v0", summary="Stand upright on two legs.", tags=("benchmarking", "reward_viz")
+)
+@register(
+    "dmc/walker-walk-v0",
+    summary="Walk to the right on two legs at 1 m/s or more.",
+    tags=("benchmarking", "reward_viz"),
+    speed=WALK_SPEED,
+)
+@register(
+    "dmc/walker-run-v0",
+    summary="Run to the right on two legs at 8 m/s or more.",
+    tags=("benchmarking", "reward_viz"),
+    speed=RUN_SPEED,
+)
 @dataclass(frozen=True)
 class Walker(Task):
     """Stand upright, or walk or run to the right at a `speed` (after Lillicrap et al., 2015).

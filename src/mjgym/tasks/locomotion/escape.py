@@ -20,9 +20,15 @@ MOST = 1000  # lifts, after which that is given up
 HEIGHTS = (0.0, *itertools.accumulate(itertools.repeat(LIFT, MOST)))  # m, as lifts add up
 
 
-@register("locomotion/rodent-escape_bowl-v0", tags=("vision",), walker="rodent")
+@register(
+    "locomotion/rodent-escape_bowl-v0",
+    summary="A rat climbs from the middle of a bowl over its rim.",
+    tags=("vision",),
+    walker="rodent",
+)
 @register(
     "locomotion/ant-escape_bowl-v0",
+    summary="An ant climbs from the middle of a bowl over its rim.",
     tags=("vision", "extra"),
     walker="ant",
     control_timestep=0.025,

@@ -21,16 +21,32 @@ FAINT = 0.1  # opacity of a target that has been found
 SMALL: dict[str, Any] = {"control_timestep": 0.02, "physics_timestep": 0.001}
 
 
-@register("locomotion/cmu_humanoid-maze_forage-v0", tags=("vision",), ends_on_fall=True)
+@register(
+    "locomotion/cmu_humanoid-maze_forage-v0",
+    summary="A humanoid looks for targets in a maze by touching them.",
+    tags=("vision",),
+    ends_on_fall=True,
+)
 @register(
     "locomotion/rodent-maze_forage-v0",
+    summary="A rat looks for targets in a maze by touching them.",
     tags=("vision",),
     walker="rodent",
     arena="small_maze",
     **SMALL,
 )
-@register("locomotion/ant-maze_forage-v0", tags=("vision", "extra"), walker="ant")
-@register("locomotion/rolling_ball-maze_forage-v0", tags=("vision", "extra"), walker="rolling_ball")
+@register(
+    "locomotion/ant-maze_forage-v0",
+    summary="An ant looks for targets in a maze by touching them.",
+    tags=("vision", "extra"),
+    walker="ant",
+)
+@register(
+    "locomotion/rolling_ball-maze_forage-v0",
+    summary="A rolling ball looks for targets in a maze by touching them.",
+    tags=("vision", "extra"),
+    walker="rolling_ball",
+)
 @dataclass(frozen=True)
 class Forage(Scene):
     """A walker looks for targets in a maze by touching them.

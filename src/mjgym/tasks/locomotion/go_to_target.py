@@ -14,9 +14,23 @@ NEAR = 1.0  # m, from the target, seen from above
 SPREAD = 4.0  # m, of the starts of walker and target each way
 
 
-@register("locomotion/cmu_humanoid-go_to_target-v0", ends_on_fall=True)
-@register("locomotion/ant-go_to_target-v0", tags=("extra",), walker="ant")
-@register("locomotion/rolling_ball-go_to_target-v0", tags=("extra",), walker="rolling_ball")
+@register(
+    "locomotion/cmu_humanoid-go_to_target-v0",
+    summary="A humanoid goes to a target on an endless floor.",
+    ends_on_fall=True,
+)
+@register(
+    "locomotion/ant-go_to_target-v0",
+    summary="An ant goes to a target on an endless floor.",
+    tags=("extra",),
+    walker="ant",
+)
+@register(
+    "locomotion/rolling_ball-go_to_target-v0",
+    summary="A rolling ball goes to a target on an endless floor.",
+    tags=("extra",),
+    walker="rolling_ball",
+)
 @dataclass(frozen=True)
 class GoToTarget(Scene):
     """A walker goes to a target that stands still.

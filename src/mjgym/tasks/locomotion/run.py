@@ -20,16 +20,39 @@ SMALL: dict[str, Any] = {
 QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
 
 
-@register("locomotion/cmu_humanoid-run_walls-v0", tags=("vision",), arena="walls", **HUMAN)
-@register("locomotion/cmu_humanoid-run_gaps-v0", tags=("vision",), arena="gaps", **HUMAN)
 @register(
-    "locomotion/rodent-run_gaps-v0", tags=("vision",), walker="rodent", arena="small_gaps", **SMALL
+    "locomotion/cmu_humanoid-run_walls-v0",
+    summary="A humanoid runs along a corridor at 3 m/s, around walls.",
+    tags=("vision",),
+    arena="walls",
+    **HUMAN,
 )
 @register(
-    "locomotion/ant-run_walls-v0", tags=("vision", "extra"), walker="ant", arena="walls", **QUICK
+    "locomotion/cmu_humanoid-run_gaps-v0",
+    summary="A humanoid runs along a corridor at 3 m/s, over gaps.",
+    tags=("vision",),
+    arena="gaps",
+    **HUMAN,
+)
+@register(
+    "locomotion/rodent-run_gaps-v0",
+    summary="A rat runs along a corridor at 1 m/s, over gaps.",
+    tags=("vision",),
+    walker="rodent",
+    arena="small_gaps",
+    **SMALL,
+)
+@register(
+    "locomotion/ant-run_walls-v0",
+    summary="An ant runs along a corridor at 3 m/s, around walls.",
+    tags=("vision", "extra"),
+    walker="ant",
+    arena="walls",
+    **QUICK,
 )
 @register(
     "locomotion/ant-run_gaps-v0",
+    summary="An ant runs along a corridor at 3 m/s, over gaps.",
     tags=("vision", "extra"),
     walker="ant",
     arena="gaps",
@@ -37,6 +60,7 @@ QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
 )
 @register(
     "locomotion/jumping_ball-run_gaps-v0",
+    summary="A ball that jumps rolls along a corridor at 3 m/s, over gaps.",
     tags=("vision", "extra"),
     walker="jumping_ball",
     arena="gaps",
@@ -44,6 +68,7 @@ QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
 )
 @register(
     "locomotion/rolling_ball-run_walls-v0",
+    summary="A rolling ball rolls along a corridor at 3 m/s, around walls.",
     tags=("vision", "extra"),
     walker="rolling_ball",
     arena="walls",

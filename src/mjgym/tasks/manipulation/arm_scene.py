@@ -260,21 +260,32 @@ class Scene(Task):
         )  # fmt: skip
 
 
-def features_and_vision(name: str, **fields: Any) -> Callable[[TaskType], TaskType]:
+def features_and_vision(name: str, summary: str, **fields: Any) -> Callable[[TaskType], TaskType]:
     """Register a task under two ids, with and without numbers about what is not the robot.
 
     Args:
         name: gives "manipulation/<name>_features-v0" and "manipulation/<name>_vision-v0", which has
             the picture instead.
+        summary: what they ask for, a sentence without its full stop.
         **fields: the values of the class's fields that make this task.
     """
 
     def decorate(task: TaskType) -> TaskType:
         id = f"manipulation/{name}"
-        task = register(f"{id}_features-v0", tags=("features",), **fields)(task)
-        seen = {"observation": "dict+pixels"}
-        return register(
-            f"{id}_vision-v0", tags=("vision",), options=seen, vision=True, **fields
-        )(task)  # fmt: skip
+        numbers = register(
+            f"{id}_features-v0",
+            tags=("features",),
+            summary=f"{summary}, told in numbers.",
+            **fields,
+        )
+        picture = register(
+            f"{id}_vision-v0",
+            tags=("vision",),
+            summary=f"{summary}, seen by a camera.",
+            options={"observation": "dict+pixels"},
+            vision=True,
+            **fields,
+        )
+        return picture(numbers(task))
 
     return decorate

@@ -71,7 +71,7 @@ class Lift(Scene):
         return height >= target
 
 
-@features_and_vision("lift_brick")
+@features_and_vision("lift_brick", "Lift a brick by 30 cm")
 @dataclass(frozen=True)
 class LiftBrick(Lift):
     """Lift a brick by 30 cm.
@@ -96,7 +96,7 @@ class LiftBrick(Lift):
         add_part(scene, brick(corners=True), self.thing, free=True)
 
 
-@features_and_vision("lift_large_box")
+@features_and_vision("lift_large_box", "Lift a box that is too large for the hand by 30 cm")
 @dataclass(frozen=True)
 class LiftLargeBox(Lift):
     """Lift a box that is too large for the hand by 30 cm.

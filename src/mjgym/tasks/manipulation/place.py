@@ -26,8 +26,8 @@ PLACED_WEIGHT = 10.0  # of the brick in its place, where grasping it, or letting
 ATTEMPTS = 50  # at finding a place for the brick
 
 
-@features_and_vision("place_brick", top="brick")
-@features_and_vision("place_cradle", top="cradle")
+@features_and_vision("place_brick", "Place a brick on the studs of another", top="brick")
+@features_and_vision("place_cradle", "Place a brick into a cradle of three balls", top="cradle")
 @dataclass(frozen=True)
 class Place(Scene):
     """Place a brick on a pedestal: on a brick's studs, or into a cradle of three balls.

@@ -40,7 +40,7 @@ class Reach(Scene):
         return self.distance(v) <= RADIUS
 
 
-@features_and_vision("reach_site")
+@features_and_vision("reach_site", "Bring the hand to a place in the air")
 @dataclass(frozen=True)
 class ReachSite(Reach):
     """Bring the hand to a place in the air.
@@ -79,7 +79,7 @@ class ReachSite(Reach):
         return {"target_position": self.target(v)}
 
 
-@features_and_vision("reach_duplo")
+@features_and_vision("reach_duplo", "Bring the hand to a brick")
 @dataclass(frozen=True)
 class ReachDuplo(Reach):
     """Bring the hand to a brick.

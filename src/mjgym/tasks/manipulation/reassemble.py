@@ -12,8 +12,17 @@ from mjgym.tasks.manipulation.brick_scene import BrickScene
 from mjgym.tasks.manipulation.bricks import random_turns, stack_poses
 
 
-@features_and_vision("reassemble_3_bricks_fixed_order", bricks=3)
-@features_and_vision("reassemble_5_bricks_random_order", bricks=5, random_order=True)
+@features_and_vision(
+    "reassemble_3_bricks_fixed_order",
+    "Put a stack of three bricks into a fixed order",
+    bricks=3,
+)
+@features_and_vision(
+    "reassemble_5_bricks_random_order",
+    "Put a stack of five bricks into an order that is drawn anew",
+    bricks=5,
+    random_order=True,
+)
 @dataclass(frozen=True)
 class Reassemble(BrickScene):
     """Put the bricks of a stack into the order that translucent bricks show.

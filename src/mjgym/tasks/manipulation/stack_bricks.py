@@ -11,12 +11,26 @@ from mjgym.tasks.manipulation.brick_scene import BrickScene
 from mjgym.tasks.manipulation.bricks import CLOSE_WEIGHT, Base, Bricks
 
 
-@features_and_vision("stack_2_bricks", bricks=2)
-@features_and_vision("stack_2_bricks_moveable_base", bricks=2, moveable_base=True)
-@features_and_vision("stack_3_bricks", bricks=3)
-@features_and_vision("stack_3_bricks_random_order", bricks=3, random_order=True)
+@features_and_vision("stack_2_bricks", "Press a brick onto one that is fixed, as shown", bricks=2)
 @features_and_vision(
-    "stack_2_of_3_bricks_random_order", bricks=3, stack_height=2, random_order=True
+    "stack_2_bricks_moveable_base",
+    "Press two loose bricks onto each other, as shown",
+    bricks=2,
+    moveable_base=True,
+)
+@features_and_vision("stack_3_bricks", "Stack three bricks, as shown", bricks=3)
+@features_and_vision(
+    "stack_3_bricks_random_order",
+    "Stack three bricks in the order shown, which is drawn anew",
+    bricks=3,
+    random_order=True,
+)
+@features_and_vision(
+    "stack_2_of_3_bricks_random_order",
+    "Stack those two of three bricks that are shown",
+    bricks=3,
+    stack_height=2,
+    random_order=True,
 )
 @dataclass(frozen=True)
 class Stack(BrickScene):

@@ -1,7 +1,7 @@
-"""Writes the tables of the README that follow from the registry.
+"""Writes the tables of the guides that follow from the registry.
 
-python scripts/update_readme.py          writes them
-python scripts/update_readme.py --check  exits with 1 if they are stale
+python scripts/update_tables.py          writes them
+python scripts/update_tables.py --check  exits with 1 if they are stale
 """
 
 import argparse
@@ -14,13 +14,14 @@ from make_gallery import dimensions
 
 from mjgym import atomic, registry
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-BEGIN = "<!-- suite:begin (written by scripts/update_readme.py) -->"
+GUIDE = Path(__file__).resolve().parents[1] / "assets" / "guides" / "tasks.md"
+BEGIN = "<!-- suite:begin (written by scripts/update_tables.py) -->"
 END = "<!-- suite:end -->"
 NAMESPACES = {  # with an example of each
     "dmc": "walker-walk",
     "locomotion": "ant-run_walls",
     "manipulation": "stack_2_bricks_features",
+    "robosuite": "Lift",
 }
 
 
@@ -58,12 +59,14 @@ def suite_table() -> str:
         for namespace, ids in known.items()
     )
     lines.append("")
-    lines.append(f"Ids are `<domain>-<task>-v0`, and `<task>-v0` in `manipulation`: {counts}.")
+    lines.append(
+        f"Ids are `<domain>-<task>-v0`, and `<task>-v0` where there are no domains: {counts}."
+    )
     return "\n".join(lines)
 
 
 def updated(text: str) -> str:
-    """The README with fresh tables."""
+    """The guide with fresh tables."""
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{suite_table()}\n{END}{tail}"
@@ -73,12 +76,16 @@ def main() -> int:
     """Write or check; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only say whether it is stale")
-    text = README.read_text()
+    text = GUIDE.read_text()
     if parser.parse_args().check:
         stale = updated(text) != text
-        print("README is stale: run scripts/update_readme.py" if stale else "README is up to date")
+        print(
+            f"{GUIDE.name} is stale: run scripts/update_tables.py"
+            if stale
+            else f"{GUIDE.name} is up to date"
+        )
         return int(stale)
-    atomic.write_text(README, updated(text))
+    atomic.write_text(GUIDE, updated(text))
     return 0
 
 

@@ -1,0 +1,126 @@
+"""`mjgym guide`: what is longer than the README, in a terminal."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from mjgym import suggestions
+from mjgym.cli.output import console, facts
+from mjgym.packaged import assets
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+INDEX = "index.md"
+_LISTED = re.compile(r"\]\((\w+)\.md\)")  # a link of the index
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+_LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\([^)\n]+\)")
+WIDTH = 104  # columns, at most: a line of code, and how far it is indented
+
+
+@dataclass(frozen=True)
+class Guide:
+    """One guide.
+
+    Attributes:
+        name: by which it is asked for.
+        summary: its first sentence.
+        text: the whole, Markdown.
+    """
+
+    name: str
+    summary: str
+    text: str
+
+
+def guides() -> dict[str, Guide]:
+    """All guides by name, in the index's order; those that it lacks stand at the end."""
+    folder = assets() / "guides"
+    there = {path.stem: path for path in sorted(folder.glob("*.md")) if path.name != INDEX}
+    listed = _LISTED.findall((folder / INDEX).read_text("utf-8"))
+    names = dict.fromkeys([name for name in listed if name in there] + list(there))
+    return {name: _read(there[name]) for name in names}
+
+
+def _read(path: Path) -> Guide:
+    text = path.read_text("utf-8")
+    summary = text.split("\n\n")[1].replace("\n", " ")
+    return Guide(path.stem, re.sub(r"[`*]", "", _LINK.sub(r"\1", summary)), text)
+
+
+def _names(incomplete: str) -> list[str]:
+    return [name for name in guides() if name.startswith(incomplete)]
+
+
+def guide(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Which one; all are listed without it.", autocompletion=_names),
+    ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print it as it is written.")
+    ] = False,
+) -> None:
+    """Show a guide, or list the guides there are."""
+    known = guides()
+    if name is None:
+        console().print(facts({guide.name: guide.summary for guide in known.values()}))
+        return
+    found = known.get(name.removesuffix(".md").replace("-", "_").lower())
+    if found is None:
+        hint = suggestions.or_else(name, known)
+        raise typer.BadParameter(f"there is no guide {name!r}{hint}", param_hint="'[NAME]'")
+    if markdown:
+        print(found.text)
+        return
+    out = console()
+    shown = _rendered(found.text)
+    if out.is_terminal:
+        os.environ.setdefault("LESS", "FRX")  # colours, and no pager for a single screen
+        with out.pager(styles=True):
+            out.print(shown, width=min(out.width, WIDTH))
+    else:
+        out.print(shown, width=min(out.width, WIDTH))
+
+
+def _rendered(text: str) -> Any:
+    """Markdown for a terminal: comments left out, links by their words alone."""
+    from rich.markdown import CodeBlock, Heading, Markdown
+    from rich.padding import Padding
+    from rich.text import Text
+
+    class Title(Heading):
+        """A heading at the left, where a reader's eye is."""
+
+        def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+            text = self.text.copy()
+            text.justify = "left"
+            yield Text("") if self.tag != "h1" else Text("", end="")
+            yield text
+
+    class Code(CodeBlock):
+        """Code in columns of its own."""
+
+        def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+            from rich.syntax import Syntax
+
+            code = str(self.text).rstrip()
+            lexer = self.lexer_name if self.lexer_name != "text" else "default"
+            syntax = Syntax(
+                code, lexer, theme="ansi_dark", background_color="default", word_wrap=True
+            )
+            yield Padding(syntax, (0, 0, 0, 4))
+
+    class Rendered(Markdown):
+        elements: ClassVar[dict[str, Any]] = {
+            **Markdown.elements,
+            "heading_open": Title,
+            "fence": Code,
+            "code_block": Code,
+        }
+
+    return Rendered(_LINK.sub(r"\1", _COMMENT.sub("", text)), hyperlinks=False)
