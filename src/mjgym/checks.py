@@ -21,9 +21,9 @@ from mjgym import registry
 from mjgym.actions import UNLIMITED, bounds, controls
 from mjgym.array_libraries import failures
 from mjgym.benchmark import random_actions
-from mjgym.env import TERMS
 from mjgym.episode import Episodes
 from mjgym.fingerprint import model_sha256
+from mjgym.infos import TERMS
 from mjgym.labels import signals
 from mjgym.models import compile_anew, compile_model
 from mjgym.sim import Batched, Single, View

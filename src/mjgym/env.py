@@ -9,6 +9,7 @@ import numpy as np
 from mjgym.camera import Cameras
 from mjgym.describe import describe
 from mjgym.episode import DivergenceError, Episodes, check_state
+from mjgym.infos import TERMS, VARIATION
 from mjgym.models import compile_model
 from mjgym.observables import Image
 from mjgym.options import Options
@@ -16,9 +17,6 @@ from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.spaces import action_space, check_action, copy_observation, not_finite
 from mjgym.task import Arrays, Task, registrations
-
-# How keys of `info` begin; all of its values are plain numbers or arrays of them.
-TERMS, VARIATION = "terms/", "variation/"
 
 
 class Env(gymnasium.Env[Any, np.ndarray]):

@@ -10,8 +10,8 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from mjgym import infos
 from mjgym.camera import Cameras
-from mjgym.env import TERMS, VARIATION
 from mjgym.episode import DivergenceError, Episodes, Step, check_state
 from mjgym.models import compile_model
 from mjgym.observables import Image
@@ -201,7 +201,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         begun = np.ones(self.num_envs, dtype=bool) if mask is None else mask
         self._begin(begun, by_reset=True)
         self._observe()
-        return self._observation(), self._variation(begun)
+        return self._observation(), infos.of_variation(self._episodes, begun)
 
     def _begin(self, mask: np.ndarray, *, by_reset: bool = False) -> None:
         self._episodes.reset(None if mask.all() else mask, by_reset=by_reset)
@@ -229,18 +229,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         if not mask.any():
             raise ValueError("options['reset_mask']: at least one must be True")
         return mask.copy()
-
-    def _variation(self, begun: np.ndarray) -> dict[str, Any]:
-        """What the episodes that begin have been given, for `info`."""
-        values = self._episodes.variation()
-        if not values:
-            return {}
-        info: dict[str, Any] = {}
-        for key, value in values.items():
-            shown = np.zeros_like(value)
-            shown[begun] = value[begun]
-            info[f"{VARIATION}{key}"], info[f"_{VARIATION}{key}"] = shown, begun.copy()
-        return info
 
     # A control step, and what becomes of the episodes that have ended.
 
@@ -271,7 +259,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             self._observe()
             none = np.zeros(self.num_envs, dtype=bool)
             rewards = np.zeros(self.num_envs)
-            return self._observation(), rewards, none, none.copy(), self._variation(begun)
+            return (
+                self._observation(),
+                rewards,
+                none,
+                none.copy(),
+                infos.of_variation(self._episodes, begun),
+            )
         step = self._episodes.step(actions, None if begun is None else ~begun)
         self._observe()
         bad = not_finite(self._buffers[0], self.num_envs)
@@ -293,9 +287,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             step: of the episodes.
             begun: who began an episode instead of stepping; None for nobody.
         """
-        rewards = self._each(step.reward, np.float64)
-        terminations = self._each(step.terminated, bool)
-        truncations = self._each(step.truncated, bool)
+        rewards = infos.each(step.reward, np.float64, self.num_envs)
+        terminations = infos.each(step.terminated, bool, self.num_envs)
+        truncations = infos.each(step.truncated, bool, self.num_envs)
         if self._limit is not None:
             truncations |= self._episodes.steps >= self._limit
         stepped = np.ones(self.num_envs, dtype=bool) if begun is None else ~begun
@@ -308,9 +302,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             rewards[step.diverged] = 0.0
             terminations[step.diverged] = False
             truncations[step.diverged] = True
-        info = self._info(step, stepped)
+        info = infos.of_step(self._episodes, step, stepped)
         if begun is not None:
-            info.update(self._variation(begun))
+            info.update(infos.of_variation(self._episodes, begun))
         self._done = terminations | truncations
         if self.autoreset_mode == AutoresetMode.SAME_STEP and np.count_nonzero(self._done):
             info = self._autoreset_same_step(info)
@@ -328,8 +322,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         final_obs = np.full(self.num_envs, None, dtype=object)
         for i in np.flatnonzero(ended).tolist():
             final_obs[i] = row(self._buffers[0], i)
-        final_info = _only(info, ended)
-        info = _only(info, ~ended)
+        final_info = infos.only(info, ended)
+        info = infos.only(info, ~ended)
         info.update(
             final_obs=final_obs,
             _final_obs=ended.copy(),
@@ -337,7 +331,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             _final_info=ended.copy(),
         )
         self._begin(ended)
-        info.update(self._variation(ended))
+        info.update(infos.of_variation(self._episodes, ended))
         fresh = self._layout.pack(
             self._entries(), lambda image: self._draw(image, ended), (self.num_envs,)
         )
@@ -350,42 +344,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         raise gymnasium.error.ResetNeeded(
             f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
         )
-
-    def _info(self, step: Step, stepped: np.ndarray) -> dict[str, Any]:
-        """The info of a step, in the form in which Gymnasium joins those of sub-environments.
-
-        Args:
-            step: of the episodes.
-            stepped: who made it; it has a reward where the simulation is finite.
-        """
-        valued = stepped if step.diverged is None else stepped & ~step.diverged
-        count = np.count_nonzero(valued)
-        some, everyone = count > 0, count == self.num_envs
-
-        def masked(values: Any, dtype: Any) -> np.ndarray:
-            array = self._each(values, dtype)
-            if not everyone:
-                array[~valued] = 0
-            return array
-
-        info: dict[str, Any] = {}
-        if some:
-            for name, values in step.terms.items():
-                key = f"{TERMS}{name}"
-                info[key], info[f"_{key}"] = masked(values, np.float64), valued.copy()
-        info["diverged"] = self._each(False if step.diverged is None else step.diverged, bool)
-        info["_diverged"] = stepped.copy()
-        if step.success is not None and some:
-            info["success"], info["_success"] = masked(step.success, bool), valued.copy()
-            so_far = self._episodes.success_once & valued
-            info["success_once"], info["_success_once"] = so_far, valued.copy()
-        return info
-
-    def _each(self, values: Any, dtype: Any) -> np.ndarray:
-        """A new array of one value for each sub-environment."""
-        array = np.empty((self.num_envs, *np.shape(values)[1:]), dtype)
-        array[...] = values
-        return array
 
     # What is observed.
 
@@ -652,18 +610,3 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.set_state(pickled["state"])
         self._episodes.started = pickled["started"]
         self.__dict__.update(pickled["attributes"])
-
-
-def _only(info: dict[str, Any], mask: np.ndarray) -> dict[str, Any]:
-    """The part of a vector info that belongs to the sub-environments of a mask."""
-    part: dict[str, Any] = {}
-    for name, values in info.items():
-        if name.startswith("_"):
-            continue
-        present = info[f"_{name}"] & mask
-        if not present.any():
-            continue
-        shown = np.zeros_like(values)
-        shown[present] = values[present]
-        part[name], part[f"_{name}"] = shown, present
-    return part

@@ -10,8 +10,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.env import TERMS
 from mjgym.episode import in_simulation
+from mjgym.infos import TERMS
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 
