@@ -102,7 +102,9 @@ class Sorting(Tabletop):
         memory = super().memory(v)
         if self.choice == RANDOM:  # the one that is not parked
             xp = v.xp
-            away = [xp.asarray(v.body(self.body_of(name)).xpos[..., 0]) for name in self.object_names]
+            away = [
+                xp.asarray(v.body(self.body_of(name)).xpos[..., 0]) for name in self.object_names
+            ]
             number = xp.argmin(xp.stack(away, axis=-1), axis=-1)
             memory["object"] = xp.asarray(number, dtype=xp.float64)
         return memory
@@ -169,14 +171,17 @@ class Sorting(Tabletop):
 
         held = self.held(v, loose)
         low = {n: self.lift_height - v.body(self.body_of(n)).xpos[..., 2] for n in names}
-        near = best({n: closeness(xp.maximum(z, xp.zeros_like(z)), LIFT_SCALE) for n, z in low.items()})
+        near = best(
+            {n: closeness(xp.maximum(z, xp.zeros_like(z)), LIFT_SCALE) for n, z in low.items()}
+        )
         lift = worth(v, held, 1.0) * (GRASP + (LIFT - GRASP) * near)
         hover = {
             n: self.carried(v, n, lift) + HOVER * closeness(norm(self.from_goal(v, n)))
             for n in names
         }
         return {
-            "reach": REACH * best({n: closeness(self.distance(v, self.handle(v, n))) for n in names}),
+            "reach": REACH
+            * best({n: closeness(self.distance(v, self.handle(v, n))) for n in names}),
             "grasp": worth(v, held, GRASP),
             "lift": lift,
             "hover": best(hover),
