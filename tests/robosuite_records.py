@@ -2,8 +2,9 @@
 
 `tests/data/robosuite/states_<task>.npz` holds for each of 120 states `qpos`, `qvel` and `ctrl`, the
 model's numbers that an episode has changed (`model/<field>/<element>`), what an episode remembers
-(`memory/<entry>`), each entry of the observation (`obs_<entry>`), the rewards with and without shaping (`shaped`, `sparse`) and
-`success`; and the joints' names in order, `names_jnt`. All is of one instant.
+(`memory/<entry>`), each entry of the observation (`obs_<entry>`), the rewards with and without
+shaping (`shaped`, `sparse`) and `success`; and the joints' names in order, `names_jnt`. All is of
+one instant.
 """
 
 import copy

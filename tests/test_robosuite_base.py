@@ -20,15 +20,8 @@ from mjgym.tasks.robosuite.lift import DENSITY, Lift
 from mjgym.tasks.robosuite.placements import Extent, Placement, Pose, Several, Uniform
 from mjgym.tasks.robosuite.tabletop import OneTable
 
-TASKS = (
-    "Lift",
-    "Stack",
-    "Door",
-    "PickPlace",
-    "PickPlaceSingle",
-    "NutAssembly",
-    "NutAssemblySingle",
-)
+TASKS = ("Lift", "Stack", "Door")
+TASKS += ("PickPlace", "PickPlaceSingle", "NutAssembly", "NutAssemblySingle")
 
 AT_THE_SIDE = Uniform(x_range=(0.2, 0.2), y_range=(-0.3, -0.3), reference=(0.0, 0.0, 0.8))
 """A placement that a keyword argument names."""

@@ -1,12 +1,13 @@
 """Put nuts on pegs."""
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import register
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform
 from mjgym.tasks.robosuite.sorting import ALL, RANDOM, Sorting
@@ -61,9 +62,9 @@ class NutAssembly(Sorting, OneTable):
 
     table_top = TABLE_TOP
     object_names = tuple(EXTENTS)
-    kinds = {"square": "SquareNut", "round": "RoundNut"}
+    kinds = MappingProxyType({"square": "SquareNut", "round": "RoundNut"})
     asked, drawn = "nut_type", "nut"
-    lowest = {"SquareNut": 0.01, "RoundNut": 0.01}
+    lowest = MappingProxyType({"SquareNut": 0.01, "RoundNut": 0.01})
 
     @property
     def own_placement(self) -> Placement:

@@ -1,13 +1,14 @@
 """Sort groceries from one bin into the quarters of another."""
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.robots import Arm
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import register
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
@@ -87,9 +88,9 @@ class PickPlace(Sorting):
 
     agentview = ((1.0, 0.0, 1.75), (0.653, 0.271, 0.271, 0.653))
     object_names = tuple(EXTENTS)
-    kinds = {name.lower(): name for name in EXTENTS}
+    kinds = MappingProxyType({name.lower(): name for name in EXTENTS})
     asked, drawn = "object_type", "obj"
-    lowest = {"Milk": 0.0611, "Bread": 0.0233, "Cereal": 0.075, "Can": 0.0403}
+    lowest = MappingProxyType({"Milk": 0.0611, "Bread": 0.0233, "Cereal": 0.075, "Can": 0.0403})
 
     @property
     def own_placement(self) -> Placement:

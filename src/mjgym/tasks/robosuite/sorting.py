@@ -11,9 +11,9 @@ from mjgym.resets import put
 from mjgym.robots import touching
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.suggestions import or_else
-from mjgym.task import Arrays, Signal
+from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, xyzw
 from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, worth
 
@@ -36,7 +36,7 @@ class Sorting(Tabletop):
     kinds: ClassVar[Mapping[str, str]] = {}
     """The objects' names, in the order of their numbers, by the word that asks for each."""
     asked: ClassVar[str] = ""
-    """The field that says which objects are to be put away: `ALL`, `RANDOM` or a word of `kinds`."""
+    """The field that says which objects are at work: "all", "random" or a word of `kinds`."""
     drawn: ClassVar[str] = ""
     """What the entries of an object that is drawn begin with."""
     lowest: ClassVar[Mapping[str, float]] = {}
@@ -102,10 +102,8 @@ class Sorting(Tabletop):
         memory = super().memory(v)
         if self.choice == RANDOM:  # the one that is not parked
             xp = v.xp
-            away = [
-                xp.asarray(v.body(self.body_of(name)).xpos[..., 0]) for name in self.object_names
-            ]
-            number = xp.argmin(xp.stack(away, axis=-1), axis=-1)
+            away = [v.body(self.body_of(name)).xpos[..., 0:1] for name in self.object_names]
+            number = xp.argmin(xp.concat(away, axis=-1), axis=-1)
             memory["object"] = xp.asarray(number, dtype=xp.float64)
         return memory
 
@@ -132,6 +130,45 @@ class Sorting(Tabletop):
         entries[f"{label}_pos"] = v.body(body).xpos
         entries[f"{label}_quat"] = xyzw(v.body(body).xquat, v)
         return entries
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        signals = super().labels(v)
+        if self.grouped or not self.object_entries:
+            return signals
+        if self.choice == RANDOM:
+            own = self._pose_labels(self.drawn, self.drawn, "the object")
+            own[f"{self.drawn}_id"] = Signal(
+                f"number of the object among {', '.join(self.object_names)}, from 0", unit="1"
+            )
+        else:
+            seen = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
+            own = {
+                key: signal
+                for name in seen
+                for key, signal in self._pose_labels(name, self.body_of(name), name).items()
+            }
+        return signals | own
+
+    def _pose_labels(self, label: str, body: str, called: str) -> dict[str, Signal]:
+        """What the entries of `poses` are."""
+        numbers = {
+            "pos": (f"place of {called}", vector_names(body)),
+            "quat": (
+                f"orientation of {called}",
+                tuple(f"{body} quaternion {part}" for part in "xyzw"),
+            ),
+        }
+        signals = {}
+        for part, (meaning, names) in numbers.items():
+            for each in self.manipulators:
+                signals[f"{label}_to_{each.label}eef_{part}"] = Signal(
+                    f"{meaning}, as the hand sees it",
+                    names,
+                    frame=each.link,
+                    source=f"body x{part} of {called}, at site {each.tool}",
+                )
+            signals[f"{label}_{part}"] = Signal(meaning, names, source=f"body x{part} of {called}")
+        return signals
 
     # What is paid.
 
@@ -171,17 +208,16 @@ class Sorting(Tabletop):
 
         held = self.held(v, loose)
         low = {n: self.lift_height - v.body(self.body_of(n)).xpos[..., 2] for n in names}
-        near = best(
-            {n: closeness(xp.maximum(z, xp.zeros_like(z)), LIFT_SCALE) for n, z in low.items()}
-        )
-        lift = worth(v, held, 1.0) * (GRASP + (LIFT - GRASP) * near)
+        missing = {n: xp.maximum(z, xp.zeros_like(z)) for n, z in low.items()}
+        high = best({n: closeness(z, LIFT_SCALE) for n, z in missing.items()})
+        lift = worth(v, held, 1.0) * (GRASP + (LIFT - GRASP) * high)
         hover = {
             n: self.carried(v, n, lift) + HOVER * closeness(norm(self.from_goal(v, n)))
             for n in names
         }
+        near = {n: closeness(self.distance(v, self.handle(v, n))) for n in names}
         return {
-            "reach": REACH
-            * best({n: closeness(self.distance(v, self.handle(v, n))) for n in names}),
+            "reach": REACH * best(near),
             "grasp": worth(v, held, GRASP),
             "lift": lift,
             "hover": best(hover),
