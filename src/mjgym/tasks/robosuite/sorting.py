@@ -83,7 +83,8 @@ class Sorting(Tabletop):
 
     def from_goal(self, v: View, name: str) -> Array:
         """From the middle of an object's place to the object, seen from above, (..., 2) m."""
-        return v.body(self.body_of(name)).xpos[..., 0:2] - v.xp.asarray(self.goal(name))
+        goal = v.xp.asarray(self.goal(name), dtype=v.xp.float64)
+        return v.body(self.body_of(name)).xpos[..., 0:2] - goal
 
     # What begins an episode.
 
