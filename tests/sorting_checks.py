@@ -95,6 +95,14 @@ def check_drawn(name, label):
     envs.close()
 
 
+def check_fixed(name, alone):
+    """One object is there in all episodes, and it alone is observed."""
+    for env, observation in starts(name, 5):
+        assert at_work(env) == [alone]
+        keys = [key for key in observation if "robot0_" not in key]
+        assert keys == [f"{alone}_pos", f"{alone}_quat"]
+
+
 def check_parked(name, **fields):
     """Objects that an episode has no use for stand still, far away, and are worth nothing."""
     env = Env(make_task(name, **fields), observation="dict", dtype="float64")
