@@ -130,6 +130,10 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-maze": replace(BALL, seed=3, end=1.3),
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
     "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
+    "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, zoom=1.5, begin=2.8, still=5.0, end=6.6),
+    "robosuite/PickPlace": replace(
+        TABLE_ARM, camera="agentview", zoom=1.1, begin=2.4, still=4.2, end=5.4
+    ),
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
 }

@@ -1,9 +1,10 @@
 """Recorded states of tabletop tasks, in environments of this package.
 
 `tests/data/robosuite/states_<task>.npz` holds for each of 120 states `qpos`, `qvel` and `ctrl`, the
-model's numbers that an episode has changed (`model/<field>/<element>`), each entry of the
-observation (`obs_<entry>`), the rewards with and without shaping (`shaped`, `sparse`) and
-`success`; and the joints' names in order, `names_jnt`. All is of one instant.
+model's numbers that an episode has changed (`model/<field>/<element>`), what an episode remembers
+(`memory/<entry>`), each entry of the observation (`obs_<entry>`), the rewards with and without
+shaping (`shaped`, `sparse`) and `success`; and the joints' names in order, `names_jnt`. All is of
+one instant.
 """
 
 import copy
@@ -61,6 +62,9 @@ class Record:
                 number = getattr(model, kind)(element).id
                 getattr(model, field)[number] = values[i]
                 state[field] = getattr(model, field).copy()
+        for key, values in self.arrays.items():
+            if key.startswith("memory/"):
+                state[key.replace("/", ".")] = values[i]
         varies = self.envs["dense"].task.varies
         if set(FOLLOWING) & set(varies):
             set_constants(model, mujoco.MjData(model))

@@ -21,6 +21,7 @@ from mjgym.tasks.robosuite.placements import Extent, Placement, Pose, Several, U
 from mjgym.tasks.robosuite.tabletop import OneTable
 
 TASKS = ("Lift", "Stack", "Door")
+TASKS += ("PickPlace", "PickPlaceSingle", "NutAssembly", "NutAssemblySingle")
 
 AT_THE_SIDE = Uniform(x_range=(0.2, 0.2), y_range=(-0.3, -0.3), reference=(0.0, 0.0, 0.8))
 """A placement that a keyword argument names."""
@@ -190,7 +191,8 @@ def test_grouped_entries_are_the_single_ones_in_a_row(name):
     entries, _ = single.reset(seed=3)
     groups, _ = grouped.reset(seed=3)
     assert list(groups) == ["robot0_proprio-state", "object-state"]
-    sizes = {"Lift": 10, "Stack": 23, "Door": 14}
+    sizes = {"Lift": 10, "Stack": 23, "Door": 14, "PickPlace": 56, "PickPlaceSingle": 15}
+    sizes |= {"NutAssembly": 28, "NutAssemblySingle": 15}
     assert groups["robot0_proprio-state"].shape == (50,)
     assert groups["object-state"].shape == (sizes[name],)
     rows = np.concatenate([np.ravel(x) for x in entries.values()])

@@ -9,8 +9,14 @@ from mjgym.tasks.dmc.walker import Walker
 from mjgym.tasks.robosuite.scripted import Script
 
 # Episodes, control steps, and how many of them are solved at least. Of 100 (Lift, Stack) and 30
-# (Door) episodes, 100, 96 and 27 are.
-SOLVED = {"Lift": (24, 60, 23), "Stack": (16, 140, 13), "Door": (12, 120, 9)}
+# (Door) episodes, 100, 96 and 27 are; of 12 of PickPlaceCan 12, of NutAssemblyRound 11.
+SOLVED = {
+    "Lift": (24, 60, 23),
+    "Stack": (16, 140, 13),
+    "Door": (12, 120, 9),
+    "PickPlaceCan": (4, 200, 3),
+    "NutAssemblyRound": (4, 200, 3),
+}
 
 
 @pytest.mark.parametrize("name", SOLVED)

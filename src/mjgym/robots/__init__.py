@@ -1,7 +1,7 @@
 """Arms, hands and bases: parts that the tasks of several families are built from."""
 
 from mjgym.robots import grippers, menagerie, tabletop_arms  # noqa: F401  (they register parts)
-from mjgym.robots.grasping import grasped, watch_grasp
+from mjgym.robots.grasping import grasped, touching, watch_grasp
 from mjgym.robots.inverse_kinematics import Solution, solve
 from mjgym.robots.jaco import JacoArm, JacoHand
 from mjgym.robots.parts import Arm, Base, Hand, Limb, arms, assembled, attach, bases, hands
@@ -24,5 +24,6 @@ __all__ = [
     "place_tool",
     "robot_contacts",
     "solve",
+    "touching",
     "watch_grasp",
 ]

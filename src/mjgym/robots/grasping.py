@@ -59,10 +59,22 @@ def grasped(v: View, hand: Hand, prefix: str, target: Target) -> Array:
     """
     start = v.xp.ones if hand.fingers else v.xp.zeros
     held = start(v.lead, dtype=v.xp.bool)
-    for finger in hand.fingers:
-        names = [_sensor(prefix + pad, name) for pad in finger for name in _targets(target)]
-        held = held & (total(v.sensordata[..., v.rows("sensordata", names)]) > 0)
+    for finger in touching(v, hand, prefix, target):
+        held = held & finger
     return held
+
+
+def touching(v: View, hand: Hand, prefix: str, target: Target) -> list[Array]:
+    """Whether each finger of a hand touches something, with the arguments of `grasped`.
+
+    Returns:
+        Booleans, (...), for each finger.
+    """
+    names = [
+        [_sensor(prefix + pad, name) for pad in finger for name in _targets(target)]
+        for finger in hand.fingers
+    ]
+    return [total(v.sensordata[..., v.rows("sensordata", each)]) > 0 for each in names]
 
 
 def _targets(target: Target) -> Sequence[str]:

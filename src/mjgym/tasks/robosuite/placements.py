@@ -29,12 +29,20 @@ class Extent:
         bottom: height of its lowest point over its frame, m: not above 0.
         top: height of its highest point over its frame, m.
         quat: how it is turned before a sampler turns it.
+        clearance: of a circle that no other object's may overlap, where it is larger than
+            `radius`, m.
     """
 
     radius: float
     bottom: float
     top: float
     quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    clearance: float = 0.0
+
+    @property
+    def clear_radius(self) -> float:
+        """Of the circle that no other object's may overlap, m."""
+        return max(self.radius, self.clearance)
 
     @classmethod
     def of_box(cls, half: Any) -> "Extent":
@@ -155,7 +163,7 @@ def _overlaps(
 ) -> bool:
     """Whether an object would be within the cylinder around one that lies already."""
     return any(
-        np.hypot(*(pos - other.pos)[:2]) <= extent.radius + extents[name].radius
+        np.hypot(*(pos - other.pos)[:2]) <= extent.clear_radius + extents[name].clear_radius
         and pos[2] - other.pos[2] <= extents[name].top - extent.bottom
         for name, other in placed.items()
     )

@@ -1,4 +1,4 @@
-"""Scripted policies that solve Lift, Stack and Door by the actions of OSC_POSE.
+"""Scripted policies that solve tasks of one arm by the actions of OSC_POSE.
 
     script = Script.of(env.unwrapped.task)
     observation, info = env.reset()           # of an environment with observation="dict"
@@ -19,6 +19,9 @@ import numpy as np
 from mjgym.task import Task
 from mjgym.tasks.robosuite.door import Door
 from mjgym.tasks.robosuite.lift import Lift
+from mjgym.tasks.robosuite.nut_assembly import NutAssembly
+from mjgym.tasks.robosuite.pick_place import PickPlace
+from mjgym.tasks.robosuite.sorting import ALL, RANDOM, Sorting
 from mjgym.tasks.robosuite.stack import HALF_A, HALF_B, Stack
 
 Seen = Mapping[str, np.ndarray]
@@ -33,6 +36,19 @@ HANDLE_LENGTH, HANDLE_ASIDE, HANDLE_OUT = 0.125, -0.175, 0.1  # m, of the door's
 OUTER_HALF = 0.03  # m, from the middle of the handle to that of the fingers that press on it
 FREE = 1.25  # rad, of the handle's turn: the latch lets go at 1.16
 CLOSING = 10  # control steps that the fingers take for their whole way
+QUARTER_TURN, HALF_TURN = np.pi / 2, np.pi  # rad, after which a thing looks the same to the fingers
+STRAIGHT = 0.06  # rad, that nuts may be turned by over their pegs
+OVER_WALLS = 1.1  # m, over the floor, where things are carried over the walls of bins and over pegs
+# Where each object is grasped, along its x axis and above its frame, and how high its frame is as
+# it is let go, m.
+GRIPS = {
+    "Milk": (0.0, 0.055, 0.89),
+    "Bread": (0.0, 0.016, 0.92),
+    "Cereal": (0.0, 0.055, 0.904),
+    "Can": (0.0, 0.022, 0.915),
+    "SquareNut": (0.06, 0.004, 0.9),
+    "RoundNut": (0.066, 0.004, 0.9),
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,7 @@ class Stage:
         near: m, from the target where the next stage begins.
         steps: control steps before it may begin.
         until: what else has to be seen before, bool.
+        turn: the angle (rad) about the vertical that the tool is to turn by; None for no turn.
     """
 
     target: Callable[[Seen], np.ndarray]
@@ -52,6 +69,7 @@ class Stage:
     near: float = 0.01
     steps: int = 0
     until: Callable[[Seen], np.ndarray] | None = None
+    turn: Callable[[Seen], np.ndarray] | None = None
 
 
 class Script:
@@ -59,13 +77,10 @@ class Script:
 
     Args:
         stages: in their order; the last one goes on.
-        aligned: the entry with the orientation of what the fingers are to close on two faces of, a
-            quaternion x, y, z, w; empty for no turn.
     """
 
-    def __init__(self, stages: tuple[Stage, ...], aligned: str = "") -> None:
+    def __init__(self, stages: tuple[Stage, ...]) -> None:
         self._stages = stages
-        self._aligned = aligned
         self._stage: Any = None
         self._steps: Any = None
 
@@ -77,14 +92,20 @@ class Script:
             ValueError: there is none for the task, or its robot has two arms or is driven by
                 another controller.
         """
-        scripts: dict[type, Callable[[], Script]] = {Lift: _lift, Stack: _stack, Door: _door}
+        scripts: dict[type, Callable[[Any], Script]] = {
+            Lift: _lift,
+            Stack: _stack,
+            Door: _door,
+            PickPlace: _sort,
+            NutAssembly: _sort,
+        }
         script = scripts.get(type(task))
-        if script is None or not isinstance(task, Lift | Stack | Door):
+        if script is None or not isinstance(task, Lift | Stack | Door | Sorting):
             known = ", ".join(kind.__name__ for kind in scripts)
             raise ValueError(f"no script for {type(task).__name__}, only for {known}")
         if len(task.manipulators) != 1 or task.controller != "OSC_POSE" or task.grouped:
             raise ValueError("a script moves one arm by OSC_POSE, and sees single entries")
-        return script()
+        return script(task)
 
     def restart(self, where: np.ndarray | None = None) -> None:
         """Begin anew: everywhere, or in some environments of many, bool."""
@@ -102,9 +123,10 @@ class Script:
         way = _chosen(ways, self._stage)
         action = np.zeros((*tool.shape[:-1], 7), dtype=np.float32)
         action[..., 0:3] = np.clip(HASTE * way / STEP, -1, 1)
-        if self._aligned:
-            turn = _turn_to_face(seen["robot0_eef_quat_site"], seen[self._aligned])
-            action[..., 5] = np.where(self._stage == 0, np.clip(turn / TURN, -1, 1), 0)
+        for i, stage in enumerate(self._stages):
+            if stage.turn is not None:
+                turn = np.clip(stage.turn(seen) / TURN, -1, 1)
+                action[..., 5] += np.where(self._stage == i, turn, 0)
         action[..., 6] = np.array([stage.fingers for stage in self._stages])[self._stage]
         self._go_on(seen, np.sqrt((ways * ways).sum(axis=-1)))
         return action
@@ -134,10 +156,24 @@ def _heading(quaternion: np.ndarray) -> np.ndarray:
     return np.asarray(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
 
-def _turn_to_face(tool: np.ndarray, cube: np.ndarray) -> np.ndarray:
-    """The smallest turn about the vertical after which the fingers are square to a cube, rad."""
-    between = _heading(cube) - _heading(tool)
-    return np.asarray((between + np.pi / 4) % (np.pi / 2) - np.pi / 4)
+def _smallest(angle: np.ndarray, symmetry: float) -> np.ndarray:
+    """Of the angles that are a symmetry (rad) apart from each other, the smallest."""
+    return np.asarray((angle + symmetry / 2) % symmetry - symmetry / 2)
+
+
+def _facing(thing: str, symmetry: float) -> Callable[[Seen], np.ndarray]:
+    """The turn after which the fingers, along the tool's x axis, close along a thing's y axis.
+
+    Args:
+        thing: the entry with its orientation, a quaternion x, y, z, w.
+        symmetry: rad, after which it looks the same.
+    """
+
+    def turn(seen: Seen) -> np.ndarray:
+        tool = _heading(seen["robot0_eef_quat_site"])
+        return _smallest(_heading(seen[thing]) + QUARTER_TURN - tool, symmetry)
+
+    return turn
 
 
 def _over(place: np.ndarray, height: float) -> np.ndarray:
@@ -145,20 +181,31 @@ def _over(place: np.ndarray, height: float) -> np.ndarray:
     return np.concatenate([place[..., 0:2], np.full_like(place[..., 0:1], height)], axis=-1)
 
 
-def _grasp(cube: str) -> tuple[Stage, ...]:
+def _grasp(
+    at: Callable[[Seen], np.ndarray],
+    turned: str,
+    symmetry: float = QUARTER_TURN,
+    steps: int = CLOSING,
+) -> tuple[Stage, ...]:
     return (
-        Stage(lambda seen: seen[cube] + ABOVE, OPEN, near=0.015, steps=CLOSING),
-        Stage(lambda seen: seen[cube], OPEN, near=0.008),
-        Stage(lambda seen: seen[cube], CLOSE, near=0.03, steps=CLOSING),
+        Stage(
+            lambda seen: at(seen) + ABOVE,
+            OPEN,
+            near=0.015,
+            steps=steps,
+            turn=_facing(turned, symmetry),
+        ),
+        Stage(at, OPEN, near=0.008),
+        Stage(at, CLOSE, near=0.03, steps=CLOSING),
     )
 
 
-def _lift() -> Script:
+def _lift(_: Lift) -> Script:
     carry = Stage(lambda seen: _over(seen["cube_pos"], HIGH), CLOSE)
-    return Script((*_grasp("cube_pos"), carry), aligned="cube_quat")
+    return Script((*_grasp(lambda seen: seen["cube_pos"], "cube_quat"), carry))
 
 
-def _stack() -> Script:
+def _stack(_: Stack) -> Script:
     def held(seen: Seen) -> np.ndarray:
         """The tool from cube A's middle."""
         return seen["robot0_eef_pos"] - seen["cubeA_pos"]
@@ -168,17 +215,70 @@ def _stack() -> Script:
         return np.asarray(seen["cubeB_pos"] + over + held(seen))
 
     stages = (
-        *_grasp("cubeA_pos"),
+        *_grasp(lambda seen: seen["cubeA_pos"], "cubeA_quat"),
         Stage(lambda seen: _over(seen["cubeA_pos"], HIGH), CLOSE, near=0.03),
         Stage(lambda seen: _over(seen["cubeB_pos"] + held(seen), HIGH), CLOSE, near=0.005),
         Stage(onto, CLOSE, near=0.004),
         Stage(lambda seen: seen["robot0_eef_pos"], OPEN, steps=CLOSING),
         Stage(lambda seen: _over(seen["robot0_eef_pos"], HIGH), OPEN),
     )
-    return Script(stages, aligned="cubeA_quat")
+    return Script(stages)
 
 
-def _door() -> Script:
+def _sort(task: Sorting) -> Script:
+    """Put away one object after the other."""
+    if task.choice == RANDOM:
+        return Script(_put_away(task, task.drawn, task.object_names))
+    names = task.object_names if task.choice == ALL else (task.kinds[task.choice],)
+    return Script(tuple(stage for name in names for stage in _put_away(task, name, (name,))))
+
+
+def _put_away(task: Sorting, label: str, names: tuple[str, ...]) -> tuple[Stage, ...]:
+    """Put away one object, whose entries begin with a label: of several, the one of its number."""
+    pos, quat = f"{label}_pos", f"{label}_quat"
+    fits = isinstance(task, NutAssembly)  # only if it is turned as the pegs are
+    known = np.array([[*GRIPS[name], *task.goal(name)] for name in names])
+
+    def numbers(seen: Seen) -> tuple[np.ndarray, ...]:
+        """Those of `GRIPS` and the middle of the object's place, (..., 1) each."""
+        which = np.zeros(seen[pos].shape[:-1], dtype=np.int64)
+        if len(names) > 1:
+            which = seen[f"{label}_id"].reshape(which.shape).astype(np.int64)
+        return tuple(np.moveaxis(known[which][..., None], -2, 0))
+
+    def grip(seen: Seen) -> np.ndarray:
+        along, above, *_ = numbers(seen)
+        heading = _heading(seen[quat])
+        flat = np.zeros_like(heading)
+        forward = np.stack([np.cos(heading), np.sin(heading), flat], axis=-1)
+        return np.asarray(seen[pos] + along * forward + above * np.array([0.0, 0.0, 1.0]))
+
+    def down(seen: Seen) -> np.ndarray:
+        """Where the tool is as the object is let go."""
+        _, _, *frame = (numbers(seen)[i] for i in (0, 1, 3, 4, 2))
+        return np.concatenate(frame, axis=-1) + seen["robot0_eef_pos"] - seen[pos]
+
+    def straight(seen: Seen) -> np.ndarray:
+        """The turn after which a square opening is square to the world's axes."""
+        return _smallest(-_heading(seen[quat]), QUARTER_TURN)
+
+    return (
+        *_grasp(grip, quat, HALF_TURN, steps=3 * CLOSING),
+        Stage(lambda seen: _over(grip(seen), OVER_WALLS), CLOSE, near=0.03),
+        Stage(
+            lambda seen: _over(down(seen), OVER_WALLS),
+            CLOSE,
+            near=0.005,
+            turn=straight if fits else None,
+            until=(lambda seen: np.abs(straight(seen)) < STRAIGHT) if fits else None,
+        ),
+        Stage(down, CLOSE, near=0.008),
+        Stage(lambda seen: seen["robot0_eef_pos"], OPEN, steps=CLOSING),
+        Stage(lambda seen: _over(seen["robot0_eef_pos"], OVER_WALLS), OPEN, near=0.03),
+    )
+
+
+def _door(_: Door) -> Script:
     """Push the handle's end down its arc with closed fingers, then draw it away by friction.
 
     The hand is wider than there is room behind the handle: the fingers press on its outer half.

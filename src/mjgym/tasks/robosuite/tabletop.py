@@ -125,12 +125,15 @@ class Tabletop(Task):
 
     arms_needed: ClassVar[int] = 1
     """1 for a task of one robot, however many arms it has; 2 for one of two arms."""
-    most: ClassVar[float] = 1.0
-    """The raw reward of success."""
     agentview: ClassVar[Pose | None] = None
     """Where the camera agentview is, if not where it is in the room."""
     apart: ClassVar[Mapping[str, float]] = {"opposed": 0.0, "parallel": 0.25}
     """How far two robots stand from the middle (parallel) or further back (opposed), m."""
+
+    @property
+    def most(self) -> float:
+        """The raw reward of success; a plain value overrides it."""
+        return 1.0
 
     # What is asked for.
 

@@ -1,0 +1,136 @@
+"""Sort groceries from one bin into the quarters of another."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from mjgym import mjcf
+from mjgym.arrays import Array
+from mjgym.mjcf import Spec
+from mjgym.robots import Arm
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import register
+from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
+from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
+
+# How much room each takes at the start. The published bottoms are lower than the objects: they fall
+# by up to 5 mm; the can's is half a millimetre lower than published, out of the bin's floor.
+EXTENTS = {
+    "Milk": Extent(radius=0.025, bottom=-0.085, top=0.075, clearance=0.0281),  # m
+    "Bread": Extent(radius=0.03, bottom=-0.045, top=0.03, clearance=0.0313),
+    "Cereal": Extent(radius=0.04, bottom=-0.1, top=0.03, clearance=0.0523),
+    "Can": Extent(radius=0.025, bottom=-0.0605, top=0.04, clearance=0.0251),
+}
+AROUND = (-0.145, 0.145), (-0.195, 0.195)  # m, from the middle of the first bin, along x and y
+ROBOT = (-0.5, -0.1)  # m
+
+QUARTER = (0.0975, 0.1225)  # m, half sizes of a quarter of the second bin, along x and y
+# On which side of the second bin's middle each has its quarter, along x and y.
+SIDES = {"Milk": (-1, -1), "Bread": (1, -1), "Cereal": (-1, 1), "Can": (1, 1)}
+DEPTH = 0.1  # m over the second bin's frame, below which an object is in it
+CARRY = 0.25  # m over the second bin's frame, where objects are to be carried
+GHOST = 0.3  # opacity of what stands where the objects are to go
+
+
+def grocery(name: str) -> Spec:
+    """An object that moves freely, by its name."""
+    return mjcf.load(f"robosuite/{name.lower()}.xml")
+
+
+def ghost(name: str) -> Spec:
+    """What is only seen of an object, where it is to go."""
+    seen = grocery(name)
+    mjcf.remove(seen, "joint", "joint0")
+    mjcf.remove(seen, "geom", "g0")
+    for material in seen.materials:
+        material.rgba = (*material.rgba[:3], GHOST)
+    return seen
+
+
+@register("robosuite/PickPlace-v0", tags=("tabletop", "one-arm"))
+@register("robosuite/PickPlaceSingle-v0", tags=("tabletop", "one-arm"), object_type=RANDOM)
+@register("robosuite/PickPlaceMilk-v0", tags=("tabletop", "one-arm"), object_type="milk")
+@register("robosuite/PickPlaceBread-v0", tags=("tabletop", "one-arm"), object_type="bread")
+@register("robosuite/PickPlaceCereal-v0", tags=("tabletop", "one-arm"), object_type="cereal")
+@register("robosuite/PickPlaceCan-v0", tags=("tabletop", "one-arm"), object_type="can")
+@dataclass(frozen=True)
+class PickPlace(Sorting):
+    """Sort milk, bread, cereal and a can from one bin into the quarters of another.
+
+    Start: the arm near its published pose; the objects anywhere in the first bin, apart from each
+    other, turned by any angle about the vertical. With one object the others stand far away; it is
+    the same in all episodes, or drawn for each.
+
+    Observation: the robot's entries (see `Tabletop`), then for each of Milk, Bread, Cereal and Can
+    `Milk_to_robot0_eef_pos` (m) and `Milk_to_robot0_eef_quat` (x, y, z, w), its pose in the frame
+    at the tool with the axes of the link that carries the hand, `Milk_pos` and `Milk_quat`. With
+    one object, its entries alone; if it is drawn, they begin with "obj", and `obj_id` is its number
+    in that order, from 0.
+
+    Reward: 1 in `placed` for each object in its quarter, below the walls' rim, with the tool more
+    than 4.2 cm away; and the largest of four stages on the way with the others. `reach` pays
+    0.1 (1 - tanh(10 d)) for a distance of d (m) between tool and object; `grasp` 0.35 for fingers
+    on both sides; `lift`, while grasped, 0.35 to 0.5 up to 25 cm above the second bin;
+    `hover` as much as lift, or 0.5 above the object's quarter, and 0.2 (1 - tanh(10 r)) for a
+    distance of r (m) from its middle, seen from above. The sum is divided by the number of objects.
+    Success: all objects are placed.
+
+    Args:
+        object_type: "all", one of "milk", "bread", "cereal" and "can", or "random" for one that is
+            drawn for each episode.
+        bin1_pos: of the first bin's frame, m.
+        bin2_pos: of the second bin's frame, m.
+    """
+
+    object_type: str = ALL
+    bin1_pos: tuple[float, float, float] = (0.1, -0.25, 0.8)  # m
+    bin2_pos: tuple[float, float, float] = (0.1, 0.28, 0.8)  # m
+
+    agentview = ((1.0, 0.0, 1.75), (0.653, 0.271, 0.271, 0.653))
+    object_names = tuple(EXTENTS)
+    kinds = MappingProxyType({name.lower(): name for name in EXTENTS})
+    asked, drawn = "object_type", "obj"
+    lowest = MappingProxyType({"Milk": 0.0611, "Bread": 0.0233, "Cereal": 0.075, "Can": 0.0403})
+
+    @property
+    def own_placement(self) -> Placement:
+        x_range, y_range = AROUND
+        return Uniform(self.object_names, x_range, y_range, whole=True, reference=self.bin1_pos)
+
+    def robot_place(self, arm: Arm) -> tuple[float, float]:
+        return ROBOT
+
+    def furnish(self, scene: Spec) -> None:
+        bins = mjcf.load("robosuite/bins.xml")
+        bins.body("1").pos, bins.body("2").pos = self.bin1_pos, self.bin2_pos
+        scene.attach(bins, prefix="bin", frame=scene.worldbody.add_frame())
+        for name in self.object_names:
+            place = scene.worldbody.add_frame()
+            place.pos = (*self.goal(name), self.bin2_pos[2] - EXTENTS[name].bottom)
+            scene.attach(ghost(name), prefix=f"Visual{name}_", frame=place)
+        for name in self.object_names:
+            scene.attach(grocery(name), prefix=f"{name}_", frame=scene.worldbody.add_frame())
+            self.watch_grasp(scene, self.body_of(name))
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        return EXTENTS
+
+    def goal(self, name: str) -> tuple[float, float]:
+        (x, y, _), (side_x, side_y) = self.bin2_pos, SIDES[name]
+        return x + side_x * QUARTER[0], y + side_y * QUARTER[1]
+
+    @property
+    def lift_height(self) -> float:
+        return self.bin2_pos[2] + CARRY
+
+    def over_quarter(self, v: View, name: str) -> Array:
+        """Whether an object is in or above its quarter, bool."""
+        away = v.xp.abs(self.from_goal(v, name))
+        return (away[..., 0] < QUARTER[0]) & (away[..., 1] < QUARTER[1])
+
+    def arrived(self, v: View, name: str) -> Array:
+        height = v.body(self.body_of(name)).xpos[..., 2] - self.bin2_pos[2]
+        return self.over_quarter(v, name) & (height > 0) & (height < DEPTH)
+
+    def carried(self, v: View, name: str, lift: Array) -> Array:
+        return v.xp.where(self.over_quarter(v, name), v.xp.full_like(lift, OVER), lift)
