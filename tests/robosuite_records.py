@@ -15,6 +15,7 @@ import numpy as np
 from mjgym.env import Env
 from mjgym.registry import registration
 from mjgym.sim.engine import FOLLOWING, set_constants
+from mjgym.sim.single import SingleView
 
 DATA = Path(__file__).parent / "data" / "robosuite"
 
@@ -30,10 +31,13 @@ class Record:
 
     Args:
         name: of the task, as in its id.
+        resize: given a view of a model with the i-th state's recorded numbers and that state's
+            arrays by name, writes what follows from them and was not recorded.
         **fields: of the task.
     """
 
-    def __init__(self, name, **fields):
+    def __init__(self, name, resize=None, **fields):
+        self.resize = resize
         with np.load(DATA / f"states_{name.lower()}.npz") as arrays:
             self.arrays = dict(arrays)
         self.envs = {
@@ -62,6 +66,12 @@ class Record:
                 getattr(model, field)[number] = values[i]
                 state[field] = getattr(model, field).copy()
         varies = self.envs["dense"].task.varies
+        if self.resize is not None:
+            recorded = {
+                key: values[i] for key, values in self.arrays.items() if key != "names_jnt"
+            }
+            self.resize(SingleView(model, mujoco.MjData(model)), recorded)
+            return state | {field: getattr(model, field).copy() for field in varies}
         if set(FOLLOWING) & set(varies):
             set_constants(model, mujoco.MjData(model))
             state |= {field: getattr(model, field).copy() for field in FOLLOWING}

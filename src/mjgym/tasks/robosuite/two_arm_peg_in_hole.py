@@ -5,7 +5,7 @@ from math import pi
 from typing import Any
 
 from mjgym import mjcf
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec
 from mjgym.rotations import cross, norm
 from mjgym.sim.single import SingleView
@@ -100,12 +100,8 @@ class TwoArmPegInHole(TwoArms):
         axis, normal = peg.xmat[..., 2::3], board.xmat[..., 2::3]
         along_board = CENTRE * board.xmat[..., 0::3]
         ahead = board.xpos + along_board - peg.xpos
-        sum_ = v.xp.sum
-        return (
-            sum_(ahead * axis, axis=-1),
-            norm(cross(axis, -ahead)),
-            v.xp.abs(sum_(normal * axis, axis=-1)),
-        )
+        cosine = v.xp.abs(total(normal * axis))
+        return total(ahead * axis), norm(cross(axis, ahead)), cosine
 
     def objects(self, v: View) -> Arrays:
         peg, board = v.body(PEG), v.body(BOARD)

@@ -1,6 +1,5 @@
 """What tasks for two arms share: two robots, or one with two arms."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +11,7 @@ from mjgym.tasks.robosuite.furniture import Pose
 from mjgym.tasks.robosuite.proprioception import tool_position
 from mjgym.tasks.robosuite.tabletop import Tabletop
 
-ASIDE: Pose = (
+SIDE_TABLES: Pose = (
     (0.889435436, 0.0, 1.738381313),
     (0.653098025, 0.271040585, 0.271040764, 0.653097906),
 )
@@ -48,11 +47,3 @@ class TwoArms(Tabletop):
     def from_tool(self, v: View, arm: int, point: Array) -> Array:
         """From one arm's tool to a point, (..., 3) m, in world axes."""
         return point - tool_position(v, self.manipulators[arm])
-
-    def from_numbered_tools(self, v: View, points: Mapping[str, Array]) -> dict[str, Array]:
-        """From both tools to points (..., 3), m: entries "gripper<arm>_to_<name>"."""
-        return {
-            f"gripper{arm}_to_{name}": self.from_tool(v, arm, point)
-            for arm in (0, 1)
-            for name, point in points.items()
-        }
