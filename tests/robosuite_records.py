@@ -33,22 +33,24 @@ class Record:
         name: of the task, as in its id.
         resize: given a view of a model with the i-th state's recorded numbers and that state's
             arrays by name, writes what follows from them and was not recorded.
+        paid: types of the reward that the task has.
         **fields: of the task.
     """
 
-    def __init__(self, name, resize=None, **fields):
+    def __init__(self, name, resize=None, paid=("dense", "sparse"), **fields):
         self.resize = resize
         with np.load(DATA / f"states_{name.lower()}.npz") as arrays:
             self.arrays = dict(arrays)
         self.envs = {
-            paid: Env(
-                make_task(name, reward_type=paid, **fields), observation="dict", dtype="float64"
+            each: Env(
+                make_task(name, reward_type=each, **fields), observation="dict", dtype="float64"
             )
-            for paid in ("dense", "sparse")
+            for each in paid
         }
         for env in self.envs.values():
             env.reset(seed=0)
-        self.model = self.envs["dense"].model
+        self.first = next(iter(self.envs.values()))
+        self.model = self.first.model
         self.entries = [key.removeprefix("obs_") for key in self.arrays if key.startswith("obs_")]
 
     def __len__(self):
@@ -65,7 +67,7 @@ class Record:
                 number = getattr(model, kind)(element).id
                 getattr(model, field)[number] = values[i]
                 state[field] = getattr(model, field).copy()
-        varies = self.envs["dense"].task.varies
+        varies = self.first.task.varies
         if self.resize is not None:
             recorded = {
                 key: values[i] for key, values in self.arrays.items() if key != "names_jnt"
@@ -77,16 +79,16 @@ class Record:
             state |= {field: getattr(model, field).copy() for field in FOLLOWING}
         return state
 
-    def at(self, i, paid="dense"):
+    def at(self, i, paid=None):
         """The observation, the reward and the success of the i-th state."""
-        env = self.envs[paid]
+        env = self.envs[paid] if paid else self.first
         observation = env.set_state(self.state(i))
         reward = env.task.reward(env.task.terms(env.view))
         return observation, float(reward), bool(env.task.success(env.view))
 
-    def touched(self, i, paid="dense"):
+    def touched(self):
         """Whether an arm or a hand touches something else, in a state that has just been set."""
-        env = self.envs[paid]
+        env = self.first
         parts = [
             [env.model.body(env.model.geom_bodyid[geom]).name for geom in pair]
             for pair in env.data.contact.geom
@@ -95,17 +97,19 @@ class Record:
 
     def compare(self):
         """By entry, "shaped", "sparse" and "success": how far each state is from its record."""
-        errors = {name: [] for name in (*self.entries, "shaped", "sparse", "success")}
+        recorded = {"dense": "shaped", "sparse": "sparse"}
+        paid = [recorded[each] for each in self.envs]
+        errors = {name: [] for name in (*self.entries, *paid, "success")}
         touched = []
         for i in range(len(self)):
-            for paid, recorded in (("sparse", "sparse"), ("dense", "shaped")):
-                observation, reward, success = self.at(i, paid)
-                errors[recorded].append(abs(reward - self.arrays[recorded][i]))
+            for each in reversed(self.envs):
+                observation, reward, success = self.at(i, each)
+                errors[recorded[each]].append(abs(reward - self.arrays[recorded[each]][i]))
             errors["success"].append(float(success != self.arrays["success"][i]))
             for name in self.entries:
                 value = self.arrays[f"obs_{name}"][i]
                 errors[name].append(np.abs(observation[name] - value).max())
-            touched.append(self.touched(i))
+            touched.append(self.touched())
         return {name: np.array(values) for name, values in errors.items()}, np.array(touched)
 
 

@@ -15,17 +15,22 @@ def watch_contact(scene: Spec, first: str, second: str) -> None:
 
     Args:
         scene: that has both.
-        first: name of a body, with all that hangs on it.
+        first: name of a geom, or of a body with all that hangs on it.
         second: name of another.
     """
     add(
-        scene, "sensor", name=f"{first} on {second}", type="contact", objtype="xbody",
-        objname=first, reftype="xbody", refname=second, intprm=HOW_MANY,
+        scene, "sensor", name=f"{first} on {second}", type="contact",
+        objtype=_kind(scene, first), objname=first,
+        reftype=_kind(scene, second), refname=second, intprm=HOW_MANY,
     )  # fmt: skip
 
 
+def _kind(scene: Spec, name: str) -> str:
+    return "xbody" if scene.geom(name) is None else "geom"
+
+
 def in_contact(v: View, first: str, second: str) -> Array:
-    """Whether two bodies touch that `watch_contact` was given, (...) bool."""
+    """Whether two bodies or geoms touch that `watch_contact` was given, (...) bool."""
     return v.sensor(f"{first} on {second}").data[..., 0] > 0
 
 
