@@ -23,7 +23,7 @@ VARIES = (
     "body_inertia",
     *FOLLOWING,
 )
-"""The fields of a model that `resize_hammer` writes; a task that calls it names them in `varies`."""
+"""The fields of a model that `resize_hammer` writes, for the `varies` of tasks that call it."""
 
 # Parts of the head: half sizes, and place along x, in half heights of the head. Cylinders have
 # radius and half length, and lie along x.
@@ -78,9 +78,7 @@ def add_hammer(scene: Spec, name: str) -> None:
     Its parts are the geoms "<name>_handle" and, of the head, "<name>_head", "<name>_neck",
     "<name>_face" and "<name>_claw".
     """
-    scene.attach(
-        load("robosuite/hammer.xml"), prefix=f"{name}_", frame=scene.worldbody.add_frame()
-    )
+    scene.attach(load("robosuite/hammer.xml"), prefix=f"{name}_", frame=scene.worldbody.add_frame())
 
 
 def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:

@@ -8,7 +8,7 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import move_camera
@@ -61,9 +61,10 @@ class ToolHang(OneTable):
     `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
     `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
     tool centre (x, y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel`; then of each object,
-    `base` (the stand's foot), `frame` (its corner) and `tool` (its middle), `<object>_to_robot0_eef_pos` (m) and
-    `<object>_to_robot0_eef_quat` (x, y, z, w) as the hand sees it, `<object>_pos` and
-    `<object>_quat`; `frame_is_assembled` and `tool_on_frame`, 1 where it is so.
+    `base` (the stand's foot), `frame` (its corner) and `tool` (its middle),
+    `<object>_to_robot0_eef_pos` (m) and `<object>_to_robot0_eef_quat` (x, y, z, w) as the hand sees
+    it, `<object>_pos` and `<object>_quat`; `frame_is_assembled` and `tool_on_frame`, 1 where it is
+    so.
 
     Reward: 1 for success, nothing on the way. Success: the frame is in the stand: the stand upright
     within 10 degrees, the frame's tip within 5 cm of its foot, and the frame's post between the
@@ -113,7 +114,7 @@ class ToolHang(OneTable):
     def hand(self) -> str:
         """The body of the hand, which its fingers hang on."""
         each = self.manipulators[0]
-        return each.hand_prefix + each.hand.model().worldbody.first_body().name
+        return f"{each.hand_prefix}{each.hand.model().worldbody.first_body().name}"
 
     def body_of(self, name: str) -> str:
         return BODIES[name]

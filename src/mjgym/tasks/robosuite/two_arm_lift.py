@@ -8,7 +8,7 @@ from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw

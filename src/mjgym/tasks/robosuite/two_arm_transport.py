@@ -9,7 +9,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.robots import Arm
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
@@ -95,9 +95,10 @@ class TwoArmTransport(TwoArms):
     `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the hand's link and `robot<n>_eef_quat_site` of
     the tool (x, y, z, w), `robot<n>_gripper_qpos` and `robot<n>_gripper_qvel`; then `payload_pos`
     (m), `payload_quat` (x, y, z, w), `trash_pos`, `trash_quat`, `lid_handle_pos`,
-    `lid_handle_quat`, `target_bin_pos` and `trash_bin_pos` of the bins' floors, `payload_in_target_bin` and
-    `trash_in_trash_bin`, 1 where it is so, and from the tools (m), in world axes,
-    `gripper0_to_payload`, `gripper0_to_lid_handle`, `gripper1_to_payload` and `gripper1_to_trash`.
+    `lid_handle_quat`, `target_bin_pos` and `trash_bin_pos` of the bins' floors,
+    `payload_in_target_bin` and `trash_in_trash_bin`, 1 where it is so, and from the tools (m), in
+    world axes, `gripper0_to_payload`, `gripper0_to_lid_handle`, `gripper1_to_payload` and
+    `gripper1_to_trash`.
 
     Reward: 1 for success, nothing on the way. Success: the payload touches the floor of the target
     bin and the trash that of the trash bin.
@@ -131,9 +132,7 @@ class TwoArmTransport(TwoArms):
 
         def within(name: str, container: str, height: float, turned: Any) -> Within:
             kind = _InBin if name == "payload" else Within
-            return kind(
-                (name,), rotation=turned, clear=False, z_offset=height, container=container
-            )
+            return kind((name,), rotation=turned, clear=False, z_offset=height, container=container)
 
         return Several(
             (

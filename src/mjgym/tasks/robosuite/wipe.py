@@ -11,7 +11,7 @@ from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
-from mjgym.sim.view import View
+from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.contacts import touches, watch_touches
 from mjgym.tasks.robosuite.furniture import add_table
@@ -22,7 +22,7 @@ TABLE_TOP = (0.15, 0.0, 0.9)  # m
 SPONGE = "WipingGripper"
 
 # Spots of dirt lie in a line that winds at random.
-THICKNESS = 0.001  # m, half a spot's
+THICKNESS = 0.0015  # m, half a spot's, which is only seen
 STEP = 0.005  # m, from spot to spot
 TURNS, TURN = 0.3, 0.5  # how often the line turns, and the standard deviation of turns, rad
 DIRT = (0.36, 0.25, 0.15, 1.0)
@@ -137,10 +137,11 @@ class Wipe(OneTable):
         top = (x, y, z + self.table_height)
         add_table(scene, self.table_size, top, friction=self.table_friction)
         table = scene.body("table")
+        half = self.line_width / 2
         for spot in self.spots:
             add(
-                table, "site", name=spot, type="cylinder", rgba=DIRT,
-                size=(self.line_width / 2, THICKNESS, 0), pos=(0, 0, self.table_size[2] / 2),
+                table, "site", name=spot, type="ellipsoid", rgba=DIRT,
+                size=(half, half, THICKNESS), pos=(0, 0, self.table_size[2] / 2),
             )  # fmt: skip
         watch_touches(scene, self.arm_bodies)
         watch_touches(scene)
