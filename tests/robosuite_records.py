@@ -91,6 +91,9 @@ class Record:
         envs.reset(seed=0)
         states = [self.state(i) for i in range(len(self))]
         stacked = {key: np.stack([state[key] for state in states]) for key in states[0]}
+        if "bvh_aabb" in stacked:  # of bodies alone: a batch has no boxes within meshes
+            count = envs.get_state()["bvh_aabb"].shape[1]
+            stacked["bvh_aabb"] = stacked["bvh_aabb"][:, :count]
         observation = {key: np.array(x) for key, x in envs.set_state(stacked).items()}
         task, view = envs.task, envs.view
         rewards, successes = np.array(task.reward(task.terms(view))), np.array(task.success(view))

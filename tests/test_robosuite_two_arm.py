@@ -37,13 +37,12 @@ def hammer_of(name, head_density, radius, length, friction):
         rubbing = recorded.get(f"model/geom_friction/{name}_handle", (friction,))[0]
         head = recorded[f"model/geom_size/{name}_head"][1]
         mass = recorded[f"model/body_mass/{name}_root"]
-        for density in (1.0, None):
-            if density is None:
-                density = mass / v.body(f"{name}_root").mass[0]
-            hammer = Hammer(
-                handle[0], 2 * handle[2], density, rubbing, head, head_density * density
-            )
-            resize_hammer(v, name, hammer)
+
+        def of_density(density):
+            return Hammer(handle[0], 2 * handle[2], density, rubbing, head, head_density * density)
+
+        resize_hammer(v, name, of_density(1.0))
+        resize_hammer(v, name, of_density(mass / v.body(f"{name}_root").mass[0]))
 
     return resize
 
@@ -88,7 +87,7 @@ def test_observations_rewards_and_successes_are_the_recorded_ones(record):
 
 
 def test_recorded_states_are_the_same_all_at_once(record):
-    name, states = record
+    _, states = record
     observation, rewards, successes = states.all_at_once()
     for i in (0, 1, 60, 119):
         alone, reward, success = states.at(i)
