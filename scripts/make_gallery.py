@@ -128,9 +128,10 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "robosuite/Door": replace(ARM, still=2.2, end=3.2),
     "robosuite/Lift": replace(ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(ARM, seed=2, still=3.0, end=4.4),
-    "robosuite/ToolHang": replace(REACHING, camera="agentview"),
+    "robosuite/ToolHang": replace(REACHING, camera="agentview", zoom=1.0, still=0.3),
     "robosuite/TwoArm": REACHING,
-    "robosuite/TwoArmHandover": replace(REACHING, seed=2),
+    "robosuite/TwoArmHandover": replace(REACHING, zoom=1.15, seed=2),
+    "robosuite/TwoArmTransport": replace(REACHING, zoom=1.0),
     "robosuite/Wipe": replace(REACHING, seed=2),
 }
 

@@ -127,6 +127,22 @@ class Record:
         return {name: np.array(values) for name, values in errors.items()}, np.array(touched)
 
 
+def check_each_is_alone(task, steps=4):
+    """Check that each of many environments does to the bit what it does alone."""
+    envs, alone = VectorEnv(task, 3, dtype="float64"), Env(task, dtype="float64")
+    envs.action_space.seed(0)
+    actions = [envs.action_space.sample() for _ in range(steps)]
+    first, _ = envs.reset(seed=5)
+    many = [[np.array(x) for x in envs.step(action)[:2]] for action in actions]
+    for i in range(3):
+        np.testing.assert_array_equal(alone.reset(seed=5 + i)[0], first[i])
+        for action, (observations, rewards) in zip(actions, many, strict=True):
+            observation, reward, *_ = alone.step(action[i])
+            np.testing.assert_array_equal(observation, observations[i])
+            assert reward == rewards[i]
+    envs.close()
+
+
 class Foreign:
     """A view in the arrays of a library that has nothing but what the array standard demands."""
 

@@ -3,7 +3,7 @@
 import array_api_strict
 import numpy as np
 import pytest
-from robosuite_records import Foreign, Record, make_task
+from robosuite_records import Foreign, Record, check_each_is_alone, make_task
 
 from mjgym import Env, VectorEnv
 from mjgym.tasks.robosuite.tool_hang import ToolHang
@@ -145,6 +145,10 @@ def test_tool_in_the_hand_does_not_hang():
 def test_dense_reward_is_refused():
     with pytest.raises(ValueError, match="success alone"):
         ToolHang(reward_type="dense")
+
+
+def test_many_at_once_are_each_alone_to_the_bit():
+    check_each_is_alone(ToolHang())
 
 
 def test_any_array_library_will_do():

@@ -4,7 +4,7 @@ import array_api_strict
 import mujoco
 import numpy as np
 import pytest
-from robosuite_records import Foreign, Record, make_task
+from robosuite_records import Foreign, Record, check_each_is_alone, make_task
 
 from mjgym import Env, VectorEnv
 from mjgym.tasks.robosuite.wipe import Wipe
@@ -285,20 +285,7 @@ def test_arm_that_touches_the_table_is_a_fault_and_a_sponge_is_none():
 
 
 def test_many_at_once_are_each_alone_to_the_bit():
-    task = Wipe()
-    envs, alone = VectorEnv(task, 3, dtype="float64"), Env(task, dtype="float64")
-    envs.action_space.seed(0)
-    actions = [envs.action_space.sample() for _ in range(4)]
-    first, _ = envs.reset(seed=5)
-    steps = [[np.array(x) for x in envs.step(action)[:2]] for action in actions]
-    for i in range(3):
-        observation, _ = alone.reset(seed=5 + i)
-        np.testing.assert_array_equal(observation, first[i])
-        for action, (observations, rewards) in zip(actions, steps, strict=True):
-            observation, reward, *_ = alone.step(action[i])
-            np.testing.assert_array_equal(observation, observations[i])
-            assert reward == rewards[i]
-    envs.close()
+    check_each_is_alone(Wipe())
 
 
 def test_any_array_library_will_do():
