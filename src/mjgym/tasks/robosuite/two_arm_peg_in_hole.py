@@ -66,7 +66,7 @@ class TwoArmPegInHole(TwoArms):
         (1.066643212, 0.0, 2.056339497),
         (0.653098055, 0.271040617, 0.271040587, 0.653097936),
     )
-    varies = VARIES
+    varies = (*VARIES, "actuator_acc0")  # of the peg, and what arms that carry it can do
     most = INSERTED
 
     def __post_init__(self) -> None:
