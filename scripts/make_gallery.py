@@ -85,6 +85,8 @@ RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, 
 BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
 DESK_ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 TABLE_ARM = Shot(camera="frontview", zoom=1.8, scripted=True)
+# Arms that reach about as somebody moves them slowly.
+REACHING = Shot(camera="frontview", zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -136,6 +138,11 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     ),
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
+    "robosuite/ToolHang": replace(REACHING, camera="agentview", zoom=1.0, still=0.3),
+    "robosuite/TwoArm": REACHING,
+    "robosuite/TwoArmHandover": replace(REACHING, zoom=1.15, seed=2),
+    "robosuite/TwoArmTransport": replace(REACHING, zoom=1.0),
+    "robosuite/Wipe": replace(REACHING, seed=2),
 }
 
 
@@ -157,6 +164,8 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     if how.scripted:
         yield from perform(env)
     model, data = env.model, env.data
+    if env.action_space.shape != (model.nu,):
+        yield from reach(env, how)
     if how.upright:
         rest = {"qvel": np.zeros(model.nv), "act": np.zeros(model.na)}
         env.set_state({"qpos": model.qpos0, **{k: v for k, v in rest.items() if v.size}})
@@ -182,6 +191,15 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
         pull = how.hold * (pose - data.qpos[qpos]) - how.hold / 20 * data.qvel[qvel]
         half = (high - low) / 2
         env.step(np.clip(middle + half * (sway + driven * pull), low, high))
+        time += env.control_timestep
+
+
+def reach(env: Any, how: Shot) -> Iterator[tuple[float, Any]]:
+    """Go through an episode whose actions, which are a controller's, sway."""
+    phases, time = np.random.default_rng(how.seed).uniform(size=env.action_space.shape), 0.0
+    while True:
+        yield time, env
+        env.step(how.amplitude * np.sin(2 * np.pi * (how.frequency * time + phases)))
         time += env.control_timestep
 
 

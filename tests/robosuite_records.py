@@ -16,6 +16,8 @@ import numpy as np
 from mjgym.env import Env
 from mjgym.registry import registration
 from mjgym.sim.engine import FOLLOWING, set_constants
+from mjgym.sim.single import SingleView
+from mjgym.vector import VectorEnv
 
 DATA = Path(__file__).parent / "data" / "robosuite"
 
@@ -31,21 +33,26 @@ class Record:
 
     Args:
         name: of the task, as in its id.
+        resize: given a view of a model with the i-th state's recorded numbers and that state's
+            arrays by name, writes what follows from them and was not recorded.
+        paid: types of the reward that the task has.
         **fields: of the task.
     """
 
-    def __init__(self, name, **fields):
+    def __init__(self, name, resize=None, paid=("dense", "sparse"), **fields):
+        self.resize = resize
         with np.load(DATA / f"states_{name.lower()}.npz") as arrays:
             self.arrays = dict(arrays)
         self.envs = {
-            paid: Env(
-                make_task(name, reward_type=paid, **fields), observation="dict", dtype="float64"
+            each: Env(
+                make_task(name, reward_type=each, **fields), observation="dict", dtype="float64"
             )
-            for paid in ("dense", "sparse")
+            for each in paid
         }
         for env in self.envs.values():
             env.reset(seed=0)
-        self.model = self.envs["dense"].model
+        self.first = next(iter(self.envs.values()))
+        self.model = self.first.model
         self.entries = [key.removeprefix("obs_") for key in self.arrays if key.startswith("obs_")]
 
     def __len__(self):
@@ -65,22 +72,41 @@ class Record:
         for key, values in self.arrays.items():
             if key.startswith("memory/"):
                 state[key.replace("/", ".")] = values[i]
-        varies = self.envs["dense"].task.varies
+        varies = self.first.task.varies
+        if self.resize is not None:
+            recorded = {key: values[i] for key, values in self.arrays.items() if key != "names_jnt"}
+            self.resize(SingleView(model, mujoco.MjData(model)), recorded)
+            return state | {field: getattr(model, field).copy() for field in varies}
         if set(FOLLOWING) & set(varies):
             set_constants(model, mujoco.MjData(model))
             state |= {field: getattr(model, field).copy() for field in FOLLOWING}
         return state
 
-    def at(self, i, paid="dense"):
+    def at(self, i, paid=None):
         """The observation, the reward and the success of the i-th state."""
-        env = self.envs[paid]
+        env = self.envs[paid] if paid else self.first
         observation = env.set_state(self.state(i))
         reward = env.task.reward(env.task.terms(env.view))
         return observation, float(reward), bool(env.task.success(env.view))
 
-    def touched(self, i, paid="dense"):
+    def all_at_once(self):
+        """What `at` gives, of all states in one batch."""
+        envs = VectorEnv(self.first.task, len(self), observation="dict", dtype="float64")
+        envs.reset(seed=0)
+        states = [self.state(i) for i in range(len(self))]
+        stacked = {key: np.stack([state[key] for state in states]) for key in states[0]}
+        if "bvh_aabb" in stacked:  # of bodies alone: a batch has no boxes within meshes
+            count = envs.get_state()["bvh_aabb"].shape[1]
+            stacked["bvh_aabb"] = stacked["bvh_aabb"][:, :count]
+        observation = {key: np.array(x) for key, x in envs.set_state(stacked).items()}
+        task, view = envs.task, envs.view
+        rewards, successes = np.array(task.reward(task.terms(view))), np.array(task.success(view))
+        envs.close()
+        return observation, rewards, successes
+
+    def touched(self):
         """Whether an arm or a hand touches something else, in a state that has just been set."""
-        env = self.envs[paid]
+        env = self.first
         parts = [
             [env.model.body(env.model.geom_bodyid[geom]).name for geom in pair]
             for pair in env.data.contact.geom
@@ -89,18 +115,36 @@ class Record:
 
     def compare(self):
         """By entry, "shaped", "sparse" and "success": how far each state is from its record."""
-        errors = {name: [] for name in (*self.entries, "shaped", "sparse", "success")}
+        recorded = {"dense": "shaped", "sparse": "sparse"}
+        paid = [recorded[each] for each in self.envs]
+        errors = {name: [] for name in (*self.entries, *paid, "success")}
         touched = []
         for i in range(len(self)):
-            for paid, recorded in (("sparse", "sparse"), ("dense", "shaped")):
-                observation, reward, success = self.at(i, paid)
-                errors[recorded].append(abs(reward - self.arrays[recorded][i]))
+            for each in reversed(self.envs):
+                observation, reward, success = self.at(i, each)
+                errors[recorded[each]].append(abs(reward - self.arrays[recorded[each]][i]))
             errors["success"].append(float(success != self.arrays["success"][i]))
             for name in self.entries:
                 value = self.arrays[f"obs_{name}"][i]
                 errors[name].append(np.abs(observation[name] - value).max())
-            touched.append(self.touched(i))
+            touched.append(self.touched())
         return {name: np.array(values) for name, values in errors.items()}, np.array(touched)
+
+
+def check_each_is_alone(task, steps=4):
+    """Check that each of many environments does to the bit what it does alone."""
+    envs, alone = VectorEnv(task, 3, dtype="float64"), Env(task, dtype="float64")
+    envs.action_space.seed(0)
+    actions = [envs.action_space.sample() for _ in range(steps)]
+    first, _ = envs.reset(seed=5)
+    many = [[np.array(x) for x in envs.step(action)[:2]] for action in actions]
+    for i in range(3):
+        np.testing.assert_array_equal(alone.reset(seed=5 + i)[0], first[i])
+        for action, (observations, rewards) in zip(actions, many, strict=True):
+            observation, reward, *_ = alone.step(action[i])
+            np.testing.assert_array_equal(observation, observations[i])
+            assert reward == rewards[i]
+    envs.close()
 
 
 class Foreign:

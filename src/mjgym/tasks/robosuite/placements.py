@@ -170,6 +170,25 @@ def _overlaps(
 
 
 @dataclass(frozen=True)
+class Within(Uniform):
+    """Places in or on another object, which has been placed before.
+
+    Args:
+        container: the other object; its place is the reference.
+    """
+
+    container: str = ""
+
+    def draw(
+        self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
+    ) -> dict[str, Pose]:
+        """Poses for the objects, in their order."""
+        x, y, z = (float(p) for p in placed[self.container].pos)
+        there = dataclasses.replace(self, reference=(x, y, z))
+        return super(Within, there).draw(rng, extents, placed)
+
+
+@dataclass(frozen=True)
 class Several(Placement):
     """Placements one after the other, each out of the way of those before it."""
 

@@ -295,7 +295,7 @@ class Tabletop(Task):
 
     def observation(self, v: View) -> Arrays:
         groups = {
-            f"robot{robot.number}_proprio-state": proprioception(v, robot) for robot in self.robots
+            f"robot{robot.number}_proprio-state": self.felt(v, robot) for robot in self.robots
         }
         if self.object_entries:
             groups["object-state"] = self.objects(v)
@@ -318,6 +318,10 @@ class Tabletop(Task):
         if self.object_entries:
             groups["object-state"] = "the objects' entries in a row"
         return {name: Signal(meaning) for name, meaning in groups.items()}
+
+    def felt(self, v: View, robot: Robot) -> Arrays:
+        """The entries of the observation that are a robot's."""
+        return proprioception(v, robot)
 
     def objects(self, v: View) -> Arrays:
         """The entries of the observation that are no robot's."""

@@ -1,0 +1,185 @@
+"""Stick a frame into a stand and hang a tool on it."""
+
+import functools
+from dataclasses import dataclass
+from math import cos, pi, radians, sqrt
+
+from mjgym.arrays import Array, total
+from mjgym.mjcf import Spec
+from mjgym.rotations import norm, to_local
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
+from mjgym.tasks.robosuite.furniture import move_camera
+from mjgym.tasks.robosuite.hanging import (
+    FRAME,
+    RING,
+    STAND,
+    TOOL,
+    WALLS,
+    add_stand_frame_and_tool,
+)
+from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform
+from mjgym.tasks.robosuite.proprioception import pose_in_hand, tool_position, upright, xyzw
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, worth
+
+# Where things lie on the table, from its middle, along x and y (m), and how they are turned (rad).
+STAND_PLACE = (-0.08, 0.0)
+FRAME_ALONG, FRAME_ACROSS = (-0.06, -0.02), (-0.26, -0.22)
+FRAME_TURNED = (7 * pi / 9, 8 * pi / 9)
+TOOL_ALONG, TOOL_ACROSS = (0.02, 0.06), (-0.22, -0.18)
+TOOL_TURNED = (-2 * pi / 3, -5 * pi / 9)
+DROP = 0.001  # m, that stand and tool fall at the start
+FRAME_OFFSET = -0.0993  # m, of the frame as if it stood, which lies
+EXTENTS = {
+    "stand": Extent(0.092195445, -0.08, 0.08),
+    "frame": Extent(0.047647796, -0.1408, 0.1408, quat=(sqrt(0.5), -sqrt(0.5), 0.0, 0.0)),
+    "tool": Extent(0.114093806, -0.04, 0.04),
+}
+BODIES = {"stand": STAND, "frame": FRAME, "tool": TOOL}
+
+UPRIGHT = cos(radians(10))  # least cosine of the angle that the stand is tilted by
+IN_STAND = 0.05  # m from the stand's foot: the frame's tip is in the stand
+ROD, RING_BODY = "frame_horizontal_frame", "tool_hole1_root"
+CLEARANCE = 0.0105 - 0.00375  # m: the ring's inner radius without half the rod
+ON_ROD = (0.05, 1.0)  # of the rod's length from the hook: the ring is there
+
+SEEN_FROM = ((0.483727527, 0.25055791), (0.397132917, 0.278075287, 0.501661258, 0.716446483))
+HUNG = 1.0  # the reward of success
+
+
+@register("robosuite/ToolHang-v0", tags=("tabletop", "one-arm"))
+@dataclass(frozen=True)
+class ToolHang(OneTable):
+    """Stick the frame's tip into the stand and hang the tool by its larger ring on the frame's rod.
+
+    Start: the arm near its published pose; the stand on the table, the frame and the tool lying
+    beside it, at places and angles that are drawn for each episode.
+
+    Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
+    `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
+    `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
+    tool centre (x, y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel`; then of each object,
+    `base` (the stand's foot), `frame` (its corner) and `tool` (its middle),
+    `<object>_to_robot0_eef_pos` (m) and `<object>_to_robot0_eef_quat` (x, y, z, w) as the hand sees
+    it, `<object>_pos` and `<object>_quat`; `frame_is_assembled` and `tool_on_frame`, 1 where it is
+    so.
+
+    Reward: 1 for success, nothing on the way. Success: the frame is in the stand: the stand upright
+    within 10 degrees, the frame's tip within 5 cm of its foot, and the frame's post between the
+    stand's opposite walls; and the tool hangs: no hand touches it, its larger ring touches the
+    frame's rod and has it within, between the hook and the post.
+
+    Raises:
+        ValueError: a dense reward is asked for; there is none.
+    """
+
+    reward_type: str = "sparse"
+
+    agentview = ((*SEEN_FROM[0], 1.263937906), SEEN_FROM[1])
+    most = HUNG
+    object_names = tuple(BODIES)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.reward_type != "sparse":
+            raise ValueError("reward_type: ToolHang pays for success alone; expected 'sparse'")
+
+    @property
+    def own_placement(self) -> Placement:
+        x, y = STAND_PLACE
+        return Several(
+            (
+                Uniform(("stand",), (x, x), (y, y), 0.0, "z", False, False, TABLE_TOP, DROP),
+                Uniform(
+                    ("frame",), FRAME_ALONG, FRAME_ACROSS, FRAME_TURNED,
+                    clear=False, reference=TABLE_TOP, z_offset=FRAME_OFFSET,
+                ),
+                Uniform(
+                    ("tool",), TOOL_ALONG, TOOL_ACROSS, TOOL_TURNED,
+                    clear=False, reference=TABLE_TOP, z_offset=DROP,
+                ),
+            )
+        )  # fmt: skip
+
+    def furnish(self, scene: Spec) -> None:
+        super().furnish(scene)
+        move_camera(scene, "sideview", ((*SEEN_FROM[0], 1.213937906), SEEN_FROM[1]))
+        add_stand_frame_and_tool(scene)
+        watch_contact(scene, RING_BODY, ROD)
+        watch_contact(scene, self.hand, TOOL)
+
+    @functools.cached_property
+    def hand(self) -> str:
+        """The body of the hand, which its fingers hang on."""
+        each = self.manipulators[0]
+        return f"{each.hand_prefix}{each.hand.model().worldbody.first_body().name}"
+
+    def body_of(self, name: str) -> str:
+        return BODIES[name]
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        return EXTENTS
+
+    def objects(self, v: View) -> Arrays:
+        points = {
+            "base": (STAND, v.geom("stand_base").xpos),
+            "frame": (FRAME, v.site("frame_intersection_site").xpos),
+            "tool": (TOOL, v.body(TOOL).xpos),
+        }
+        arm = self.manipulators[0]
+        hand = v.body(arm.link).xmat
+        entries = {}
+        for name, (body, point) in points.items():
+            _, turned = pose_in_hand(v, arm, body)
+            entries[f"{name}_to_robot0_eef_pos"] = to_local(hand, point - tool_position(v, arm))
+            entries[f"{name}_to_robot0_eef_quat"] = turned
+            entries[f"{name}_pos"] = point
+            entries[f"{name}_quat"] = xyzw(upright(v.body(body).xquat, v), v)
+        entries["frame_is_assembled"] = worth(v, self.assembled(v), 1.0)
+        entries["tool_on_frame"] = worth(v, self.hung(v), 1.0)
+        return entries
+
+    def assembled(self, v: View) -> Array:
+        """Whether the frame is in the stand, bool."""
+        foot = v.geom("stand_base").xpos
+        stand = v.site("stand_mount_site").xpos - foot
+        upright = stand[..., 2] > UPRIGHT * norm(stand)
+        in_stand = norm(v.site("frame_tip_site").xpos - foot) < IN_STAND
+        post = v.site("frame_mount_site").xpos, v.site("frame_intersection_site").xpos
+        walls = [beside(v.geom(wall).xpos, *post) for wall in WALLS]
+        between = (total(walls[0] * walls[2]) < 0) & (total(walls[1] * walls[3]) < 0)
+        return v.xp.asarray(upright & in_stand & between)
+
+    def hung(self, v: View) -> Array:
+        """Whether the tool hangs on the frame, bool."""
+        rod = v.site("frame_hang_site").xpos, v.site("frame_intersection_site").xpos
+        centre = v.site("tool_hole1_center").xpos
+        near = norm(beside(centre, *rod)) < CLEARANCE
+        opposite = [beside(v.geom(RING[i]).xpos, *rod) for i in (0, 4)]
+        around = total(opposite[0] * opposite[1]) < 0
+        along = share_along(centre, *rod)
+        there = (along > ON_ROD[0]) & (along < ON_ROD[1])
+        held = in_contact(v, self.hand, TOOL)
+        return in_contact(v, RING_BODY, ROD) & near & around & there & ~held
+
+    def terms(self, v: View) -> Arrays:
+        return {"hang": worth(v, self.success(v), HUNG)}
+
+    def stages(self, terms: Arrays) -> Array:
+        return terms["hang"]
+
+    def success(self, v: View) -> Array:
+        return self.assembled(v) & self.hung(v)
+
+
+def share_along(point: Array, start: Array, end: Array) -> Array:
+    """Where on a line a point is beside, (...): 0 at its start, 1 at its end."""
+    line = end - start
+    return total((point - start) * line) / total(line * line)
+
+
+def beside(point: Array, start: Array, end: Array) -> Array:
+    """From a line to a point, at a right angle to the line, (..., 3) m."""
+    return point - start - share_along(point, start, end)[..., None] * (end - start)

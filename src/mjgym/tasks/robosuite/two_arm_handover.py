@@ -1,0 +1,141 @@
+"""Hand a hammer from one arm to the other."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mjgym.arrays import Array, namespace
+from mjgym.mjcf import Spec
+from mjgym.rotations import norm
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.hammers import (
+    VARIES,
+    EitherSide,
+    Hammer,
+    add_hammer,
+    extent_of_hammer,
+    resize_hammer,
+)
+from mjgym.tasks.robosuite.placements import Extent, Placement
+from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.tabletop import OneTable, closeness, worth
+from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
+
+TABLE_TOP = (0.0, -0.45, 0.8)  # m, in front of the first arm
+HAMMER, HANDLE, HEAD = "hammer_root", ("hammer_handle",), "hammer_head"
+ALONG, ACROSS = (-0.1, 0.1), (-0.05, 0.05)  # m, where the hammer lies on the table, along x and y
+
+# What is drawn for each episode.
+RADIUS = (0.015, 0.02)  # m, half the handle's thickness
+LENGTH = (0.1, 0.25)  # m, of the handle
+DENSITY = (100.0, 250.0)  # kg/m^3, of the handle
+FRICTION = (3.0, 5.0)  # of the handle, sliding
+HEAD_SIZE = (1.0, 1.2)  # of the head's height to the handle's thickness
+HEAD_DENSITY = 2.0  # of the head's density to the handle's
+
+HIGH = 0.1  # m over the table: the hammer's lower end is lifted there
+REACH, GRASP, LIFT, BOTH, HANDED = 0.25, 0.5, 1.0, 1.5, 2.0  # rewards of the stages
+SCALE = 1.0  # 1/m, how fast the rewards for being near fall off
+
+
+@register("robosuite/TwoArmHandover-v0", tags=("tabletop", "two-arm"))
+@dataclass(frozen=True)
+class TwoArmHandover(TwoArms, OneTable):
+    """Pick a hammer up with the first arm and hand it to the second, which takes the handle.
+
+    Start: the arms near their published poses; a hammer on the first arm's table, on either side
+    and at any angle, whose sizes, weight and friction are drawn for each episode.
+
+    Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
+    `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),
+    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the hand's link and `robot<n>_eef_quat_site` of
+    the tool (x, y, z, w), `robot<n>_gripper_qpos` and `robot<n>_gripper_qvel`; then `hammer_pos`
+    (m), `hammer_quat` (x, y, z, w), `handle_xpos`, the handle's middle (m), `gripper0_to_handle`
+    and `gripper1_to_handle`, from the tools (m), in world axes.
+
+    Reward: of 2, one of these stages. With the hammer's lower end less than 10 cm above the table:
+    `grasp0` 0.5 while the first arm holds it, else `reach0` 0.25 (1 - tanh(d)) for a distance of
+    d (m) between its tool and the handle. Higher than that: `lift` 1, with `reach1`
+    0.25 (1 - tanh(d)) of the second arm, until that holds the handle; then `both` 1.5 while the
+    first arm holds on, and `handover` 2 once it has let go. Success: while `handover` pays.
+    """
+
+    table_size: tuple[float, float, float] = (0.8, 0.3, 0.05)  # m
+
+    table_top = TABLE_TOP
+    agentview = SIDE_TABLES
+    apart: ClassVar = FAR_APART
+    varies = VARIES
+    most = HANDED
+    object_names = ("hammer",)
+
+    @property
+    def own_placement(self) -> Placement:
+        return EitherSide(("hammer",), ALONG, ACROSS, reference=TABLE_TOP)
+
+    def furnish(self, scene: Spec) -> None:
+        super().furnish(scene)
+        add_hammer(scene, "hammer")
+        self.watch_grasp_of(scene, 0, HAMMER)
+        self.watch_grasp_of(scene, 1, HANDLE)
+
+    def body_of(self, name: str) -> str:
+        return HAMMER
+
+    def place(self, v: SingleView, rng: Any) -> None:
+        radius, density = rng.uniform(*RADIUS), rng.uniform(*DENSITY)
+        hammer = Hammer(
+            radius=radius,
+            length=rng.uniform(*LENGTH),
+            density=density,
+            friction=rng.uniform(*FRICTION),
+            head=radius * rng.uniform(*HEAD_SIZE),
+            head_density=density * HEAD_DENSITY,
+        )
+        resize_hammer(v, "hammer", hammer)
+        super().place(v, rng)
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        return {"hammer": extent_of_hammer(v, "hammer")}
+
+    def objects(self, v: View) -> Arrays:
+        hammer, handle = v.body(HAMMER), v.geom(HANDLE[0]).xpos
+        return {
+            "hammer_pos": hammer.xpos,
+            "hammer_quat": xyzw(hammer.xquat, v),
+            "handle_xpos": handle,
+            "gripper0_to_handle": self.from_tool(v, 0, handle),
+            "gripper1_to_handle": self.from_tool(v, 1, handle),
+        }
+
+    def height(self, v: View) -> Array:
+        """Of the hammer's lower end over the table, m, whose head is taken to be above."""
+        handle, head = v.geom(HANDLE[0]), v.geom(HEAD)
+        upright = v.body(HAMMER).xmat[..., 8]  # sine of the angle between handle and floor
+        below = handle.size[..., 2] + 2 * head.size[..., 1]
+        return handle.xpos[..., 2] - handle.size[..., 0] - below * upright - TABLE_TOP[2]
+
+    def terms(self, v: View) -> Arrays:
+        if self.reward_type == "sparse":
+            return {"handover": worth(v, self.success(v), HANDED)}
+        lifted = self.height(v) > HIGH
+        first, second = self.grasped_by(v, 0, HAMMER), self.grasped_by(v, 1, HANDLE)
+        handle = v.geom(HANDLE[0]).xpos
+        near0, near1 = (closeness(norm(self.from_tool(v, arm, handle)), SCALE) for arm in (0, 1))
+        carried = lifted & ~second
+        return {
+            "reach0": REACH * near0 * worth(v, ~lifted & ~first, 1.0),
+            "grasp0": worth(v, ~lifted & first, GRASP),
+            "lift": worth(v, carried, LIFT),
+            "reach1": REACH * near1 * worth(v, carried, 1.0),
+            "both": worth(v, lifted & second & first, BOTH),
+            "handover": worth(v, lifted & second & ~first, HANDED),
+        }
+
+    def stages(self, terms: Arrays) -> Array:
+        return sum(terms.values(), start=namespace(terms["handover"]).zeros_like(terms["handover"]))
+
+    def success(self, v: View) -> Array:
+        taken = self.grasped_by(v, 1, HANDLE) & ~self.grasped_by(v, 0, HAMMER)
+        return taken & (self.height(v) > HIGH)

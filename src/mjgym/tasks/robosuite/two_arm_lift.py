@@ -1,0 +1,108 @@
+"""Lift a pot by its two handles."""
+
+from dataclasses import dataclass
+from math import cos, pi, radians
+
+from mjgym import mjcf
+from mjgym.arrays import Array, namespace
+from mjgym.mjcf import Spec
+from mjgym.rotations import norm
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
+from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
+from mjgym.tasks.robosuite.two_arms import TwoArms
+
+POT = "pot_root"
+HANDLES = ("pot_handle0", "pot_handle1")  # the first arm's, and the second's
+BARS = tuple(tuple(f"{handle}_{bar}" for bar in "c-+") for handle in HANDLES)
+EXTENT = Extent(radius=0.22627417, bottom=-0.07, top=0.07)  # m
+AROUND = (-0.03, 0.03)  # m, where the pot stands from the middle of the table, along x and y
+TURNED = (2 * pi / 3, 4 * pi / 3)  # rad, about the vertical
+
+HALF_HEIGHT = 0.07  # m, of the pot's middle over its bottom
+HIGH = 0.10  # m over the table: the pot's bottom is lifted there
+UPRIGHT = cos(radians(30))  # least cosine of the angle that the pot is tilted by
+LOWEST, RISE = 0.05, 0.15  # m over the table: where raising begins to pay, and how far it does
+RAISE = 10.0  # rewards: for each metre that the pot is raised,
+GRASP, REACH, LIFTED = 0.25, 0.5, 3.0  # for each hand's hold and nearness, and for success
+
+
+@register("robosuite/TwoArmLift-v0", tags=("tabletop", "two-arm"))
+@dataclass(frozen=True)
+class TwoArmLift(TwoArms, OneTable):
+    """Lift a pot with two arms, each by its own handle, without spilling.
+
+    Start: the arms near their published poses; the pot near the middle of the table, turned by 120
+    to 240 degrees.
+
+    Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
+    `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),
+    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the hand's link and `robot<n>_eef_quat_site` of
+    the tool (x, y, z, w), `robot<n>_gripper_qpos` and `robot<n>_gripper_qvel`; then `pot_pos` (m),
+    `pot_quat` (x, y, z, w), `handle0_xpos` and `handle1_xpos` (m), `gripper0_to_handle0` and
+    `gripper1_to_handle1`, from the tools (m), in world axes.
+
+    Reward: of 3, `lift` pays all while the pot's bottom is 10 cm above the table, and nothing if it
+    is tilted by more than 30 degrees; until then `raise` pays 10 per metre from 5 to 20 cm above
+    the table, unless it is tilted, and for each arm `reach` 0.5 (1 - tanh(10 d)) for a distance of
+    d (m) between tool and handle, and `grasp` 0.25 for holding it. Success: 10 cm above the table.
+    """
+
+    most = LIFTED
+    object_names = ("pot",)
+
+    @property
+    def own_placement(self) -> Placement:
+        return Uniform(("pot",), AROUND, AROUND, rotation=TURNED, reference=TABLE_TOP)
+
+    def furnish(self, scene: Spec) -> None:
+        super().furnish(scene)
+        pot = mjcf.load("robosuite/pot.xml")
+        scene.attach(pot, prefix="pot_", frame=scene.worldbody.add_frame())
+        for arm in (0, 1):
+            self.watch_grasp_of(scene, arm, BARS[arm])
+
+    def body_of(self, name: str) -> str:
+        return POT
+
+    def extents(self, v: SingleView) -> dict[str, Extent]:
+        return {"pot": EXTENT}
+
+    def objects(self, v: View) -> Arrays:
+        pot = v.body(POT)
+        handles = [v.site(handle).xpos for handle in HANDLES]
+        return {
+            "pot_pos": pot.xpos,
+            "pot_quat": xyzw(pot.xquat, v),
+            "handle0_xpos": handles[0],
+            "handle1_xpos": handles[1],
+            "gripper0_to_handle0": self.from_tool(v, 0, handles[0]),
+            "gripper1_to_handle1": self.from_tool(v, 1, handles[1]),
+        }
+
+    def height(self, v: View) -> Array:
+        """Of the pot's bottom over the table, m."""
+        return v.site("pot_center").xpos[..., 2] - HALF_HEIGHT - TABLE_TOP[2]
+
+    def terms(self, v: View) -> Arrays:
+        lifted = self.success(v)
+        upright = worth(v, v.body(POT).xmat[..., 8] >= UPRIGHT, 1.0)
+        lift = {"lift": LIFTED * upright * worth(v, lifted, 1.0)}
+        if self.reward_type == "sparse":
+            return lift
+        on_the_way = worth(v, ~lifted, 1.0)
+        terms = {"raise": RAISE * upright * v.xp.clip(self.height(v) - LOWEST, 0.0, RISE)}
+        for arm in (0, 1):
+            distance = norm(self.from_tool(v, arm, v.site(HANDLES[arm]).xpos))
+            terms[f"reach{arm}"] = REACH * closeness(distance)
+            terms[f"grasp{arm}"] = worth(v, self.grasped_by(v, arm, BARS[arm]), GRASP)
+        return {**{name: on_the_way * value for name, value in terms.items()}, **lift}
+
+    def stages(self, terms: Arrays) -> Array:
+        return sum(terms.values(), start=namespace(terms["lift"]).zeros_like(terms["lift"]))
+
+    def success(self, v: View) -> Array:
+        return self.height(v) > HIGH

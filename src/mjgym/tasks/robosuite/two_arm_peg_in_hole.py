@@ -1,0 +1,154 @@
+"""Put a peg, held by one arm, into the hole of a board that the other arm holds."""
+
+from dataclasses import dataclass
+from math import pi
+from typing import Any
+
+from mjgym import mjcf
+from mjgym.arrays import Array, namespace, total
+from mjgym.mjcf import Spec
+from mjgym.rotations import cross, norm
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.boxes import VARIES
+from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.tabletop import closeness, worth
+from mjgym.tasks.robosuite.two_arms import TwoArms
+
+PEG, BOARD = "peg_main", "hole_main"
+PEG_PLACE = (0.0, 0.0, 0.13)  # m, of the peg's middle in the first arm's hand
+BOARD_PLACE = (0.11, 0.0, 0.17)  # m, of the board's frame in the second arm's hand
+BOARD_TURN = (0.0, 0.0, 1.0, 1.0)  # quaternion
+DENSITY = 1000.0  # kg/m^3, of the peg
+
+CENTRE = 0.10  # m along the board's x: the point the peg is measured from, 1 cm beside the middle
+BESIDE = 0.06  # m from that point: the peg's axis passes it as near as that
+BEFORE, BEHIND = -0.12, 0.14  # m along the axis: the peg's middle is between there
+STRAIGHT = 0.95  # least cosine of the angle between the peg's axis and the hole's
+SCALE = 1.0  # 1/m, how fast the rewards for being near fall off
+INSERTED = 5.0  # the raw reward of success, without shaping; shaped, the five parts pay 1 each
+
+
+@register("robosuite/TwoArmPegInHole-v0", tags=("tabletop", "two-arm"))
+@dataclass(frozen=True)
+class TwoArmPegInHole(TwoArms):
+    """Put a peg into a hole: the first arm holds the peg, the second a board with the hole.
+
+    Start: the arms near their published poses; the peg's radius is drawn for each episode.
+
+    Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
+    `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),
+    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the last link and `robot<n>_eef_quat_site` of
+    the tool (x, y, z, w); then `hole_pos` (m) and `hole_quat` (x, y, z, w) of the board,
+    `peg_to_hole`, from the peg's middle to the board's frame (m) in world axes, `peg_quat`, and
+    how the peg lies to the hole: `angle`, the cosine between their axes; `t`, how far the hole is
+    ahead along the peg (m); `d`, how far beside the peg's axis (m).
+
+    Reward: of 5, the sum of `insert` 1 for success, `reach` 1 - tanh(r) for a distance of r (m)
+    from the peg to the board, `beside` 1 - tanh(d), `along` 1 - tanh(|t|), and `angle`, the cosine;
+    a sparse one pays all for success. Success: d below 6 cm, t from -12 to 14 cm, the cosine above
+    0.95.
+
+    Args:
+        peg_radius: the range that the peg's radius is drawn from, m.
+        peg_length: half of the peg's length, m.
+
+    Raises:
+        ValueError: hands cannot hold anything else, or the range is out of order.
+    """
+
+    gripper: Any = None
+    peg_radius: tuple[float, float] = (0.015, 0.03)  # m
+    peg_length: float = 0.13  # m, half of it
+
+    agentview = (
+        (1.066643212, 0.0, 2.056339497),
+        (0.653098055, 0.271040617, 0.271040587, 0.653097936),
+    )
+    varies = (*VARIES, "actuator_acc0")  # of the peg, and what arms that carry it can do
+    most = INSERTED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if any(each.hand.fingers for each in self.manipulators):
+            raise ValueError("gripper: the arms hold peg and board themselves; expected None")
+        low, high = self.peg_radius
+        if not 0 < low <= high:
+            raise ValueError(
+                f"peg_radius: expected two numbers above 0 in order, got {self.peg_radius}"
+            )
+        if not self.peg_length > 0:
+            raise ValueError(f"peg_length: expected a number above 0, got {self.peg_length}")
+
+    def furnish(self, scene: Spec) -> None:
+        first, second = (scene.body(each.link) for each in self.manipulators)
+        peg = mjcf.load("robosuite/peg.xml")
+        geom = peg.geom("g0")
+        geom.size, geom.density = (self.peg_radius[1], self.peg_length, 0.0), DENSITY
+        scene.attach(peg, prefix="peg_", frame=first.add_frame(pos=PEG_PLACE))
+        board = mjcf.load("robosuite/hole.xml")
+        held = second.add_frame(pos=BOARD_PLACE, quat=BOARD_TURN)
+        scene.attach(board, prefix="hole_", frame=held)
+
+    def place(self, v: SingleView, rng: Any) -> None:
+        resize_peg(v, rng.uniform(*self.peg_radius), self.peg_length)
+
+    def measure(self, v: View) -> tuple[Array, Array, Array]:
+        """How the peg lies to the hole: ahead by t and beside by d, m, and the axes' cosine."""
+        peg, board = v.body(PEG), v.body(BOARD)
+        axis, normal = peg.xmat[..., 2::3], board.xmat[..., 2::3]
+        along_board = CENTRE * board.xmat[..., 0::3]
+        ahead = board.xpos + along_board - peg.xpos
+        cosine = v.xp.abs(total(normal * axis))
+        return total(ahead * axis), norm(cross(axis, ahead)), cosine
+
+    def objects(self, v: View) -> Arrays:
+        peg, board = v.body(PEG), v.body(BOARD)
+        along, beside, cosine = self.measure(v)
+        return {
+            "hole_pos": board.xpos,
+            "hole_quat": xyzw(board.xquat, v),
+            "peg_to_hole": board.xpos - peg.xpos,
+            "peg_quat": xyzw(peg.xquat, v),
+            "angle": cosine,
+            "t": along,
+            "d": beside,
+        }
+
+    def terms(self, v: View) -> Arrays:
+        success = self.success(v)
+        if self.reward_type == "sparse":
+            return {"insert": worth(v, success, INSERTED)}
+        along, beside, cosine = self.measure(v)
+        return {
+            "insert": worth(v, success, 1.0),
+            "reach": closeness(norm(v.body(PEG).xpos - v.body(BOARD).xpos), SCALE),
+            "beside": closeness(beside, SCALE),
+            "along": closeness(v.xp.abs(along), SCALE),
+            "angle": cosine,
+        }
+
+    def stages(self, terms: Arrays) -> Array:
+        return sum(terms.values(), start=namespace(terms["insert"]).zeros_like(terms["insert"]))
+
+    def success(self, v: View) -> Array:
+        along, beside, cosine = self.measure(v)
+        return (beside < BESIDE) & (along >= BEFORE) & (along <= BEHIND) & (cosine > STRAIGHT)
+
+
+def resize_peg(v: SingleView, radius: float, half: float) -> None:
+    """Give the peg another size; weight, inertia and all that follows go with it.
+
+    Args:
+        v: the scratch simulation of an episode's start.
+        radius: of the peg, m.
+        half: of its length, m.
+    """
+    body = v.body(PEG)
+    mass = DENSITY * pi * radius**2 * 2 * half
+    across = mass * (radius**2 / 4 + half**2 / 3)
+    v.geom("peg_g0").size[:2] = radius, half
+    body.mass[:] = mass
+    body.inertia[:] = across, across, mass * radius**2 / 2
+    v.set_constants()

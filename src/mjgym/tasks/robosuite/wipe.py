@@ -1,0 +1,304 @@
+"""Wipe dirt off a table."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjgym.arrays import Array, namespace, total
+from mjgym.mjcf import Spec, add
+from mjgym.rotations import norm, to_local
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite.contacts import touches, watch_touches
+from mjgym.tasks.robosuite.furniture import add_table
+from mjgym.tasks.robosuite.tabletop import OneTable, closeness, worth
+from mjgym.tasks.robosuite.team import Robot
+
+TABLE_TOP = (0.15, 0.0, 0.9)  # m
+SPONGE = "WipingGripper"
+
+# Spots of dirt lie in a line that winds at random.
+THICKNESS = 0.0015  # m, half a spot's, which is only seen
+STEP = 0.005  # m, from spot to spot
+TURNS, TURN = 0.3, 0.5  # how often the line turns, and the standard deviation of turns, rad
+DIRT = (0.36, 0.25, 0.15, 1.0)
+CLEAN = (0.36, 0.25, 0.15, 0.0)
+
+# A spot is wiped once it is under the sponge: in the rectangle between its corners, and at most as
+# deep in it as that.
+SPONGE_HALF = (0.06, 0.025)  # m
+DEPTH = 0.02  # m
+
+NEAR_LIMIT = 0.1  # rad: a joint that near to a limit is at it
+PRESSING, TOUCHING, TOO_HARD = 0.5, 1.0, 60.0  # N
+MANY = 50  # contacts
+FAULT = -10.0  # rewards: for an arm that hits something or a joint at its limit,
+WIPED, NEAR, NEAR_SCALE = 50.0, 5.0, 5.0  # for each spot; for being near the others, at 1/m,
+TOUCH, PRESS, MANY_TOUCH = 0.01, 0.01, 0.1  # for contact, for each N, for many contacts,
+STRAIN = -0.05  # for each N if it is too hard,
+CLEANED = 25.5  # and for each step with a clean table
+
+
+@register("robosuite/Wipe-v0", tags=("tabletop", "one-arm"))
+@dataclass(frozen=True)
+class Wipe(OneTable):
+    """Wipe spots of dirt off a table with a sponge, neither too lightly nor too hard.
+
+    Start: the arm near its published pose, with a sponge in the place of a gripper; a line of spots
+    that winds at random over the table, drawn for each episode.
+
+    Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
+    `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
+    `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
+    tool (x, y, z, w), and `robot0_contact`, 1 where the force on the sponge (N) has changed by
+    more than 1 since the first step; then of the spots that are left `proportion_wiped`, the share
+    of those that are not, `wipe_radius`, the distance of the farthest from their centroid (m),
+    `wipe_centroid` (m), and `gripper_to_wipe_centroid`, from the tool (m), in world axes. With
+    `condensed=False` instead of each spot `marker<i>_pos` (m), `marker<i>_wiped` and
+    `gripper_to_marker<i>` (m).
+
+    Reward: `fault` -10, and nothing else, where the arm (not the sponge) touches anything or a
+    joint is within 0.1 rad of a limit. Otherwise `wipe` pays 50 for each spot that is wiped now,
+    `near` 5 (1 - tanh(5 d)) for a distance of d (m) between tool and the other spots' centroid,
+    `touch` 0.01 for contact, and `press` 0.01 + 0.01 F for a force of F (N) on the sponge above
+    0.5, with 0.1 for more than 50 contacts, but -0.05 F above 60; `clean` 25.5 while no spot is
+    left. A sparse one pays `clean` alone. The sum is divided by its greatest mean over an episode,
+    30.5. The force is that of the same instant, not of the control step's start as in the published
+    task. Success: no spot is left. Termination: success and faults.
+
+    Args:
+        num_markers: how many spots there are.
+        line_width: of the line of spots, m: a spot's diameter.
+        coverage_factor: the share of the table, along x and y, that the line stays within.
+        two_clusters: whether there are two lines, of half the spots each.
+        table_height: of the table over 0.9 m, m.
+        early_terminations: whether success and faults end the episode.
+        condensed: whether the observation has the spots' centroid instead of each spot.
+
+    Raises:
+        ValueError: there is no spot, the line has no room, or the gripper is no sponge.
+    """
+
+    gripper: Any = SPONGE
+    table_size: tuple[float, float, float] = (0.5, 0.8, 0.05)  # m
+    table_friction: tuple[float, float, float] = (0.03, 0.005, 0.0001)
+    num_markers: int = 100
+    line_width: float = 0.04  # m
+    coverage_factor: float = 0.6
+    two_clusters: bool = False
+    table_height: float = 0.0  # m
+    early_terminations: bool = True
+    condensed: bool = True
+
+    varies: ClassVar = ("site_pos",)  # of the spots
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gripper != SPONGE:
+            raise ValueError(f"gripper: wiping takes {SPONGE}, not {self.gripper!r}")
+        if self.num_markers < 1:
+            raise ValueError(f"num_markers: expected 1 or more, got {self.num_markers}")
+        if min(self._room) <= 0:
+            raise ValueError(
+                f"coverage_factor: no room for a line {self.line_width} m wide on"
+                f" {self.coverage_factor} of a table of {self.table_size[:2]} m"
+            )
+
+    @property
+    def _room(self) -> tuple[float, float]:
+        """How far spots lie from the table's middle, along x and y, m."""
+        x, y, _ = self.table_size
+        aside = self.line_width / 2
+        return self.coverage_factor * x / 2 - aside, self.coverage_factor * y / 2 - aside
+
+    @property
+    def spots(self) -> tuple[str, ...]:
+        """The sites of the spots."""
+        return tuple(f"contact{i}" for i in range(self.num_markers))
+
+    @functools.cached_property
+    def arm_bodies(self) -> tuple[str, ...]:
+        """The bodies of the arm and its mount that can touch anything; the sponge is none."""
+        robot = self.robots[0]
+        parts = (("robot0_", robot.arm), ("fixed_mount0_", robot.base))
+        return tuple(
+            prefix + body.name
+            for prefix, part in parts
+            for body in part.model().worldbody.find_all("body")
+            if any(geom.contype or geom.conaffinity for geom in body.geoms)
+        )
+
+    def furnish(self, scene: Spec) -> None:
+        x, y, z = TABLE_TOP
+        top = (x, y, z + self.table_height)
+        add_table(scene, self.table_size, top, friction=self.table_friction)
+        table = scene.body("table")
+        half = self.line_width / 2
+        for spot in self.spots:
+            add(
+                table, "site", name=spot, type="ellipsoid", rgba=DIRT,
+                size=(half, half, THICKNESS), pos=(0, 0, self.table_size[2] / 2),
+            )  # fmt: skip
+        watch_touches(scene, self.arm_bodies)
+        watch_touches(scene)
+
+    def place(self, v: SingleView, rng: Any) -> None:
+        half = self.num_markers // 2 if self.two_clusters else 0
+        lines = [self._line(rng, half), self._line(rng, self.num_markers - half)]
+        v.site_pos[v.rows("site_pos", self.spots), 0:2] = np.concatenate(lines)
+
+    def _line(self, rng: Any, count: int) -> np.ndarray:
+        """Places of spots on the table, (count, 2) m, each a step from the one before."""
+        room = np.array(self._room)
+        places = np.zeros((count, 2))
+        angle = rng.uniform(-math.pi, math.pi)
+        for i in range(count):
+            if i == 0:
+                places[i] = rng.uniform(-room, room)
+                continue
+            if rng.uniform() < TURNS:
+                angle += rng.normal(0, TURN)
+            while True:
+                places[i] = places[i - 1] + STEP * np.array([math.sin(angle), math.cos(angle)])
+                if (np.abs(places[i]) <= room).all():
+                    break
+                angle += rng.normal(0, TURN)
+        return places
+
+    # What is remembered: which spots are wiped, and the force on the sponge after the first step.
+
+    def memory(self, v: View) -> Arrays:
+        xp = v.xp
+        return {
+            **super().memory(v),
+            "wiped": xp.zeros((*v.lead, self.num_markers), dtype=xp.bool),
+            "force at first": xp.zeros((*v.lead, 3), dtype=xp.float64),
+        }
+
+    def update(self, v: View) -> Arrays:
+        first = v.memory["force at first"]
+        known = v.xp.any(first != 0, axis=-1)
+        return {
+            "wiped": self.wiped(v),
+            "force at first": v.xp.where(known[..., None], first, self.force(v)),
+        }
+
+    def force(self, v: View) -> Array:
+        """On the sponge, as it feels it, (..., 3) N."""
+        return v.sensor(f"{self.manipulators[0].hand_prefix}force_ee").data
+
+    def tool(self, v: View) -> Array:
+        """Where the middle of the sponge's face is, (..., 3) m."""
+        return v.site(self.manipulators[0].tool).xpos
+
+    def places(self, v: View) -> Array:
+        """Where the spots are, (..., spots, 3) m."""
+        return v.site_xpos[..., v.rows("site_xpos", self.spots), :]
+
+    def wiped(self, v: View) -> Array:
+        """Which spots have been wiped, now or before, (..., spots) bool."""
+        site, xp = v.site(self.manipulators[0].tool), v.xp
+        seen = to_local(site.xmat[..., None, :], self.places(v) - site.xpos[..., None, :])
+        depth = -seen[..., 2]  # the sponge's z points out of its face
+        x, y = SPONGE_HALF
+        under = (xp.abs(seen[..., 0]) < x) & (xp.abs(seen[..., 1]) < y)
+        under = under & (depth > 0) & (depth < DEPTH) & (touches(v) > 0)[..., None]
+        return v.memory["wiped"] | under
+
+    def centroid(self, v: View, wiped: Array) -> tuple[Array, Array]:
+        """The middle of the spots that are left, (..., 3) m, and how many these are, (...).
+
+        With none left it is the origin.
+        """
+        left = worth(v, ~wiped, 1.0)
+        count = total(left)
+        middle = v.xp.sum(left[..., None] * self.places(v), axis=-2)
+        return middle / v.xp.maximum(count, v.xp.ones_like(count))[..., None], count
+
+    def in_contact(self, v: View) -> Array:
+        """Whether the force on the sponge has changed since the first step, bool."""
+        return norm(self.force(v) - v.memory["force at first"]) > TOUCHING
+
+    def at_fault(self, v: View) -> Array:
+        """Whether the arm touches anything or a joint is at its limit, bool."""
+        joints = self.robots[0].joints
+        limits = v.jnt_range[..., v.rows("jnt_range", joints), :]
+        qpos = v.qpos[..., v.rows("qpos", joints)]
+        near = (qpos < limits[..., 0] + NEAR_LIMIT) | (qpos > limits[..., 1] - NEAR_LIMIT)
+        return v.xp.any(near, axis=-1) | (touches(v, self.arm_bodies) > 0)
+
+    def felt(self, v: View, robot: Robot) -> Arrays:
+        return {**super().felt(v, robot), "robot0_contact": worth(v, self.in_contact(v), 1.0)}
+
+    def objects(self, v: View) -> Arrays:
+        wiped, places, tool = v.memory["wiped"], self.places(v), self.tool(v)
+        if not self.condensed:
+            entries = {}
+            for i in range(self.num_markers):
+                entries[f"marker{i}_pos"] = places[..., i, :]
+                entries[f"marker{i}_wiped"] = worth(v, wiped[..., i], 1.0)
+                entries[f"gripper_to_marker{i}"] = places[..., i, :] - tool
+            return entries
+        centroid, count = self.centroid(v, wiped)
+        distances = worth(v, ~wiped, 1.0) * norm(places - centroid[..., None, :])
+        some = worth(v, count > 0, 1.0)
+        return {
+            "proportion_wiped": 1 - count / self.num_markers,
+            "wipe_radius": v.xp.max(distances, axis=-1),
+            "wipe_centroid": centroid,
+            "gripper_to_wipe_centroid": some[..., None] * (centroid - tool),
+        }
+
+    def terms(self, v: View) -> Arrays:
+        wiped, at_fault = self.wiped(v), self.at_fault(v)
+        allowed = worth(v, ~at_fault, 1.0)
+        clean = {"clean": CLEANED * allowed * worth(v, v.xp.all(wiped, axis=-1), 1.0)}
+        if self.reward_type == "sparse":
+            return clean
+        centroid, count = self.centroid(v, wiped)
+        contacts = touches(v)
+        force = norm(self.force(v))
+        too_hard = worth(v, force > TOO_HARD, 1.0)
+        pressed = (1 - too_hard) * worth(v, (force > PRESSING) & (contacts > 1), 1.0)
+        many = worth(v, contacts > MANY, MANY_TOUCH)
+        new = total(worth(v, wiped & ~v.memory["wiped"], WIPED))
+        near = closeness(norm(centroid - self.tool(v)), NEAR_SCALE)
+        return {
+            "fault": worth(v, at_fault, FAULT),
+            "wipe": allowed * new,
+            "near": allowed * worth(v, count > 0, NEAR) * near,
+            "touch": allowed * worth(v, self.in_contact(v) & (contacts > 0), TOUCH),
+            "press": allowed
+            * (too_hard * STRAIN * force + pressed * (TOUCH + PRESS * force + many)),
+            **clean,
+        }
+
+    def stages(self, terms: Arrays) -> Array:
+        return sum(terms.values(), start=namespace(terms["clean"]).zeros_like(terms["clean"]))
+
+    def reward(self, terms: Arrays) -> Array:
+        raw = self.stages(terms)
+        if self.reward_scale is None:
+            return raw
+        steps = self.time_limit / self.control_timestep
+        return raw * (self.reward_scale / (self.num_markers * WIPED / steps + CLEANED + TOUCH))
+
+    def success(self, v: View) -> Array:
+        return v.xp.all(self.wiped(v), axis=-1)
+
+    def terminated(self, v: View) -> Array:
+        if not self.early_terminations:
+            return False
+        return self.success(v) | self.at_fault(v)
+
+    def colours(self, v: View) -> Arrays:
+        dirt, clean = v.xp.asarray(DIRT), v.xp.asarray(CLEAN)
+        wiped = v.memory["wiped"]
+        return {
+            f"site {spot}": v.xp.where(wiped[..., i, None], clean, dirt)
+            for i, spot in enumerate(self.spots)
+        }
