@@ -51,6 +51,7 @@ def test_a_diverging_slot_ends_alone(id, tmp_path, monkeypatch, capfd):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", FEATURES)
 def test_checks_find_nothing_wrong(id):
     """Among them: the hooks run on arrays that have nothing but the array standard."""
