@@ -16,6 +16,17 @@ def _missing_backends() -> str:
     return "; ".join(f"{p.backend}: {p.reason}" for p in found if not p.works)
 
 
+NEEDS = ("gl", "browser", "display", "wheel")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What draws in software, or needs a program beside Python, takes long wherever it stands."""
+    for item in items:
+        if any(item.get_closest_marker(need) for need in NEEDS):
+            item.add_marker("slow")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests marked `gl` need OpenGL without a display, which CI has and a bare machine lacks."""
     if item.get_closest_marker("gl") and (missing := _missing_backends()):

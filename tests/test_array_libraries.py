@@ -17,6 +17,8 @@ from mjgym.sim import Batched, Single
 from mjgym.sim.converted import ConvertedView
 from mjgym.task import Task, registrations
 
+pytestmark = pytest.mark.torch
+
 LIBRARIES = {"strict": array_api_strict, "torch": array_api_compat.torch}
 N = 3
 CASES = [(id, {}) for id in registry.ids()] + [

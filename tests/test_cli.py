@@ -22,6 +22,8 @@ from mjgym.cli.ids import find_id, nearest_ids
 from mjgym.fingerprint import model_sha256
 from mjgym.rendering import Probe
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(sys.executable).with_name("mjgym")
 SMALL = "dmc/lqr-lqr_2_1-v0"
 

@@ -18,6 +18,8 @@ from mjgym.cli import policies, record
 from mjgym.cli.app import app
 from mjgym.rendering import film
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("--width", "48", "--height", "32", "--quality", "fast")
 FFMPEG = importlib.util.find_spec("imageio_ffmpeg") is not None
 needs_ffmpeg = pytest.mark.skipif(not FFMPEG, reason='mp4 needs pip install "mjgym[video]"')

@@ -25,6 +25,8 @@ from rich.console import Console
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(sys.executable).with_name("mjgym")
 TASK = "dmc/walker-walk-v0"
 START = 60  # s, in which a viewer must be up
@@ -476,6 +478,7 @@ def middle(pixels):
     return pixels[height // 3 : -height // 4, width // 3 : -width // 4]
 
 
+@pytest.mark.browser
 @in_chromium
 class TestWebPage:
     def test_it_loads_draws_and_moves_without_errors(self, browser):
@@ -662,6 +665,7 @@ def display(home, monkeypatch):
     process.wait()
 
 
+@pytest.mark.display
 @in_xvfb
 class TestWindow:
     def test_it_draws_and_obeys_keys(self, display):

@@ -8,8 +8,8 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from rollouts import actions_for, equal
 from suite import gymnasium_checker
-from test_vector import actions_for, equal
 
 from mjgym.checks import check
 from mjgym.task import registrations

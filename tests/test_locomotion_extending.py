@@ -5,13 +5,13 @@ import dataclasses
 import gymnasium
 import numpy as np
 import pytest
+import test_contract
 import test_describe
-import test_vector
 from extending.hexapod import Hexapod
 from extending.stairs import Stairs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from rollouts import actions_for, equal
 from suite import gymnasium_checker
-from test_vector import actions_for, equal
 
 import mjgym
 from mjgym.mjcf import Spec
@@ -75,7 +75,7 @@ def test_autoreset(mode):
         kwargs={**gymnasium.spec(ID).kwargs, **IMPORTED},
     )
     try:
-        test_vector.test_autoreset_equals_sync_vector_env("test/hexapod-v0", "flat", mode)
+        test_contract.test_autoreset_equals_sync_vector_env("test/hexapod-v0", "flat", mode)
     finally:
         del gymnasium.registry["test/hexapod-v0"]
 

@@ -1,8 +1,6 @@
-"""Every locomotion id keeps the promises of the suite's ids, with any walker in any arena."""
+"""Any walker in any arena: descriptions, pairs, rangefinders and eyes, mistakes."""
 
-import copy
 import json
-import pickle
 from pathlib import Path
 
 import gymnasium
@@ -13,8 +11,8 @@ import test_describe
 import test_env
 import test_vector
 from gymnasium.vector import AutoresetMode
-from suite import gymnasium_checker, within
-from test_vector import N, actions_for, equal
+from rollouts import actions_for, equal, row
+from suite import gymnasium_checker
 
 from mjgym import registry
 from mjgym.models import compile_model
@@ -23,120 +21,10 @@ from mjgym.tasks.locomotion.walkers import find_walker
 
 PREFIX = "walker/"  # of all names of a walker that is alone in its scene
 IDS = registry.ids(namespace="locomotion")
-SOME = [
-    "locomotion/cmu_humanoid-run_walls-v0",  # varies geoms; ends with a fall
-    "locomotion/ant-maze_forage-v0",  # a memory of its own, physics steps one by one
-    "locomotion/rodent-two_touch-v0",  # moves a mocap body
-    "locomotion/rodent-escape_bowl-v0",  # varies a height field
-    "locomotion/jumping_ball-run_gaps-v0",  # three slides instead of a free joint
-    "locomotion/rolling_ball-go_to_target-v0",  # varies a site
-]
 RODENT_TIMES = {"physics_timestep": 0.001, "control_timestep": 0.02}
-duplicates = pytest.mark.parametrize(
-    "duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))], ids=["copy", "pickle"]
-)
 
 
-# The suite's own tests, on these ids.
-
-
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-@pytest.mark.parametrize("id", IDS)
-def test_gymnasium_checker(id, observation):
-    test_env.test_gymnasium_checker(id, observation)
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_seeded_episodes_repeat_also_after_another_one(id):
-    env, fresh = (gymnasium.make(id) for _ in range(2))
-    first = env.reset(seed=5)[0]
-    start = env.unwrapped.get_state()
-    episode = test_env.rollout(env, 8)
-    env.reset(seed=6)
-    test_env.rollout(env, 5, seed=1)
-    for again in (env, fresh):
-        assert np.array_equal(again.reset(seed=5)[0], first)
-        assert equal(again.unwrapped.get_state(), start)
-        assert test_env.same(episode, test_env.rollout(again, 8))
-    # The scene is another one with another seed, even where the walker stands as before.
-    fresh.reset(seed=6)
-    other = fresh.unwrapped.get_state()
-    assert any(not np.array_equal(x, other[name]) for name, x in start.items() if name != "rng")
-    for one in (env, fresh):
-        one.close()
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_flat_is_the_entries_joined(id):
-    test_env.test_flat_is_the_entries_joined(id)
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_every_slot_equals_a_single_env(id):
-    """Also behind the end of an episode, which a batch begins anew by itself."""
-    kwargs = {"observation": "dict", "dtype": "float64"}
-    envs = gymnasium.make_vec(id, num_envs=N, **kwargs)
-    singles = [gymnasium.make(id, **kwargs) for _ in range(N)]
-    starts, _ = envs.reset(seed=100)
-    assert envs.observation_space.contains(starts)
-    for i, env in enumerate(singles):
-        assert equal(row(starts, i), env.reset(seed=100 + i)[0])
-    over = np.zeros(N, dtype=bool)
-    for actions in actions_for(envs, 20):
-        observations, rewards, terminations, truncations, info = envs.step(actions)
-        for i, env in enumerate(singles):
-            if over[i]:
-                assert equal(row(observations, i), env.reset()[0])
-                continue
-            single = env.step(actions[i])
-            assert equal(row(observations, i), single[0])
-            assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
-            for name, value in within(single[4], "terms").items():
-                assert info[f"terms/{name}"][i] == value
-        over = terminations | truncations
-    for one in (envs, *singles):
-        one.close()
-
-
-def row(observations, i):
-    """What one sub-environment observes."""
-    return {name: values[i] for name, values in observations.items()}
-
-
-@pytest.mark.parametrize("id", IDS)
-def test_state_restores_bit_for_bit(id):
-    test_env.test_state_restores_bit_for_bit(id)
-
-
-@pytest.mark.parametrize("id", SOME)
-def test_states_of_a_batch_restore_bit_for_bit(id):
-    test_vector.test_states_restore_bit_for_bit(id)
-
-
-@duplicates
-@pytest.mark.parametrize("id", IDS)
-def test_pickle_and_deepcopy_continue_bit_for_bit(id, duplicate):
-    test_env.test_pickle_and_deepcopy_continue_bit_for_bit(id, duplicate)
-
-
-@duplicates
-@pytest.mark.parametrize("id", SOME)
-def test_a_batch_continues_bit_for_bit_when_pickled_or_copied(id, duplicate):
-    envs = gymnasium.make_vec(id, num_envs=3, max_episode_steps=6)
-    envs.reset(seed=0)
-    for actions in actions_for(envs, 4):
-        envs.step(actions)
-    twin = duplicate(envs)
-    for actions in actions_for(envs, 6, seed=1):
-        assert equal(envs.step(actions), twin.step(actions))
-    envs.close()
-    twin.close()
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("id", SOME)
-def test_autoreset_equals_sync_vector_env(id, mode):
-    test_vector.test_autoreset_equals_sync_vector_env(id, "flat", mode)
+# The suite's own tests of ends that come early, on some ids.
 
 
 @pytest.mark.parametrize("id", ["locomotion/ant-maze_forage-v0", "locomotion/rodent-two_touch-v0"])
@@ -461,10 +349,10 @@ def test_rangefinders_are_observed_on_request():
         assert reading == (10.0 if raw < 0 else pytest.approx(10 * np.tanh(raw / 10), rel=1e-12))
     assert observation[key].min() < 10.0 == observation[key].max()  # some see something, some not
     gymnasium_checker(env)
-    envs = gymnasium.make_vec(id, num_envs=N, dtype="float64", rangefinders=True)
+    envs = gymnasium.make_vec(id, num_envs=3, dtype="float64", rangefinders=True)
     flat = gymnasium.make(id, dtype="float64", rangefinders=True)
     starts = envs.reset(seed=3)[0]
-    for i in range(N):
+    for i in range(3):
         assert np.array_equal(starts[i], flat.reset(seed=3 + i)[0])
 
 

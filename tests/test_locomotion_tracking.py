@@ -10,11 +10,9 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-import test_vector
 import typer
-from gymnasium.vector import AutoresetMode
+from rollouts import actions_for, equal
 from suite import within
-from test_vector import actions_for, equal
 from typer.testing import CliRunner
 
 from mjgym import checks
@@ -602,12 +600,6 @@ def test_the_ghost_changes_nothing():
 
 
 # One and many.
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-def test_autoreset_equals_sync_vector_env(observation, mode):
-    test_vector.test_autoreset_equals_sync_vector_env(ID, observation, mode)
 
 
 @pytest.mark.parametrize("fields", [{"ghost": True}, {"from_start": True}, {"future": 1}])

@@ -1,17 +1,15 @@
-"""Every manipulation id keeps the promises of the suite's ids; what users may change of it."""
+"""The manipulation ids, with and without vision, and what users may change of them."""
 
-import copy
 import pickle
 from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
 import pytest
-import test_env
 import test_vector
 from gymnasium.vector import AutoresetMode
 from manipulation_records import NAMES, id_of, tasks
-from test_vector import actions_for, equal
+from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import registry
@@ -31,9 +29,6 @@ SOME = [
 ]
 CAMERA = "front_close"
 HAND = "jaco_arm/jaco_hand"
-duplicates = pytest.mark.parametrize(
-    "duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))], ids=["copy", "pickle"]
-)
 
 
 def test_ids_are_the_published_ones_and_a_twin_of_ours():
@@ -42,50 +37,7 @@ def test_ids_are_the_published_ones_and_a_twin_of_ours():
     assert {id.replace("_vision-", "_features-") for id in VISION} == set(FEATURES)
 
 
-# The suite's own tests, on these ids.
-
-
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-@pytest.mark.parametrize("id", IDS)
-def test_gymnasium_checker(id, observation):
-    test_env.test_gymnasium_checker(id, observation)
-
-
-@pytest.mark.parametrize("id", FEATURES)
-def test_seeded_episodes_repeat_also_after_another_one(id):
-    test_env.test_seeded_episodes_repeat_also_after_another_one(id)
-
-
-@pytest.mark.parametrize("id", FEATURES)
-def test_flat_is_the_entries_joined(id):
-    test_env.test_flat_is_the_entries_joined(id)
-
-
-@pytest.mark.parametrize("id", FEATURES)
-def test_every_slot_equals_a_single_env(id):
-    test_vector.test_every_slot_equals_a_single_env(id, "dict")
-
-
-@pytest.mark.parametrize("id", FEATURES)
-def test_state_restores_bit_for_bit(id):
-    test_env.test_state_restores_bit_for_bit(id)
-
-
-@pytest.mark.parametrize("id", SOME)
-def test_states_of_a_batch_restore_bit_for_bit(id):
-    test_vector.test_states_restore_bit_for_bit(id)
-
-
-@duplicates
-@pytest.mark.parametrize("id", FEATURES)
-def test_pickle_and_deepcopy_continue_bit_for_bit(id, duplicate):
-    test_env.test_pickle_and_deepcopy_continue_bit_for_bit(id, duplicate)
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("id", SOME)
-def test_autoreset_equals_sync_vector_env(id, mode):
-    test_vector.test_autoreset_equals_sync_vector_env(id, "flat", mode)
+# The suite's own tests, on some ids.
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -99,6 +51,7 @@ def test_a_diverging_slot_ends_alone(id, tmp_path, monkeypatch, capfd):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", FEATURES)
 def test_checks_find_nothing_wrong(id):
     """Among them: the hooks run on arrays that have nothing but the array standard."""

@@ -10,8 +10,8 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from rollouts import actions_for, equal
 from suite import gymnasium_checker
-from test_vector import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe

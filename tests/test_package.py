@@ -77,7 +77,7 @@ def installed(wheel, tmp_path_factory):
     return python, empty
 
 
-@pytest.mark.slow
+@pytest.mark.wheel
 class TestWheel:
     def test_holds_the_package_its_assets_and_its_licence_and_nothing_else(self, wheel):
         with zipfile.ZipFile(wheel) as archive:

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import FrameStackObservation
 from gymnasium.wrappers.vector import RecordVideo
-from test_vector import equal
+from rollouts import equal
 
 pytestmark = pytest.mark.gl
 

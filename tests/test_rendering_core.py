@@ -647,7 +647,6 @@ def _open_files():
     return len(os.listdir("/proc/self/fd"))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_thousand_renders_leave_memory_flat(draws):
     described, simulation = started("cartpole-swingup")
@@ -664,7 +663,6 @@ def test_ten_thousand_renders_leave_memory_flat(draws):
     assert (_open_files(), threading.active_count()) == (files, threads)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_opening_and_closing_leaves_memory_flat(draws):
     described, simulation = started("cartpole-swingup")
@@ -697,6 +695,7 @@ def test_a_window_without_a_display(undecided):
     window.close()
 
 
+@pytest.mark.display
 @pytest.mark.skipif(shutil.which("xvfb-run") is None, reason="no virtual display")
 def test_on_a_display(tmp_path):
     """GLFW is taken there, forked processes fall back on another, and a window shows up."""

@@ -6,14 +6,13 @@ import pickle
 from dataclasses import dataclass
 from typing import Any
 
-import array_api_strict
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from robosuite_records import Foreign, make_task
+from robosuite_records import make_task
 
-from mjgym import Env, VectorEnv, models
+from mjgym import Env, models
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.lift import DENSITY, Lift
@@ -323,76 +322,6 @@ def test_noise_of_the_start():
     assert np.abs(uniform).max() <= 0.1
     assert np.std(uniform) == pytest.approx(0.1 / np.sqrt(3), rel=0.15)
     assert not noise(start_noise=0.0).any()
-
-
-# One and many.
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_many_at_once_are_each_alone_to_the_bit(name):
-    task = make_task(name)
-    envs = VectorEnv(task, 3, dtype="float64")
-    alone = Env(task, dtype="float64")
-    envs.action_space.seed(0)
-    actions = [envs.action_space.sample() for _ in range(4)]
-    first, _ = envs.reset(seed=5)
-    steps = [[np.array(x) for x in envs.step(action)[:2]] for action in actions]
-    for i in range(3):
-        observation, _ = alone.reset(seed=5 + i)
-        np.testing.assert_array_equal(observation, first[i])
-        for action, (observations, rewards) in zip(actions, steps, strict=True):
-            observation, reward, *_ = alone.step(action[i])
-            np.testing.assert_array_equal(observation, observations[i])
-            assert reward == rewards[i]
-    envs.close()
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_seeds_hold(name):
-    env = Env(make_task(name), dtype="float64")
-    first, _ = env.reset(seed=7)
-    other, _ = env.reset()
-    again, _ = env.reset(seed=7)
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_episode_goes_on_from_a_state(name):
-    env = Env(make_task(name), dtype="float64")
-    env.reset(seed=1)
-    env.action_space.seed(1)
-    for _ in range(3):
-        env.step(env.action_space.sample())
-    state, action = env.get_state(), env.action_space.sample()
-    first = env.step(action)[0].copy()
-    env.reset(seed=2)
-    env.set_state(state)
-    np.testing.assert_array_equal(env.step(action)[0], first)
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_any_array_library_will_do(name):
-    envs = VectorEnv(make_task(name), 2, dtype="float64")
-    envs.reset(seed=0)
-    task, view = envs.task, envs.view
-    foreign = Foreign(view, array_api_strict)
-    action = np.full((2, 7), 0.3)
-    theirs = foreign.xp.asarray(action)
-    pairs = [
-        (task.before_step(view, action), task.before_step(foreign, theirs)),
-        (task.memory(view), task.memory(foreign)),
-        (task.observation(view), task.observation(foreign)),
-        (task.terms(view), task.terms(foreign)),
-        ({"": task.control(view, action)}, {"": task.control(foreign, theirs)}),
-        ({"": task.reward(task.terms(view))}, {"": task.reward(task.terms(foreign))}),
-        ({"": task.success(view)}, {"": task.success(foreign)}),
-    ]
-    for ours, others in pairs:
-        assert list(ours) == list(others)
-        for key, value in ours.items():
-            np.testing.assert_allclose(np.asarray(others[key]), value, rtol=1e-12, atol=1e-12)
-    envs.close()
 
 
 # Placements.

@@ -1,12 +1,11 @@
 """The tasks for two arms against recorded states of robosuite 1.5.2 on MuJoCo 4.0.0."""
 
-import array_api_strict
 import mujoco
 import numpy as np
 import pytest
-from robosuite_records import Foreign, Record, check_each_is_alone, make_task
+from robosuite_records import Record, make_task
 
-from mjgym import Env, VectorEnv
+from mjgym import Env
 from mjgym.tasks.robosuite.hammers import Hammer, resize_hammer
 from mjgym.tasks.robosuite.two_arm_lift import TwoArmLift
 from mjgym.tasks.robosuite.two_arm_peg_in_hole import resize_peg
@@ -377,33 +376,3 @@ def test_tilted_pot_pays_nothing_for_height():
         terms = env.task.terms(env.view)
         assert terms["lift"] == lift
         assert terms["raise"] == pytest.approx(rise)
-
-
-# One and many, and any library.
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_many_at_once_are_each_alone_to_the_bit(name):
-    check_each_is_alone(make_task(name))
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_any_array_library_will_do(name):
-    envs = VectorEnv(make_task(name), 2, dtype="float64")
-    envs.reset(seed=0)
-    task, view = envs.task, envs.view
-    foreign = Foreign(view, array_api_strict)
-    action = np.full((2, ACTIONS.get(name, 14)), 0.3)
-    theirs = foreign.xp.asarray(action)
-    pairs = [
-        (task.before_step(view, action), task.before_step(foreign, theirs)),
-        (task.observation(view), task.observation(foreign)),
-        (task.terms(view), task.terms(foreign)),
-        ({"": task.reward(task.terms(view))}, {"": task.reward(task.terms(foreign))}),
-        ({"": task.success(view)}, {"": task.success(foreign)}),
-    ]
-    for ours, others in pairs:
-        assert list(ours) == list(others)
-        for key, value in ours.items():
-            np.testing.assert_allclose(np.asarray(others[key]), value, rtol=1e-12, atol=1e-12)
-    envs.close()

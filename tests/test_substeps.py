@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from test_vector import actions_for, equal
+from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe

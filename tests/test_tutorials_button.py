@@ -18,6 +18,8 @@ from mjgym.checks import check
 from mjgym.task import registrations
 from mjgym.variation import Uniform
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "tutorials" / "press_button.py"
 ID = "tutorial/creature-press_button-v0"
 STILL = np.zeros(12)

@@ -15,6 +15,8 @@ import pytest
 from mjgym import mjcf
 from mjgym.sim import Single
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "tutorials" / "creatures.py"
 LEGS = (3, 4, 5, 6, 7, 8)
 RED = (0.8, 0.1, 0.2, 1)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from mujoco.batch import MODEL_FIELDS
+from rollouts import actions_for, equal
 from suite import within
-from test_vector import actions_for, equal
 
 import mjgym
 from mjgym import mjcf

@@ -1,111 +1,16 @@
-"""The vector environment: equal to single ones slot by slot, in all autoreset modes, and faults."""
+"""The vector environment: ends of episodes, seeds, threads, processes, and faults."""
 
-import copy
 import gc
 import multiprocessing
 import os
-import pickle
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from suite import IDS, within
-from test_env import SOME
+from rollouts import COPIES, actions_for, equal
 
 import mjgym
-
-N = 5
-
-
-def actions_for(envs, steps, seed=0):
-    rng = np.random.default_rng(seed)
-    low = np.maximum(envs.action_space.low, -1)
-    high = np.minimum(envs.action_space.high, 1)
-    return [rng.uniform(low, high) for _ in range(steps)]
-
-
-def equal(a, b):
-    """Equality of nested dicts, arrays and tuples, bit for bit."""
-    if isinstance(a, dict):
-        return isinstance(b, dict) and list(a) == list(b) and all(equal(a[k], b[k]) for k in a)
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
-    a, b = np.asarray(a), np.asarray(b)
-    if a.dtype == object:
-        return a.shape == b.shape and all(
-            equal(x, y) if x is not None else y is None for x, y in zip(a, b, strict=True)
-        )
-    return a.dtype == b.dtype and np.array_equal(a, b)
-
-
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-@pytest.mark.parametrize("id", IDS)
-def test_every_slot_equals_a_single_env(id, observation):
-    envs = gymnasium.make_vec(id, num_envs=N, observation=observation, dtype="float64")
-    singles = [gymnasium.make(id, observation=observation, dtype="float64") for _ in range(N)]
-    starts, _ = envs.reset(seed=100)
-    assert envs.observation_space.contains(starts)
-    single_starts = [env.reset(seed=100 + i)[0] for i, env in enumerate(singles)]
-    for i, start in enumerate(single_starts):
-        assert equal(_row(starts, i), start)
-    for actions in actions_for(envs, 15):
-        observations, rewards, terminations, truncations, info = envs.step(actions)
-        for i, env in enumerate(singles):
-            single = env.step(actions[i])
-            assert equal(_row(observations, i), single[0])
-            assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
-            for name, value in within(single[4], "terms").items():
-                assert info[f"terms/{name}"][i] == value
-    for one in (envs, *singles):
-        one.close()
-
-
-def _row(observation, i):
-    if isinstance(observation, dict):
-        return {name: values[i] for name, values in observation.items()}
-    return observation[i]
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-@pytest.mark.parametrize("id", SOME)
-def test_autoreset_equals_sync_vector_env(id, observation, mode):
-    """Transition by transition, infos included, over episodes that end at different times."""
-    ours = gymnasium.make_vec(
-        id, num_envs=N, observation=observation, max_episode_steps=6, autoreset_mode=mode
-    )
-    sync = SyncVectorEnv(
-        [lambda: gymnasium.make(id, observation=observation, max_episode_steps=6)] * N,
-        autoreset_mode=mode,
-    )
-    assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
-    assert ours.single_observation_space == sync.single_observation_space
-    assert ours.action_space == sync.action_space
-    assert equal(ours.reset(seed=7), sync.reset(seed=7))
-    # Start some episodes anew, so that not all of them end in the same step.
-    mask = np.arange(N) % 2 == 0
-    done = np.zeros(N, dtype=bool)
-    for k, actions in enumerate(np.float32(actions_for(ours, 20))):
-        if k == 3:
-            a = ours.reset(options={"reset_mask": mask.copy()})
-            b = sync.reset(options={"reset_mask": mask.copy()})
-            assert equal(a, b)
-        if mode == AutoresetMode.DISABLED and done.any():
-            a = ours.reset(options={"reset_mask": done.copy()})
-            b = sync.reset(options={"reset_mask": done.copy()})
-            assert equal(a, b)
-        a, b = ours.step(actions), sync.step(actions)
-        assert equal(a[:4], b[:4]), k
-        assert equal(_sorted(a[4]), _sorted(b[4])), (k, a[4], b[4])
-        done = a[2] | a[3]
-    assert k == 19
-    ours.close()
-    sync.close()
-
-
-def _sorted(info):
-    return {k: _sorted(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
 
 
 def test_terminations_autoreset_like_sync():
@@ -177,37 +82,7 @@ def test_unseeded_slots_differ():
     assert len(np.unique(envs.reset()[0][:, 0])) == 8
 
 
-@pytest.mark.parametrize("id", [*SOME, "dmc/quadruped-escape-v0"])
-def test_states_restore_bit_for_bit(id):
-    envs = gymnasium.make_vec(id, num_envs=N, max_episode_steps=20, dtype="float64")
-    envs.reset(seed=0)
-    for actions in actions_for(envs, 7):
-        before = envs.step(actions)[0]
-    state = envs.get_state()
-    later = [envs.step(a) for a in actions_for(envs, 16, seed=3)]
-    envs.reset(seed=50)
-    assert np.array_equal(envs.set_state(state), before)
-    again = [envs.step(a) for a in actions_for(envs, 16, seed=3)]
-    assert all(equal(a, b) for a, b in zip(later, again, strict=True))
-    # One slot's state continues in another slot, and in a single environment.
-    envs.set_state(state)
-    part = envs.get_state(ids=[3])
-    envs.reset(seed=60)
-    envs.set_state(part, ids=[1])
-    single = gymnasium.make(id, dtype="float64").unwrapped
-    single.reset(seed=0)
-    single.set_state({name: value[0] for name, value in part.items()})
-    for old, actions in zip(later[:10], actions_for(envs, 16, seed=3), strict=False):
-        actions[1] = actions[3]
-        now = envs.step(actions)
-        assert np.array_equal(now[0][1], old[0][3])
-        assert now[1][1] == old[1][3]
-        alone = single.step(actions[3])
-        assert np.array_equal(alone[0], old[0][3])
-        assert alone[1] == old[1][3]
-
-
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+@pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_pickle_and_deepcopy_continue_bit_for_bit(duplicate, mode):
     envs = gymnasium.make_vec(

@@ -1,0 +1,219 @@
+"""What every registered id promises: one environment, many of them, and any copy agree.
+
+Modules that register ids of their own (`test_locomotion_extending`) call these tests with them.
+"""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from rollouts import COPIES, actions_for, equal, rollout, row
+from suite import gymnasium_checker
+
+from mjgym import registry
+
+EXACT = {"observation": "dict", "dtype": "float64"}
+N = 3  # sub-environments
+MODES = list(AutoresetMode)
+AUTORESET = [(id, "flat") for id in registry.ids()] + [
+    ("dmc/cartpole-swingup-v0", "dict"),
+    ("dmc/swimmer-swimmer6-v0", "dict"),  # varies geom_pos and light_pos
+    ("dmc/quadruped-fetch-v0", "dict"),  # activations
+    ("locomotion/cmu_humanoid-tracking-v0", "dict"),
+]
+
+every_id = pytest.mark.parametrize("id", registry.ids())
+
+
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+@every_id
+def test_gymnasium_checker(id, observation):
+    env = gymnasium.make(id, observation=observation)
+    gymnasium_checker(env)
+    env.close()
+
+
+@every_id
+def test_flat_is_the_entries_joined(id):
+    flat = gymnasium.make(id, observation="flat", dtype="float64")
+    entries = gymnasium.make(id, **EXACT)
+    joined = np.concatenate([np.ravel(x) for x in entries.reset(seed=2)[0].values()])
+    assert np.array_equal(flat.reset(seed=2)[0], joined)
+    rounded = gymnasium.make(id, observation="flat")
+    assert equal(rounded.reset(seed=2)[0], joined.astype(np.float32))
+    for env in (flat, entries, rounded):
+        env.close()
+
+
+@every_id
+def test_seeded_episodes_repeat_also_after_another_one(id):
+    env, fresh = (gymnasium.make(id, observation="flat") for _ in range(2))
+    first = env.reset(seed=5)
+    start = env.unwrapped.get_state()
+    episode = rollout(env, 6)
+    assert np.isfinite([reward for _, reward, *_ in episode]).all()
+    env.reset(seed=6)
+    rollout(env, 3, seed=1)
+    for again in (env, fresh):
+        assert equal(again.reset(seed=5), first)
+        assert equal(again.unwrapped.get_state(), start)
+        assert equal(episode, rollout(again, 6))
+    # The scene is another one with another seed, even where a walker stands as before.
+    observation = fresh.reset(seed=6)[0]
+    other = fresh.unwrapped.get_state()
+    assert any(not np.array_equal(x, other[name]) for name, x in start.items() if name != "rng")
+    assert id.startswith("locomotion/") or not np.array_equal(observation, first[0])
+    for one in (env, fresh):
+        one.close()
+
+
+@every_id
+def test_a_time_limit_truncates_and_does_not_terminate(id):
+    env = gymnasium.make(id, observation="flat", max_episode_steps=3)
+    env.reset(seed=0)
+    ends = [(terminated, truncated) for _, _, terminated, truncated, _ in rollout(env, 3)]
+    assert ends == [(False, False), (False, False), (False, True)]
+    env.close()
+
+
+@every_id
+def test_every_slot_equals_a_single_env(id):
+    """Also behind the end of an episode, which a batch begins anew by itself."""
+    envs = gymnasium.make_vec(id, num_envs=N, **EXACT)
+    singles = [gymnasium.make(id, **EXACT) for _ in range(N)]
+    starts, infos = envs.reset(seed=100)
+    assert envs.observation_space.contains(starts)
+    for i, env in enumerate(singles):
+        start, info = env.reset(seed=100 + i)
+        assert equal(row(starts, i), start)
+        assert_info_of_slot(infos, i, info)
+    over = np.zeros(N, dtype=bool)
+    for actions in actions_for(envs, 6):
+        observations, rewards, terminations, truncations, infos = envs.step(actions)
+        assert np.isfinite(rewards).all()
+        for i, env in enumerate(singles):
+            if over[i]:
+                assert equal(row(observations, i), env.reset()[0])
+                continue
+            single = env.step(actions[i])
+            assert equal(row(observations, i), single[0])
+            assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
+            assert_info_of_slot(infos, i, single[4])
+        over = terminations | truncations
+    for one in (envs, *singles):
+        one.close()
+
+
+def assert_info_of_slot(infos, i, info):
+    """The i-th values of a batch's infos are those of the info, and there are no others."""
+    for name, value in info.items():
+        assert np.array_equal(infos[name][i], value), name
+        assert infos[f"_{name}"][i], name
+    others = {name for name in infos if not name.startswith("_")} - set(info)
+    assert not [name for name in others if infos[f"_{name}"][i]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("id", "observation"), AUTORESET)
+def test_autoreset_equals_sync_vector_env(id, observation, mode):
+    """Transition by transition, infos included, over episodes that end at different times."""
+    kwargs = {"observation": observation, "max_episode_steps": 2}
+    ours = gymnasium.make_vec(id, num_envs=2, autoreset_mode=mode, **kwargs)
+    sync = SyncVectorEnv([lambda: gymnasium.make(id, **kwargs)] * 2, autoreset_mode=mode)
+    assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
+    assert ours.single_observation_space == sync.single_observation_space
+    assert ours.action_space == sync.action_space
+    assert equal(ours.reset(seed=7), sync.reset(seed=7))
+    # Start one episode anew, so that they do not end in the same step.
+    again, ended = np.array([True, False]), np.zeros(2, dtype=bool)
+    for k, actions in enumerate(np.float32(actions_for(ours, 6))):
+        mask = again if k == 1 else ended if mode == AutoresetMode.DISABLED else ended & False
+        if mask.any():
+            a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, sync))
+            assert equal(a, b), k
+        a, b = ours.step(actions), sync.step(actions)
+        assert equal(a[:4], b[:4]), k
+        assert equal(_sorted(a[4]), _sorted(b[4])), (k, a[4], b[4])
+        ended = a[2] | a[3]
+    ours.close()
+    sync.close()
+
+
+def _sorted(info):
+    return {k: _sorted(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
+
+
+@every_id
+def test_a_state_restores_bit_for_bit(id):
+    env, other = (gymnasium.make(id, **EXACT).unwrapped for _ in range(2))
+    env.reset(seed=3)
+    rollout(env, 3)
+    state, here = env.get_state(), env.observe()
+    then = rollout(env, 4, seed=4)
+    after = env.reset()
+    env.reset(seed=11)
+    rollout(env, 2)
+    env.set_state(state)
+    assert equal(env.observe(), here)
+    assert equal(rollout(env, 4, seed=4), then)
+    assert equal(env.reset(), after)  # the random generator too
+    other.reset(seed=99)
+    other.set_state(state)
+    assert equal(rollout(other, 4, seed=4), then)
+    env.close()
+    other.close()
+
+
+@every_id
+def test_states_of_a_batch_restore_bit_for_bit(id):
+    flat = {"observation": "flat", "dtype": "float64"}
+    envs = gymnasium.make_vec(id, num_envs=N, max_episode_steps=6, **flat)
+    envs.reset(seed=0)
+    before = rollout(envs, 3)[-1][0]
+    state = envs.get_state()
+    later = rollout(envs, 6, seed=3)  # into the next episodes
+    envs.reset(seed=50)
+    assert equal(envs.set_state(state), before)
+    assert equal(rollout(envs, 6, seed=3), later)
+    # One slot's state continues in another slot, and in a single environment.
+    envs.set_state(state)
+    part = envs.get_state(ids=[2])
+    envs.reset(seed=60)
+    envs.set_state(part, ids=[1])
+    single = gymnasium.make(id, **flat).unwrapped
+    single.reset(seed=0)
+    single.set_state(_of_a_single(part, single.get_state()))
+    for old, actions in zip(later, actions_for(envs, 6, seed=3), strict=True):
+        actions[1] = actions[2]
+        now, alone = envs.step(actions), single.step(actions[2])
+        assert equal(row(now[0], 1), row(old[0], 2))
+        assert equal(alone[0], row(old[0], 2))
+        assert now[1][1] == alone[1] == old[1][2]
+        if old[2][2] or old[3][2]:
+            break
+    envs.close()
+    single.close()
+
+
+def _of_a_single(part, state):
+    """One slot's state for a single environment, whose bounding volumes are also the meshes'."""
+    for name, (value,) in part.items():
+        state[name] = np.concatenate([value, state[name][len(value) :]]) if value.ndim else value
+    return state
+
+
+@every_id
+def test_copies_continue_bit_for_bit(id):
+    """Of one environment and of a batch, pickled or copied, into the next episode."""
+    env = gymnasium.make(id, observation="flat", max_episode_steps=4)
+    envs = gymnasium.make_vec(id, num_envs=2, observation="flat", max_episode_steps=4)
+    for one in (env, envs):
+        one.reset(seed=3)
+        rollout(one, 2)
+        twins = [duplicate(one) for duplicate in COPIES.values()]
+        assert all(twin.spec == one.spec for twin in twins)
+        continued = [[*rollout(each, 2, seed=2), each.reset()] for each in (one, *twins)]
+        assert equal(continued[0], continued[1])
+        assert equal(continued[0], continued[2])
+        for each in (one, *twins):
+            each.close()
