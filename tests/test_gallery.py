@@ -10,6 +10,8 @@ from PIL import Image
 
 from mjgym import registry
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "assets" / "gallery"
 LIMIT = 6_000_000  # bytes of all that is committed

@@ -434,6 +434,7 @@ class TestEverythingAtOnce:
         assert set(problem.nearest) >= {"Euler", "RK4", "implicit", "implicitfast"}
 
 
+@pytest.mark.slow
 class TestBoundedWork:
     """How often the engine is asked, which is what takes time."""
 

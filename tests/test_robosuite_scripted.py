@@ -8,6 +8,8 @@ from mjgym import Env, VectorEnv
 from mjgym.tasks.dmc.walker import Walker
 from mjgym.tasks.robosuite.scripted import Script
 
+pytestmark = pytest.mark.slow
+
 # Episodes, control steps, and how many of them are solved at least. Of 100 (Lift, Stack) and 30
 # (Door) episodes, 100, 96 and 27 are; of 12 of PickPlaceCan 12, of NutAssemblyRound 11.
 SOLVED = {

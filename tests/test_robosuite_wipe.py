@@ -1,11 +1,13 @@
 """Wipe against recorded states of robosuite 1.5.2 on MuJoCo 4.0.0, and its published rules."""
 
+import array_api_strict
 import mujoco
 import numpy as np
 import pytest
 from robosuite_records import Record, make_task
 
-from mjgym import Env
+from mjgym import Env, VectorEnv
+from mjgym.sim.converted import ConvertedView
 from mjgym.tasks.robosuite.wipe import Wipe
 
 EXACT = 1e-6
@@ -278,3 +280,14 @@ def test_arm_that_touches_the_table_is_a_fault_and_a_sponge_is_none():
     env.reset(seed=0)
     assert env.task.reward(env.task.terms(env.view)) == 0
     assert env.task.terminated(env.view)
+
+
+def test_colours_on_any_array_library():
+    envs = VectorEnv(Wipe(), 2, dtype="float64")
+    envs.reset(seed=0)
+    ours = envs.task.colours(envs.view)
+    others = envs.task.colours(ConvertedView(envs.view, array_api_strict))
+    assert list(ours) == list(others)
+    for key, value in ours.items():
+        np.testing.assert_array_equal(np.asarray(others[key]), value)
+    envs.close()

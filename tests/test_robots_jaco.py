@@ -114,6 +114,7 @@ def test_meshes_are_convex(model):
         assert graph[0] == model.mesh_vertnum[mesh]
 
 
+@pytest.mark.slow
 def test_the_script_makes_the_meshes(model):
     spec = importlib.util.spec_from_file_location("make_jaco_hulls", SCRIPT)
     script = importlib.util.module_from_spec(spec)
