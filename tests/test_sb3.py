@@ -19,6 +19,8 @@ from stable_baselines3.common.vec_env import (
 from mjgym.adapters import sb3
 from mjgym.variation import Uniform
 
+pytestmark = pytest.mark.torch
+
 N = 3
 
 

@@ -8,7 +8,7 @@ from torchrl.collectors import Collector
 from torchrl.envs import GymEnv, GymWrapper
 from torchrl.envs.utils import check_env_specs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 
 @pytest.fixture(autouse=True)
