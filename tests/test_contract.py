@@ -211,7 +211,9 @@ def _of_a_single(part, state):
     return state
 
 
-@every_id
+@pytest.mark.parametrize(
+    "id", [id if id in SOME else pytest.param(id, marks=pytest.mark.slow) for id in registry.ids()]
+)
 def test_copies_continue_bit_for_bit(id):
     """Of one environment and of a batch, pickled or copied, into the next episode."""
     env = gymnasium.make(id, observation="flat", max_episode_steps=4)

@@ -550,6 +550,7 @@ class TestStep:
         assert touched.all()
         assert len({single.data.qpos.tobytes() for single in singles}) == N
 
+    @pytest.mark.slow
     def test_on_a_drawn_terrain(self):
         batch, singles = of_escape()
         assert len({row.tobytes() for row in batch.view.hfield_data}) == N
