@@ -69,7 +69,7 @@ class Twin:
                 data.time = float(value)
             elif hasattr(data, name):
                 getattr(data, name)[...] = value
-            else:
+            elif name != "bvh_aabb":  # bounding volumes are not seen
                 set_field(model, name, value)
         for element, colour in (colours or {}).items():
             kind, _, name = element.partition(" ")

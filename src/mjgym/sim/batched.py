@@ -227,10 +227,8 @@ class Batched:
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """What pictures of some simulations depend on: states, and what follows from varying."""
         derived = () if self.varying is None else self.varying.derived
-        # Bounding volumes are not seen, and the model holds more of them than a batch does.
-        fields = [name for name in derived if name != "bvh_aabb"]
         state = self.get_state(rows)
-        return {**state, **{name: self.episode_fields[name][rows] for name in fields}}
+        return {**state, **{name: self.episode_fields[name][rows] for name in derived}}
 
     def close(self) -> None:
         """Let go of the engine's batch and with it of its threads; nothing else works afterwards.

@@ -64,6 +64,12 @@ def get_field(model: mujoco.MjModel, name: str) -> Any:
     return found
 
 
+def episode_field(model: mujoco.MjModel, name: str) -> Any:
+    """A field as a state holds it: of bounding volumes the bodies', which precede the meshes'."""
+    value = get_field(model, name)
+    return value[: int(model.body_bvhnum.sum())] if name == "bvh_aabb" else value
+
+
 def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
     """Overwrite a field that `get_field` gives."""
     found = get_field(model, name)

@@ -11,6 +11,7 @@ from mjgym.sim.bounds import Bounds
 from mjgym.sim.engine import (
     ACTUATION_OFF,
     DIVERGED,
+    episode_field,
     get_field,
     quiet,
     set_constants,
@@ -260,7 +261,7 @@ class Single:
         """Copies of all that the future and the current sensors depend on, (1, ...) each."""
         state = {name: np.array(getattr(self.data, name))[None] for name in self.state_fields}
         state["sensordata"] = self.data.sensordata[None].copy()
-        state.update({name: np.array(get_field(self.model, name))[None] for name in self.varies})
+        state.update({n: np.array(episode_field(self.model, n))[None] for n in self.varies})
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray = ONLY) -> None:
@@ -268,6 +269,8 @@ class Single:
         for name, (value,) in state.items():
             if name == "time":
                 self.data.time = float(value)
+            elif name == "bvh_aabb":
+                episode_field(self.model, name)[...] = value
             elif name in self.varies:
                 set_field(self.model, name, value)
             elif name != "sensordata":

@@ -29,9 +29,24 @@ CARRY = 0.2  # m over the middle of the table's slab, where nuts are to be carri
 
 
 @register("robosuite/NutAssembly-v0", tags=("tabletop", "one-arm"))
-@register("robosuite/NutAssemblySingle-v0", tags=("tabletop", "one-arm"), nut_type=RANDOM)
-@register("robosuite/NutAssemblySquare-v0", tags=("tabletop", "one-arm"), nut_type="square")
-@register("robosuite/NutAssemblyRound-v0", tags=("tabletop", "one-arm"), nut_type="round")
+@register(
+    "robosuite/NutAssemblySingle-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the one nut that was drawn on its peg.",
+    nut_type=RANDOM,
+)
+@register(
+    "robosuite/NutAssemblySquare-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the square nut on the square peg.",
+    nut_type="square",
+)
+@register(
+    "robosuite/NutAssemblyRound-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the round nut on the round peg.",
+    nut_type="round",
+)
 @dataclass(frozen=True)
 class NutAssembly(Sorting, OneTable):
     """Put the square nut on the square peg, and the round nut on the round peg.

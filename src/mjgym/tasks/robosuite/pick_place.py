@@ -48,11 +48,36 @@ def ghost(name: str) -> Spec:
 
 
 @register("robosuite/PickPlace-v0", tags=("tabletop", "one-arm"))
-@register("robosuite/PickPlaceSingle-v0", tags=("tabletop", "one-arm"), object_type=RANDOM)
-@register("robosuite/PickPlaceMilk-v0", tags=("tabletop", "one-arm"), object_type="milk")
-@register("robosuite/PickPlaceBread-v0", tags=("tabletop", "one-arm"), object_type="bread")
-@register("robosuite/PickPlaceCereal-v0", tags=("tabletop", "one-arm"), object_type="cereal")
-@register("robosuite/PickPlaceCan-v0", tags=("tabletop", "one-arm"), object_type="can")
+@register(
+    "robosuite/PickPlaceSingle-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the one object that was drawn into its quarter of the other bin.",
+    object_type=RANDOM,
+)
+@register(
+    "robosuite/PickPlaceMilk-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the milk into its quarter of the other bin.",
+    object_type="milk",
+)
+@register(
+    "robosuite/PickPlaceBread-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the bread into its quarter of the other bin.",
+    object_type="bread",
+)
+@register(
+    "robosuite/PickPlaceCereal-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the cereal box into its quarter of the other bin.",
+    object_type="cereal",
+)
+@register(
+    "robosuite/PickPlaceCan-v0",
+    tags=("tabletop", "one-arm"),
+    summary="Put the can into its quarter of the other bin.",
+    object_type="can",
+)
 @dataclass(frozen=True)
 class PickPlace(Sorting):
     """Sort milk, bread, cereal and a can from one bin into the quarters of another.
