@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import gymnasium
 import numpy as np
@@ -82,7 +83,11 @@ def test_a_closed_batch_lets_go_of_its_threads(id):
     envs.step(envs.action_space.sample())
     assert threads() > before
     envs.close()
-    assert threads() == before
+    for _ in range(500):  # the system takes a moment to end a thread
+        if threads() <= before:
+            break
+        time.sleep(0.01)
+    assert threads() <= before
     for use in (lambda: view.qpos, lambda: view.body(body), lambda: view.names("body")):
         with pytest.raises(RuntimeError, match="closed"):
             use()
