@@ -174,6 +174,7 @@ def test_a_state_restores_bit_for_bit(id):
 
 
 @every_id
+@pytest.mark.slow
 def test_states_of_a_batch_restore_bit_for_bit(id):
     flat = {"observation": "flat", "dtype": "float64"}
     envs = gymnasium.make_vec(id, num_envs=N, max_episode_steps=6, **flat)

@@ -49,6 +49,7 @@ def test_starts_equal_the_recorded_ones(id):
 
 
 @pytest.mark.parametrize("id", IDS)
+@pytest.mark.slow
 def test_starts_are_distributed_as_the_recorded_ones(id):
     """With Gymnasium's generator, mean and spread agree within sampling error."""
     record = transitions(id.removeprefix("dmc/").removesuffix("-v0"), "random")

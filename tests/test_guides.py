@@ -66,6 +66,7 @@ TASKS = [
 
 
 @pytest.mark.parametrize("name", TASKS)
+@pytest.mark.slow
 def test_its_tasks_pass_the_check(name, tmp_path):
     """`mjgym check` on what is shown as a task of one's own."""
     write_modules(tmp_path, README, *GUIDES)

@@ -88,6 +88,7 @@ def described(request):
     ],
     ids=lambda promise: promise.__name__.removeprefix("test_"),
 )
+@pytest.mark.slow
 def test_descriptions(described, promise):
     promise(described)
 

@@ -179,6 +179,7 @@ def test_walkers_go_to_targets_from_anywhere():
 
 
 @pytest.mark.parametrize("name", TURNED)
+@pytest.mark.slow
 def test_walkers_are_turned_uniformly(name):
     env = make(name)
     assert spread(turns(env, recorded_starts(name)), 0, 2 * np.pi) < STATISTIC

@@ -662,6 +662,7 @@ def test_a_batch_continues_bit_for_bit_when_pickled_or_copied(duplicate):
 
 
 @pytest.mark.parametrize("fields", [{}, {"ghost": True}, {"walker": "cmu_humanoid", "future": 2}])
+@pytest.mark.slow
 def test_all_checks_pass(fields):
     assert {f.check: f.reason for f in checks.check(ID, **fields) if f.status != "pass"} == {}
 

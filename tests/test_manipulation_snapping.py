@@ -179,6 +179,7 @@ def test_a_gentle_touch_does_not_do():
 
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize(("amplitude", "frequency"), [(0.02, 3.0), (0.03, 4.0)])
+@pytest.mark.slow
 def test_a_pair_stays_together_when_lifted_and_shaken(axis, amplitude, frequency):
     pair = Pair(free=True, lifted=ON_STUDS)
     pair.press()

@@ -58,6 +58,7 @@ def test_the_statistic_sees_differences():
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_starts_are_spread_as_the_recorded_ones(name):
     record = Record(name).arrays
     recorded = np.concatenate([record["reset_qpos"], record["start_qpos"]])
@@ -78,6 +79,7 @@ def test_starts_are_spread_as_the_recorded_ones(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_tools_point_down_within_their_area_and_fingers_are_open_by_any_amount(name):
     box = tasks()[name]["parameters"]["tcp_box"]
     openings = []
@@ -129,6 +131,7 @@ def assert_contacts_are_allowed(name, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_no_start_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, FEW)
 

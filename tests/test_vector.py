@@ -241,6 +241,7 @@ def test_all_allowed_cores_are_used(monkeypatch):
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.slow
 def test_async_vector_env(context):
     make = [_make_reacher] * 3
     asynchronous = AsyncVectorEnv(make, context=context)
