@@ -15,7 +15,7 @@ import numpy as np
 
 from mjgym.env import Env
 from mjgym.registry import registration
-from mjgym.sim.engine import FOLLOWING, set_constants
+from mjgym.sim.engine import FOLLOWING, episode_field, set_constants
 from mjgym.sim.single import SingleView
 from mjgym.vector import VectorEnv
 
@@ -68,7 +68,7 @@ class Record:
                 kind = field.split("_")[0]
                 number = getattr(model, kind)(element).id
                 getattr(model, field)[number] = values[i]
-                state[field] = getattr(model, field).copy()
+                state[field] = episode_field(model, field).copy()
         for key, values in self.arrays.items():
             if key.startswith("memory/"):
                 state[key.replace("/", ".")] = values[i]
@@ -76,10 +76,10 @@ class Record:
         if self.resize is not None:
             recorded = {key: values[i] for key, values in self.arrays.items() if key != "names_jnt"}
             self.resize(SingleView(model, mujoco.MjData(model)), recorded)
-            return state | {field: getattr(model, field).copy() for field in varies}
+            return state | {field: episode_field(model, field).copy() for field in varies}
         if set(FOLLOWING) & set(varies):
             set_constants(model, mujoco.MjData(model))
-            state |= {field: getattr(model, field).copy() for field in FOLLOWING}
+            state |= {field: episode_field(model, field).copy() for field in FOLLOWING}
         return state
 
     def at(self, i, paid=None):
