@@ -82,7 +82,7 @@ def test_controls_and_joints_of_every_physics_step_are_the_recorded_ones(episode
     view = SingleView(model, mujoco.MjData(model))
     resize_box(view, "cube", rollout["cube_half_size"], DENSITY)
     state = {"qpos": rollout["qpos0"], "qvel": rollout["qvel0"]}
-    state |= {field: getattr(model, field).copy() for field in VARIES}
+    state |= {field: episode_field(model, field).copy() for field in VARIES}
     env.set_state(state)
     memory = env.task.memory(env.view)
     env.set_state(state | {f"memory.{name}": np.array(x) for name, x in memory.items()})
