@@ -10,6 +10,7 @@ import pytest
 from robosuite_records import DATA, Record
 
 from mjgym.env import Env
+from mjgym.sim.engine import episode_field
 from mjgym.sim.single import SingleView
 from mjgym.tasks.robosuite.boxes import VARIES, resize_box
 from mjgym.tasks.robosuite.lift import DENSITY, Lift
