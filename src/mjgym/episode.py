@@ -250,7 +250,8 @@ class Episodes:
         diverged = simulation.diverged()
         terms = task.terms(view)
         reward = task.reward(terms)
-        diverged = self._with_bad_rewards(reward, diverged, where)
+        if not isinstance(reward, float) or not math.isfinite(reward):
+            diverged = self._with_bad_rewards(reward, diverged, where)
         self.rewards = reward if where is None else self._where(where, reward, self.rewards)
         terminated = task.terminated(view)
         truncated = task.truncated(view) if hooks.truncated else False
@@ -268,8 +269,6 @@ class Episodes:
         self, reward: Array, diverged: Array | None, where: Array | None
     ) -> Array | None:
         """Who has diverged, those whose reward is not finite among them."""
-        if isinstance(reward, float):  # of one simulation, where every microsecond counts
-            return diverged if math.isfinite(reward) else self.view.xp.asarray(True)
         xp = self.view.xp
         finite = xp.isfinite(xp.asarray(reward))
         if finite.all():

@@ -24,6 +24,8 @@ Sigmoid = Literal[
     "tanh_squared",
 ]
 SIGMOIDS: tuple[str, ...] = get_args(Sigmoid)
+_NUMBER_TYPES = frozenset((float, int, np.float64))
+_NUMPY = (np.ndarray, np.generic)
 REACH_ZERO = ("cosine", "linear", "quadratic")  # these are 0 beyond some distance
 
 
@@ -94,9 +96,9 @@ def small_control(control: Array) -> Array:
 
 def _is_array(x: Any) -> bool:
     """Whether there is more to it than one number; arrays of other libraries stay what they are."""
-    if isinstance(x, np.ndarray | np.generic):
-        return bool(x.ndim)
-    return hasattr(x, "ndim")
+    if type(x) in _NUMBER_TYPES:
+        return False
+    return x.ndim > 0 if isinstance(x, _NUMPY) else hasattr(x, "ndim")
 
 
 def _of_number(

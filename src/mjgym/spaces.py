@@ -175,7 +175,7 @@ def not_finite(observation: Any, n: int) -> np.ndarray | None:
     for part in observation.values() if isinstance(observation, dict) else (observation,):
         if part.dtype.kind != "f":
             continue
-        numbers = part.ravel()
+        numbers = part if part.ndim == 1 else part.ravel()
         # A product is the cheapest way to meet every number; it may overflow.
         if math.isfinite(numbers.dot(numbers)):
             continue

@@ -15,6 +15,7 @@ from mjgym.sim.engine import (
     ACTUATION_OFF,
     ASSET_FIELDS,
     DIVERGED,
+    episode_field,
     get_field,
     quiet,
     set_field,
@@ -252,7 +253,7 @@ class Batched:
         for name, rows in self._state.items():
             rows[i] = getattr(scratch.data, name)
         for name, values in self.episode_fields.items():
-            values[i] = _held(scratch.model, name, values.shape[1:])
+            values[i] = episode_field(scratch.model, name)
             if self._models is not None:
                 set_field(self._models[i], name, values[i])
 
@@ -288,13 +289,13 @@ class Batched:
                 for name in self.varies:
                     values = self.episode_fields[name][i]
                     if values.ndim:
-                        _held(self._probe, name, values.shape)[...] = values
+                        episode_field(self._probe, name)[...] = values
                     else:
                         set_field(self._probe, name, values)
                 self.varying.follow(self._probe)
                 for name in self.varying.derived:
                     values = self.episode_fields[name]
-                    values[i] = _held(self._probe, name, values.shape[1:])
+                    values[i] = episode_field(self._probe, name)
             if self._models is not None:
                 for name, values in self.episode_fields.items():
                     set_field(self._models[i], name, values[i])
@@ -312,9 +313,3 @@ def _persists(model: mujoco.MjModel) -> bool:
     """
     sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     return bool(sleeps) or int(model.opt.integrator) != int(mujoco.mjtIntegrator.mjINT_RK4)
-
-
-def _held(model: mujoco.MjModel, name: str, shape: tuple[int, ...]) -> Any:
-    """A field as a batch holds it: bounding volumes are the bodies', which precede the meshes'."""
-    value = get_field(model, name)
-    return value[: shape[0]] if shape else value

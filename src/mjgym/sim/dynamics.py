@@ -17,9 +17,10 @@ Places = slice | np.ndarray
 
 def places(numbers: np.ndarray) -> Places:
     """A range instead of an index where numbers stand in a row."""
-    first, last = int(numbers[0]), int(numbers[-1]) + 1
-    in_a_row = np.array_equal(numbers, np.arange(first, last))
-    return slice(first, last) if in_a_row else numbers
+    if (np.diff(numbers) != 1).any():
+        return numbers
+    first = int(numbers[0]) if numbers.size else 0
+    return slice(first, first + numbers.size)
 
 
 def taken(array: Array, where: Places, axis: int = -1) -> Array:

@@ -65,7 +65,7 @@ def get_field(model: mujoco.MjModel, name: str) -> Any:
 
 
 def episode_field(model: mujoco.MjModel, name: str) -> Any:
-    """A field as a state holds it: of bounding volumes the bodies', which precede the meshes'."""
+    """A field as states and batches hold it: bounding volumes without those of meshes."""
     value = get_field(model, name)
     return value[: int(model.body_bvhnum.sum())] if name == "bvh_aabb" else value
 
@@ -97,8 +97,8 @@ def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
         set_field(model, name, value)
 
 
-_SILENT = mujoco.MjLogConfig.get()
-_SILENT.logto_console = _SILENT.logto_file = False
+SILENT = mujoco.MjLogConfig.get()
+SILENT.logto_console = SILENT.logto_file = False
 
 
 class quiet:
@@ -111,7 +111,7 @@ class quiet:
 
     def __enter__(self) -> None:
         self._before = mujoco.MjLogConfig.get()
-        _SILENT.set()
+        SILENT.set()
 
     def __exit__(self, *error: object) -> None:
         self._before.set()

@@ -7,7 +7,14 @@ from typing import NoReturn
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.dynamics import chain_mask, dense_inertia, inertia_index, point_jacobian, taken
+from mjgym.sim.dynamics import (
+    chain_mask,
+    dense_inertia,
+    inertia_index,
+    places,
+    point_jacobian,
+    taken,
+)
 from mjgym.suggestions import did_you_mean
 
 _COUNTS = {
@@ -224,7 +231,7 @@ class View:
             body = i if kind == "body" else int(model.site_bodyid[i])
             dofs = self._dofs(key[-1])
             mask = chain_mask(model, body, dofs)
-            self._rows[key] = i, int(model.body_rootid[body]), _as_slice(dofs), mask
+            self._rows[key] = i, int(model.body_rootid[body]), places(dofs), mask
         i, root, dofs, mask = self._rows[key]
         points = self.xpos if kind == "body" else self.site_xpos
         offset = points[..., i, :] - self.subtree_com[..., root, :]
@@ -266,13 +273,13 @@ class View:
         kind = owner(field)[0] or field.partition("_")[0]
         address = _OWNERS.get(field, (kind, None))[1]
         known = self.names(kind)
-        places: list[int] = []
+        found: list[int] = []
         for name in names:
             if name not in known:
                 raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
             i = known.index(name)
             if address is None:
-                places.append(i)
+                found.append(i)
                 continue
             start = int(getattr(self._model, address)[i])
             if kind == "sensor":
@@ -282,13 +289,5 @@ class View:
             else:
                 joint = self._model.joint(i)
                 count = np.size(joint.qpos0 if field == "qpos" else joint.damping)
-            places.extend(range(start, start + count))
-        return _as_slice(np.array(places, dtype=np.int64))
-
-
-def _as_slice(places: np.ndarray) -> slice | np.ndarray:
-    """A range instead of places that stand in a row."""
-    if (np.diff(places) == 1).all():
-        first = int(places[0]) if places.size else 0
-        return slice(first, first + places.size)
-    return places
+            found.extend(range(start, start + count))
+        return places(np.array(found, dtype=np.int64))

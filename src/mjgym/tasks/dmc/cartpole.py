@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.arrays import largest, smallest, total
+from mjgym.arrays import columns, largest, smallest, total
 from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
@@ -115,7 +115,7 @@ class Cartpole(Task):
         v.qvel[:] = 0.01 * rng.normal(size=1 + self.poles)
 
     def observation(self, v: View) -> Arrays:
-        angles = v.xp.take(v.xmat[..., POLES, :], v.xp.asarray([ZZ, XZ]), axis=-1)  # absolute
+        angles = columns(v.xmat[..., POLES, :], (ZZ, XZ))  # absolute
         angles = v.xp.reshape(angles, (*v.lead, -1))
         position = v.xp.concat([v.qpos[..., :1], angles], axis=-1)
         return {"position": position, "velocity": v.qvel}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.arrays import columns
 from mjgym.rewards import tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import View
@@ -40,7 +41,7 @@ class Pendulum(Task):
 
     def observation(self, v: View) -> Arrays:
         pole = v.body("pole").xmat
-        orientation = v.xp.take(pole, v.xp.asarray([ZZ, XZ]), axis=-1)
+        orientation = columns(pole, (ZZ, XZ))
         return {"orientation": orientation, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.arrays import smallest
+from mjgym.arrays import columns, smallest
 from mjgym.resets import until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
@@ -93,7 +93,7 @@ class Stacker(Task):
             return arm
         bodies = slice(-1 - self.boxes, -1)  # the boxes are the last bodies before the target
         x_z_angle = v.xp.reshape(v.qvel[..., OBJECTS:], (*v.lead, self.boxes, 3))
-        x_angle_z = v.xp.take(x_z_angle, v.xp.asarray([0, 2, 1]), axis=-1)
+        x_angle_z = columns(x_z_angle, (0, 2, 1))
         return {
             **arm,
             "hand_pos": planar_pose(v, "hand"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.arrays import columns
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays
@@ -21,11 +22,10 @@ def arm_observation(v: View) -> Arrays:
     `arm_pos`, sine and cosine of each joint's angle, (..., 8, 2); `arm_vel`, the joints' velocities
     (rad/s), (..., 8); `touch`, ln(1 + force (N)) on palm, finger, thumb, fingertip and thumbtip.
     """
-    joints = v.xp.asarray(ARM_JOINTS)
-    angles = v.xp.take(v.qpos, joints, axis=-1)
+    angles = columns(v.qpos, ARM_JOINTS)
     return {
         "arm_pos": v.xp.stack([v.xp.sin(angles), v.xp.cos(angles)], axis=-1),
-        "arm_vel": v.xp.take(v.qvel, joints, axis=-1),
+        "arm_vel": columns(v.qvel, ARM_JOINTS),
         "touch": v.xp.log1p(v.sensordata),
     }
 
