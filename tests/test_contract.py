@@ -21,18 +21,19 @@ SOME = [
     "dmc/swimmer-swimmer6-v0",  # varies geom_pos and light_pos
     "dmc/quadruped-fetch-v0",  # activations
     "locomotion/cmu_humanoid-tracking-v0",
+    "manipulation/stack_2_of_3_bricks_random_order_features-v0",
+    "robosuite/Lift-v0",
 ]
-# All modes go through the same steps and starts: one of them for every id will do in a hurry.
+every_id = pytest.mark.parametrize("id", registry.ids())
+# What the loop does by itself, whatever the task: in a hurry a few ids will do.
+SPREAD = [id if id in SOME else pytest.param(id, marks=pytest.mark.slow) for id in registry.ids()]
+some_ids = pytest.mark.parametrize("id", SPREAD)
 AUTORESET = [(id, observation, mode) for id in SOME for observation in KINDS for mode in MODES] + [
-    pytest.param(
-        id, "flat", mode, marks=[] if mode == AutoresetMode.SAME_STEP else pytest.mark.slow
-    )
+    pytest.param(id, "flat", mode, marks=pytest.mark.slow)
     for id in registry.ids()
     if id not in SOME
     for mode in MODES
 ]
-
-every_id = pytest.mark.parametrize("id", registry.ids())
 
 
 @pytest.mark.parametrize("observation", ["flat", pytest.param("dict", marks=pytest.mark.slow)])
@@ -77,7 +78,7 @@ def test_seeded_episodes_repeat_also_after_another_one(id):
         one.close()
 
 
-@every_id
+@some_ids
 def test_a_time_limit_truncates_and_does_not_terminate(id):
     env = gymnasium.make(id, observation="flat", max_episode_steps=3)
     env.reset(seed=0)
@@ -152,7 +153,7 @@ def _sorted(info):
     return {k: _sorted(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
 
 
-@every_id
+@some_ids
 def test_a_state_restores_bit_for_bit(id):
     env, other = (gymnasium.make(id, **EXACT).unwrapped for _ in range(2))
     env.reset(seed=3)
@@ -205,9 +206,7 @@ def test_states_of_a_batch_restore_bit_for_bit(id):
     single.close()
 
 
-@pytest.mark.parametrize(
-    "id", [id if id in SOME else pytest.param(id, marks=pytest.mark.slow) for id in registry.ids()]
-)
+@some_ids
 def test_copies_continue_bit_for_bit(id):
     """Of one environment and of a batch, pickled or copied, into the next episode."""
     env = gymnasium.make(id, observation="flat", max_episode_steps=4)

@@ -198,6 +198,7 @@ def test_walkers_start_in_cells_of_the_maze(name):
 
 
 @pytest.mark.parametrize("name", MAZES)
+@pytest.mark.slow
 def test_walkers_start_at_any_start_of_the_maze(name, monkeypatch):
     env = make(name)
     maze = use_recorded_maze(monkeypatch, name, 0)
@@ -213,6 +214,7 @@ def test_walkers_start_at_any_start_of_the_maze(name, monkeypatch):
     env.close()
 
 
+@pytest.mark.slow
 def test_walkers_escape_from_any_orientation():
     env = make("rodent_escape_bowl")
     # One number of a uniform quaternion has the density 2 / pi sqrt(1 - q^2).
@@ -241,6 +243,7 @@ def test_walkers_escape_from_as_low_as_nothing_touches_flat_ground():
     env.close()
 
 
+@pytest.mark.slow
 def test_orbs_are_anywhere_in_a_square():
     env = make("rodent_two_touch")
     half = scene("rodent_two_touch")["parameters"]["target_area_half"][0]

@@ -213,7 +213,7 @@ class TestSameBits:
             assert (bits(many) == bits(one)).all(), convert
 
     def test_lengths(self, kind, v):
-        x = random_inputs()
+        x = random_inputs(1000)
         many = tolerance(x, **ARGUMENTS, sigmoid=kind, value_at_margin=v)
         for n in range(1, 18):
             pieces = [
