@@ -17,6 +17,7 @@ from suite import IDS, TASKS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
+import commits
 import peers
 from comparison import installation, names, report, subjects
 from comparison.worker import Worker, WorkerError, time_subject
@@ -297,3 +298,35 @@ def test_our_subjects_run_without_peers() -> None:
     assert result["subjects"]["envpool"] == {"error": "not asked for"}
     for name in ("batch", "limit", "single"):
         assert len(result["subjects"][name]["rates"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--repeats", "0"], "repeats"), (["--num-envs", "1", "0"], "num-envs")],
+)
+def test_comparing_commits_says_what_is_wrong(arguments, message, capsys) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        commits.parse(arguments)
+    assert message in capsys.readouterr().err
+
+
+def _is_clone() -> bool:
+    command = ["git", "rev-parse", "--verify", "HEAD"]
+    return (
+        subprocess.run(command, cwd=commits.ROOT, capture_output=True, check=False).returncode == 0
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _is_clone(), reason="needs git and a clone")
+def test_comparing_commits(capsys) -> None:
+    with pytest.raises(SystemExit, match="no-such-commit"), commits.checked_out("no-such-commit"):
+        pass
+    short = ["--num-envs", "1", "2", "--seconds", "0.01", "--repeats", "2"]
+    assert commits.main(["HEAD", "dmc/pendulum-swingup-v0", *short]) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[1].strip() for row in rows] == ["1", "2"]
+    assert all(float(row[4]) > 0 for row in rows)
+    listed = ["git", "worktree", "list"]
+    left = subprocess.run(listed, cwd=commits.ROOT, capture_output=True, text=True, check=True)
+    assert "mjgym-commit-" not in left.stdout

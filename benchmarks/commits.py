@@ -1,0 +1,121 @@
+"""Time this checkout against another commit of it, on this machine.
+
+    python benchmarks/commits.py                       # against the commit before, a handful of ids
+    python benchmarks/commits.py v0.1.0 dmc/walker-walk-v0 --num-envs 1 256
+
+The other commit is checked out into a temporary folder. For each id and number of environments
+(1 is `gymnasium.make`), either side has a process of its own, which is stopped while the other one
+is timed; they take turns, and the shortest time of either side's turns is shown: what else the
+machine does can only add to it. Control steps cycle through random actions drawn beforehand, in
+mid-episode; resets do not count.
+"""
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from comparison import report
+from comparison.names import QUICK, envs_for
+from comparison.subjects import Settings
+from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject
+
+ROOT = Path(__file__).resolve().parents[1]
+THREADS = 2
+HEADER = ("id", "environments", "other, us", "this, us", "this / other")
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line; a mistake in it ends the program with status 2."""
+    summary, _, description = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        description=summary,
+        epilog=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("commit", nargs="?", default="HEAD~1", help="default: the one before")
+    parser.add_argument("ids", nargs="*", default=QUICK, help="default: a handful")
+    parser.add_argument("--num-envs", type=int, nargs="+", default=[1, 64], help="default: 1 64")
+    parser.add_argument("--seconds", type=float, default=0.2, help="of each turn")
+    parser.add_argument("--repeats", type=int, default=10, help="turns of either side")
+    options = parser.parse_args(arguments)
+    for name, least in (("seconds", 0.001), ("repeats", 1), ("num_envs", 1)):
+        given = getattr(options, name)
+        if (min(given) if isinstance(given, list) else given) < least:
+            parser.error(f"--{name.replace('_', '-')}: must be at least {least}, got {given}")
+    return options
+
+
+@contextlib.contextmanager
+def checked_out(commit: str) -> Iterator[Path]:
+    """A folder with another commit's files, for as long as it is needed.
+
+    Raises:
+        SystemExit: there is no such commit.
+    """
+    with tempfile.TemporaryDirectory(prefix="mjgym-commit-") as folder:
+        add = ["git", "worktree", "add", "--quiet", "--detach", folder, commit]
+        done = subprocess.run(add, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{commit}: {done.stderr.strip()}")
+        try:
+            yield Path(folder)
+        finally:
+            remove = ["git", "worktree", "remove", "--force", folder]
+            subprocess.run(remove, cwd=ROOT, capture_output=True, check=False)
+
+
+def time_checkout(connection: Connection, root: str, name: str, settings: Settings) -> None:
+    """Target of a worker: `time_subject` with the package of a checkout."""
+    sys.path.insert(0, str(Path(root) / "src"))
+    import mjgym
+
+    assert Path(mjgym.__file__).is_relative_to(root), mjgym.__file__
+    time_subject(connection, name, settings)
+
+
+def compare(
+    id: str, num_envs: int, roots: Sequence[Path], options: argparse.Namespace
+) -> tuple[str, ...]:
+    """Microseconds of a control step of all environments together, on either side, as a row."""
+    subject = "single" if num_envs == 1 else "batch"
+    settings = Settings(id, num_envs, THREADS)
+    best = [float("inf")] * len(roots)
+    with contextlib.ExitStack() as stack:
+        sides = [
+            stack.enter_context(Worker(time_checkout, str(root), subject, settings))
+            for root in roots
+        ]
+        for side in sides:
+            side.ask("prepare", BUILD_TIMEOUT)
+        for repeat in range(options.repeats):
+            for k, side in list(enumerate(sides))[:: -1 if repeat % 2 else 1]:
+                window = side.ask(options.seconds, BUILD_TIMEOUT)
+                best[k] = min(best[k], window.seconds / window.calls)
+    other, this = (1e6 * seconds for seconds in best)
+    return id, str(num_envs), f"{other:,.1f}", f"{this:,.1f}", f"{this / other:.3f}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare on all ids; returns the exit status."""
+    options = parse(arguments)
+    rows = []
+    with checked_out(options.commit) as other:
+        for id in options.ids:
+            for num_envs in options.num_envs:
+                try:
+                    row = compare(id, envs_for(id, num_envs), (other, ROOT), options)
+                except WorkerError as error:
+                    row = (id, str(num_envs), str(error), "", "")
+                rows.append(row)
+                print(" ".join(row), file=sys.stderr, flush=True)
+    print(report.table(HEADER, rows))
+    return 0 if all(row[-1] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
