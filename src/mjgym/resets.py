@@ -153,10 +153,12 @@ def place_bodies(
         RuntimeError: a body touched something in all attempts; the message names it.
     """
     for i, body in enumerate(bodies):
-        unseen = [v.body(name).id for name in (*bodies[i + 1 :], *ignored)]
+        placed, unseen = v.body(body).id, [v.body(name).id for name in (*bodies[i + 1 :], *ignored)]
         draw = functools.partial(_put_anywhere, v, rng, body, box, turned)
-        is_free = functools.partial(_is_free, v, v.body(body).id, unseen)
-        if not _repeat(v, draw, is_free, attempts):
+        is_free = functools.partial(_is_free, v, placed, unseen)
+        with v.contacts_of([placed]):
+            found = _repeat(v, draw, is_free, attempts)
+        if not found:
             name = called[i] if called else body
             raise RuntimeError(f"no place for {name!r} without contacts in {attempts} attempts")
 
@@ -185,8 +187,9 @@ def settle(
 ) -> None:
     """Let what hangs on some joints fall and come to rest, while all other joints are held.
 
-    After each physics step the others are put back to where they were. The clock is put back at the
-    end. What has not come to rest within the time limit stays as it is then.
+    After each physics step the others are put back to where they were; what they hold does not
+    touch each other meanwhile. The clock is put back at the end. What has not come to rest within
+    the time limit stays as it is then.
 
     Args:
         v: the scratch simulation.
@@ -197,13 +200,14 @@ def settle(
     """
     positions, velocities = v.rows("qpos", joints), v.rows("qvel", joints)
     start, held = v.time, (v.qpos.copy(), v.qvel.copy())
-    v.forward()
-    while v.time - start < time_limit:
-        v.step(follow=False)
-        moved = v.qpos[positions].copy(), v.qvel[velocities].copy()
-        v.qpos[:], v.qvel[:] = held
-        v.qpos[positions], v.qvel[velocities] = moved
+    with v.contacts_of(v.take("jnt_bodyid", joints).tolist()):
         v.forward()
-        if np.abs(moved[1]).max() < speed and np.abs(v.qacc[velocities]).max() < acceleration:
-            break
+        while v.time - start < time_limit:
+            v.step(follow=False)
+            moved = v.qpos[positions].copy(), v.qvel[velocities].copy()
+            v.qpos[:], v.qvel[:] = held
+            v.qpos[positions], v.qvel[velocities] = moved
+            v.forward()
+            if np.abs(moved[1]).max() < speed and np.abs(v.qacc[velocities]).max() < acceleration:
+                break
     v.time = start

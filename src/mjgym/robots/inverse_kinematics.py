@@ -5,6 +5,7 @@ formulations and damped least-squares methods" (IEEE Transactions on Systems, Ma
 1986), with the numbers of dm_control's manipulation tasks.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -88,7 +89,7 @@ def solve(
         if steps == max_steps:
             break
         step = _step(chain.jacobian()[: len(error)], error, size)
-        length = float(np.linalg.norm(step))
+        length = _length(step)
         if size > SLOWEST * length:
             break
         view.qpos[chain.places] += step * min(1.0, LONGEST_STEP / length)
@@ -134,7 +135,11 @@ def _checked(name: str, value: Array, size: int) -> np.ndarray:
 
 
 def _size(error: np.ndarray) -> float:
-    return float(np.linalg.norm(error[:3]) + ROTATION_WEIGHT * np.linalg.norm(error[3:]))
+    return _length(error[:3]) + ROTATION_WEIGHT * _length(error[3:])
+
+
+def _length(vector: np.ndarray) -> float:
+    return math.sqrt(vector.dot(vector))
 
 
 def _step(jacobian: np.ndarray, error: np.ndarray, size: float) -> np.ndarray:

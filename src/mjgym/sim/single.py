@@ -1,6 +1,7 @@
 """One simulation on MjData."""
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import mujoco
 import mujoco.batch
@@ -8,6 +9,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.bounds import Bounds
+from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
     DIVERGED,
@@ -31,7 +33,7 @@ class SingleView(View):
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(_model=model, _data=data, _bounds={})
+        self.__dict__.update(_model=model, _data=data, _bounds={}, _filters={})
 
     def _field(self, name: str) -> Array:
         for source in (self._data, self._model):
@@ -76,6 +78,14 @@ class SingleView(View):
             mujoco.mj_kinematics(self._model, self._data)
             mujoco.mj_comPos(self._model, self._data)
 
+    def jacobian(self, kind: str, name: str, joints: Iterable[str]) -> Array:
+        """As `View.jacobian`, to the bit; the engine computes it of one simulation in less time."""
+        i, _, dofs, _ = self._jacobian_rows(kind, name, tuple(joints))
+        whole = np.zeros((6, self._model.nv))
+        jacobian = mujoco.mj_jacBody if kind == "body" else mujoco.mj_jacSite
+        jacobian(self._model, self._data, whole[:3], whole[3:], i)
+        return np.asfortranarray(whole[:, dofs])  # laid out as of many: products round alike
+
     def detect_contacts(self) -> None:
         """Compute where everything is and what touches what (`ncon`), and nothing else.
 
@@ -106,6 +116,27 @@ class SingleView(View):
         if "_scratch" not in self.__dict__:
             self.__dict__["_scratch"] = mujoco.MjData(self._model)
         set_constants(self._model, self._scratch)
+
+    @contextlib.contextmanager
+    def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
+        """A context in which only those contacts are found in which something that moves takes part.
+
+        Args:
+            bodies: ids of those that move, with what hangs on them; everything else is held in its
+                place by whoever uses this.
+        """
+        key = tuple(bodies)
+        if key not in self._filters:
+            self._filters[key] = contacts_of(self._model, key)
+        filters = self._filters[key]
+        before = {name: getattr(self._model, name).copy() for name in filters}
+        try:
+            for name, values in filters.items():
+                getattr(self._model, name)[:] = values
+            yield
+        finally:
+            for name, values in before.items():
+                getattr(self._model, name)[:] = values
 
     def step(self, n: int = 1, *, follow: bool = True) -> None:
         """Advance by n physics steps, from what the last `forward` or `step` computed.

@@ -8,6 +8,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.dynamics import (
+    Places,
     chain_mask,
     dense_inertia,
     inertia_index,
@@ -221,7 +222,16 @@ class View:
         Raises:
             KeyError: there is no such kind, element or joint; the message names the nearest ones.
         """
-        key = "jacobian", kind, name, tuple(joints)
+        i, root, dofs, mask = self._jacobian_rows(kind, name, tuple(joints))
+        points = self.xpos if kind == "body" else self.site_xpos
+        offset = points[..., i, :] - self.subtree_com[..., root, :]
+        return point_jacobian(taken(self.cdof, dofs, -2), offset, mask)
+
+    def _jacobian_rows(
+        self, kind: str, name: str, joints: tuple[str, ...]
+    ) -> tuple[int, int, Places, np.ndarray]:
+        """Ids of the element and of its tree's root, the degrees of freedom, and which move it."""
+        key = "jacobian", kind, name, joints
         if key not in self._rows:
             if kind not in ("site", "body"):
                 raise KeyError(f"no Jacobian of a {kind!r}; there are those of a site and a body")
@@ -229,13 +239,11 @@ class View:
                 raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
             model, i = self._model, known.index(name)
             body = i if kind == "body" else int(model.site_bodyid[i])
-            dofs = self._dofs(key[-1])
+            dofs = self._dofs(joints)
             mask = chain_mask(model, body, dofs)
             self._rows[key] = i, int(model.body_rootid[body]), places(dofs), mask
-        i, root, dofs, mask = self._rows[key]
-        points = self.xpos if kind == "body" else self.site_xpos
-        offset = points[..., i, :] - self.subtree_com[..., root, :]
-        return point_jacobian(taken(self.cdof, dofs, -2), offset, mask)
+        found: tuple[int, int, Places, np.ndarray] = self._rows[key]
+        return found
 
     def inertia(self, joints: Iterable[str]) -> Array:
         """The joint-space inertia matrix of some joints, armature included, (..., n, n).
