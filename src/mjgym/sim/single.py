@@ -119,7 +119,7 @@ class SingleView(View):
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
-        """A context in which only those contacts are found in which something that moves takes part.
+        """A context in which contacts are found only of what moves.
 
         Args:
             bodies: ids of those that move, with what hangs on them; everything else is held in its

@@ -203,9 +203,9 @@ class View:
         """
         names = tuple(names)
         key = field, names
-        if key not in self._rows:
-            self._rows[key] = self._find_rows(field, names)
-        found: slice | np.ndarray = self._rows[key]
+        found: slice | np.ndarray | None = self._rows.get(key)
+        if found is None:
+            found = self._rows[key] = self._find_rows(field, names)
         return found
 
     def jacobian(self, kind: str, name: str, joints: Iterable[str]) -> Array:

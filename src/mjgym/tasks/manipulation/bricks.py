@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace, total
+from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec, load
 from mjgym.resets import Box, place_bodies, put
 from mjgym.rewards import tolerance
@@ -208,10 +208,14 @@ class Bricks:
         """Velocities and pose of each brick, under its published name, in the order of names."""
         readings = taken(v.sensordata, v.rows("sensordata", _sensors(self.entities)))
         by_entity = v.xp.reshape(readings, (*v.lead, len(self.entities), -1))
-        numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
-        chosen = self._chosen(v, by_entity, v.xp.broadcast_to(numbers, (*v.lead, self.count)))
+        if self.base == "any":
+            numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
+            numbers = v.xp.broadcast_to(numbers, (*v.lead, self.count))
+            by_brick = self._chosen(v, by_entity, numbers)
+        else:
+            by_brick = by_entity
         return {
-            f"{brick_name(i)}/{sensor}": chosen[..., i, part]
+            f"{brick_name(i)}/{sensor}": by_brick[..., i, part]
             for i in range(self.count)
             for sensor, part in SEEN.items()
         }
@@ -303,9 +307,9 @@ def pair_distance(studs: Array, holes: Array) -> Array:
         studs: two studs at opposite corners of the lower brick, (..., 2, 3) m.
         holes: the two holes at the same corners of the upper brick, (..., 2, 3) m.
     """
-    straight = total(norm(studs - holes))
-    crossed = norm(studs[..., 0, :] - holes[..., 1, :]) + norm(studs[..., 1, :] - holes[..., 0, :])
-    return namespace(studs, holes).minimum(straight, crossed)
+    d = norm(studs[..., :, None, :] - holes[..., None, :, :])  # of each stud from each hole
+    straight, crossed = d[..., 0, 0] + d[..., 1, 1], d[..., 0, 1] + d[..., 1, 0]
+    return namespace(d).minimum(straight, crossed)
 
 
 def close(distance: Array) -> Array:

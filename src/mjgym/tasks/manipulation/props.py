@@ -1,6 +1,8 @@
 """Things to lift, and what is seen of any thing that lies on the work top."""
 
-from mjgym.arrays import Array
+import functools
+
+from mjgym.arrays import Array, smallest
 from mjgym.mjcf import Spec, add, load
 from mjgym.sim.views import View
 from mjgym.task import Arrays
@@ -48,8 +50,12 @@ def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...])
 
 def lowest_corner(v: View, name: str) -> Array:
     """Height of the lowest corner of a thing that `mark_corners` has marked, (...) m."""
-    heights = [v.site(f"{name}/vertex_{i}").xpos[..., 2] for i in range(CORNERS)]
-    return v.xp.min(v.xp.stack(heights, axis=-1), axis=-1)
+    return smallest(v.take("site_xpos", _corners(name))[..., 2])
+
+
+@functools.cache
+def _corners(name: str) -> tuple[str, ...]:
+    return tuple(f"{name}/vertex_{i}" for i in range(CORNERS))
 
 
 def prop_observation(v: View, name: str) -> Arrays:
