@@ -277,6 +277,7 @@ def copied_guides(folder: Path) -> None:
     folder.mkdir(parents=True)
     for page in GUIDES.glob("*.md"):
         text = page.read_text().replace("](../gallery/README.md)", "](../tasks/index.md)")
+        text = text.replace("](../gallery/", "](../static/gallery/")
         text = text.replace("](../../", f"]({HOME}/blob/main/")
         text = text.replace("```python gl", "```python")
         (folder / page.name).write_text(re.sub(r"<!-- module: .*?-->\n", "", text))

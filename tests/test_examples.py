@@ -41,8 +41,7 @@ def run(name, folder, *arguments, needs=()):
 
 def test_every_example_is_run_here():
     tested = set(re.findall(r'run\(\s*"(\w+\.py)"', Path(__file__).read_text()))
-    elsewhere = {"press_with_brick.py"}  # among the tests of manipulation
-    assert {path.name for path in EXAMPLES.glob("*.py")} == tested | elsewhere
+    assert {path.name for path in EXAMPLES.glob("*.py")} == tested
 
 
 def test_ppo(tmp_path):

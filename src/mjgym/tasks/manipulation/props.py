@@ -4,6 +4,7 @@ import functools
 
 from mjgym.arrays import Array, smallest
 from mjgym.mjcf import Spec, add, load
+from mjgym.sim.dynamics import taken
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import add_part
@@ -50,7 +51,8 @@ def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...])
 
 def lowest_corner(v: View, name: str) -> Array:
     """Height of the lowest corner of a thing that `mark_corners` has marked, (...) m."""
-    return smallest(v.take("site_xpos", _corners(name))[..., 2])
+    corners = taken(v.site_xpos, v.rows("site_xpos", _corners(name)), -2)
+    return smallest(corners[..., 2])
 
 
 @functools.cache
