@@ -38,6 +38,11 @@ def columns(x: Array, places: Sequence[int] | np.ndarray, axis: int = -1) -> Arr
     return xp.take(x, xp.asarray(places, device=x.device), axis=axis)
 
 
+def trace(x: Array) -> Array:
+    """The sum of the diagonal of each matrix, (..., n, n) to (...)."""
+    return x.trace(0, -2, -1) if isinstance(x, np.ndarray) else namespace(x).linalg.trace(x)
+
+
 # Along the last axis.
 
 

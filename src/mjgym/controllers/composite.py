@@ -68,6 +68,11 @@ class Composite:
         """Each part's torques, (..., n), by its name."""
         return {name: part.torque(states[name], _of(name, memory)) for name, part in self.parts}
 
+    @property
+    def remembers_substeps(self) -> bool:
+        """Whether `substep` changes anything."""
+        return any(part.remembers_substeps for _, part in self.parts)
+
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """The memory after a physics step."""
         return _joined(

@@ -4,9 +4,10 @@ O. Khatib, "A unified approach for motion and force control of robot manipulator
 space formulation" (1987).
 """
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mjgym import rotations
 from mjgym.actions import Action
@@ -119,19 +120,19 @@ class OperationalSpacePose(ImpedanceController):
         posture = (
             POSTURE_GAIN * (memory["start"] - state.qpos) - 2 * math.sqrt(POSTURE_GAIN) * state.qvel
         )
-        felt = times(state.jacobian, posture)
-        whole = mobility(state.inertia, state.jacobian)
+        jacobian, inertia = state.jacobian, state.inertia
+        felt = times(jacobian, posture)
+        whole = mobility(inertia, jacobian)
         if self.uncouple_pos_ori:
-            blocks = [whole[..., None, 0:3, 0:3], whole[..., None, 3:6, 3:6]]
-            halves = xp.reshape(acceleration, (*acceleration.shape[:-1], 2, 3))
-            force = solve(xp.concat(blocks, axis=-3), halves)
-            force = xp.reshape(force, acceleration.shape) - solve(whole, felt)
+            # What moves the tool is solved without what couples places and axes, in one call with
+            # what it would feel.
+            systems = whole[..., None, :, :] * _kept(xp, whole.dtype, whole.device)
+            rights = xp.concat([acceleration[..., None, :], felt[..., None, :]], axis=-2)
+            forces = solve(systems, rights)
+            force = forces[..., 0, :] - forces[..., 1, :]
         else:
             force = solve(whole, acceleration - felt)
-        return limited(
-            state,
-            times(state.jacobian.mT, force) + times(state.inertia, posture) + state.bias,
-        )
+        return limited(state, times(jacobian.mT, force) + times(inertia, posture) + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
         """The tool's place and axes in the axes of the action."""
@@ -151,6 +152,13 @@ class OperationalSpacePose(ImpedanceController):
             return position, rotation
         place = state.origin_position + rotations.to_world(state.origin_rotation, position)
         return place, rotations.compose(state.origin_rotation, rotation)
+
+
+@functools.lru_cache
+def _kept(xp: Any, dtype: Any, device: Any) -> Array:
+    """Which entries of a matrix are kept in each system: the blocks on the diagonal, and all."""
+    block = [[1.0] * 3 + [0.0] * 3] * 3 + [[0.0] * 3 + [1.0] * 3] * 3
+    return xp.asarray([block, [[1.0] * 6] * 6], dtype=dtype, device=device)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ class Drive:
             for each in self._manipulators
         }
         self._arms = _arms(self._manipulators)
+        self._remembers_substeps = self._arms.remembers_substeps
         self._arm_numbers, self._gripper_numbers = _numbers(robots)
         motors = [each.motors for each in self._manipulators]
         fingers = [each.finger_actuators for each in self._manipulators]
@@ -121,6 +122,8 @@ class Drive:
 
     def substep(self, v: View) -> Arrays:
         """What the controllers remember of a physics step, where that is anything new."""
+        if not self._remembers_substeps:
+            return {}
         memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
