@@ -292,8 +292,8 @@ class Episodes:
             forces = last and self._forces_always
             self.simulation.step(control, stop - done, where, forces=forces)
             done = stop
-            if self._hooks.substep:
-                self._remember(task.substep(view), where)
+            if self._hooks.substep and (entries := task.substep(view)):
+                self._remember(entries, where)
             if sensing is not None and not last:
                 sensing.read(stop, view, self.entries, self._draw_image)
 

@@ -85,5 +85,11 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
 
 
 def _of(name: str, memory: Arrays) -> Arrays:
+    return {own: memory[key] for own, key in _keys(name, tuple(memory))}
+
+
+@functools.lru_cache
+def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The names that a part gives to its entries, and those in the whole memory."""
     prefix = f"{name}/"
-    return {k.removeprefix(prefix): x for k, x in memory.items() if k.startswith(prefix)}
+    return tuple((key.removeprefix(prefix), key) for key in keys if key.startswith(prefix))

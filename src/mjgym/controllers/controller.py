@@ -36,7 +36,7 @@ class State:
     origin_rotation: Array
     """The axes of that frame, (..., 9)."""
     origin_velocity: Array
-    """The velocity and angular velocity of that frame, (..., 6); 0 where nothing moves it."""
+    """The velocity and angular velocity of that frame, (..., 6); 0.0 where nothing moves it."""
     jacobian: Array
     """Of the tool with respect to the arm's n joints, (..., 6, n): three rows of velocity, three
     of angular velocity."""

@@ -50,12 +50,11 @@ def mobility(inertia: Array, jacobian: Array) -> Array:
 
 
 def _regular(matrix: Array, ridge: float = 0.0) -> Array:
-    size = ridge + RIDGE * trace(matrix)[..., None, None]
-    return matrix + size * _identity(
-        namespace(matrix), matrix.shape[-1], matrix.dtype, matrix.device
-    )
+    kind = namespace(matrix), matrix.shape[-1], matrix.dtype, matrix.device
+    regular = matrix + trace(matrix)[..., None, None] * _diagonal(RIDGE, *kind)
+    return regular + _diagonal(ridge, *kind) if ridge else regular
 
 
 @functools.lru_cache
-def _identity(xp: Any, n: int, dtype: Any, device: Any) -> Array:
-    return xp.eye(n, dtype=dtype, device=device)
+def _diagonal(value: float, xp: Any, n: int, dtype: Any, device: Any) -> Array:
+    return value * xp.eye(n, dtype=dtype, device=device)

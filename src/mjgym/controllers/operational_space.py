@@ -63,7 +63,8 @@ class OperationalSpacePose(ImpedanceController):
 
     def memory(self, state: State) -> Arrays:
         """The tool where it is, and the joints' start that they are drawn to."""
-        position, rotation = self._in_frame(state)
+        in_world = self._remembers_world(state)
+        position, rotation = _tool(state) if in_world else self._in_frame(state)
         memory = {
             **self.held("position", position),
             **self.resting(position, len(AXES)),
@@ -76,7 +77,7 @@ class OperationalSpacePose(ImpedanceController):
         return memory
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Where the tool is to be, in the axes of the action."""
+        """Where the tool is to be: in world axes, or in those of an origin that moves."""
         action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
@@ -94,6 +95,8 @@ class OperationalSpacePose(ImpedanceController):
                 rotation = rotations.compose(turn, rotation)
         if self.position_limits is not None:
             position = clip(position, *(constant(x, position) for x in self.position_limits))
+        if self.input_ref_frame == "base" and self._remembers_world(state):
+            position, rotation = _out_of_frame(state, position, rotation)
         changed = {**self.moved("position", position, memory), **gains, "rotation": rotation}
         if self.interpolation:
             start = memory["rotation"]
@@ -116,7 +119,10 @@ class OperationalSpacePose(ImpedanceController):
             [position - state.position, rotations.rotation_error(state.rotation, rotation)], axis=-1
         )
         kp, kd = self.gains(memory, error)
-        acceleration = kp * error - kd * (state.velocity - state.origin_velocity)
+        velocity = state.velocity
+        if not isinstance(state.origin_velocity, float):
+            velocity = velocity - state.origin_velocity
+        acceleration = kp * error - kd * velocity
         posture = (
             POSTURE_GAIN * (memory["start"] - state.qpos) - 2 * math.sqrt(POSTURE_GAIN) * state.qvel
         )
@@ -137,7 +143,7 @@ class OperationalSpacePose(ImpedanceController):
     def _in_frame(self, state: State) -> tuple[Array, Array]:
         """The tool's place and axes in the axes of the action."""
         if self.input_ref_frame == "world":
-            return state.position, state.rotation
+            return _tool(state)
         place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)
         inverse = rotations.transposed(state.origin_rotation)
         return place, rotations.compose(inverse, state.rotation)
@@ -148,10 +154,24 @@ class OperationalSpacePose(ImpedanceController):
         if self.interpolation:
             turn = rotations.from_rotation_vector(memory["turn"] * self.share(memory))
             rotation = rotations.compose(turn, memory["rotation_from"])
-        if self.input_ref_frame == "world":
+        if self._remembers_world(state):
             return position, rotation
-        place = state.origin_position + rotations.to_world(state.origin_rotation, position)
-        return place, rotations.compose(state.origin_rotation, rotation)
+        return _out_of_frame(state, position, rotation)
+
+    def _remembers_world(self, state: State) -> bool:
+        """Whether what is remembered is in world axes, as nothing moves those of the action."""
+        return self.input_ref_frame == "world" or isinstance(state.origin_velocity, float)
+
+
+def _tool(state: State) -> tuple[Array, Array]:
+    """The tool's place and axes in world axes."""
+    return state.position, state.rotation
+
+
+def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array, Array]:
+    """A place and axes in the axes of the arm's origin as they are in world axes."""
+    place = state.origin_position + rotations.to_world(state.origin_rotation, position)
+    return place, rotations.compose(state.origin_rotation, rotation)
 
 
 @functools.lru_cache
