@@ -1,6 +1,7 @@
 """One simulation on MjData."""
 
 from collections.abc import Callable, Iterable, Mapping
+from types import EllipsisType
 
 import mujoco
 import mujoco.batch
@@ -247,6 +248,10 @@ class Single:
         _step(self.model, self.data, n, self._splits)
         if forces:
             self.update_forces()
+
+    def side_by_side(self, work: Callable[["Single", EllipsisType], None]) -> None:
+        """Do something with the one simulation that steps it again and again."""
+        work(self, ...)
 
     def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present state."""
