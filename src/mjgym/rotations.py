@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace, columns, reshaped
+from mjgym.arrays import Array, columns, namespace, reshaped
 
 # Entries of a rotation matrix (..., 9): the first letter is the world's axis, the second the
 # body's. xmat[..., ZX] is the world-z part of the body's x axis, xmat[..., Z_ROW] the world's

@@ -8,7 +8,7 @@ from the model once: `chain_mask`, `inertia_index`.
 import mujoco
 import numpy as np
 
-from mjgym.arrays import Array, namespace, columns, reshaped
+from mjgym.arrays import Array, columns, namespace, reshaped
 from mjgym.rotations import cross
 
 _YZX, _ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])  # of a vector
