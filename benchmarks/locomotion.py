@@ -21,24 +21,16 @@ all of them one after the other (the next one in the opposite order): ratios are
 repeat, and the median of the repeats is shown.
 """
 
-import argparse
-import dataclasses
+import functools
 import importlib
-import itertools
 import os
-import signal
 import statistics
 import sys
-import time
-from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
-from comparison import installation, report, subjects
-from comparison.subjects import Settings, Subject
-from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject
-from peers import RESULTS, episode_steps
+from comparison import command, report, subjects
+from comparison.subjects import Builder, Settings, Subject
+from comparison.turns import compare_resets, compare_steps, episode_steps, missing
 
 # dm_control's examples by module; a task is a function of the id's name there.
 EXAMPLES = {
@@ -82,138 +74,30 @@ def dm_control(settings: Settings) -> Subject:
     return subjects.with_time_steps(env, env.action_spec().dtype, settings)
 
 
-BUILDERS: dict[str, Callable[[Settings], Subject]] = {
+RESET: dict[str, Builder] = {
     "single": subjects.single,
     "batch": subjects.batch,
     "dm_control": dm_control,
 }
+STEPS: dict[str, Builder] = {"batch": subjects.batch, "limit": subjects.limit}
 
 
-def time_resets(connection: Connection, name: str, settings: Settings) -> None:
-    """Target of a worker: build a subject, then answer with what a reset takes.
-
-    The first request is "prepare"; the others are those of `answer_resets`.
-    """
-    connection.recv()
-    answer_resets(connection, BUILDERS[name](settings))
-
-
-def answer_resets(connection: Connection, subject: Subject) -> None:
-    """Answer each request, a number of seconds to reset for, with what a reset takes.
-
-    Between two resets there is a step, as no user resets twice in a row; it does not count. An
-    answer is the median of the resets in seconds for each simulation.
-    """
-    assert subject.reset is not None
-    actions = iter(subject.actions)
-    subject.reset()
-    connection.send((True, None))
-    try:
-        while True:
-            seconds = connection.recv()
-            durations: list[float] = []
-            while sum(durations) < seconds or not durations:
-                subject.advance(next(actions))
-                started = time.perf_counter()
-                subject.reset()
-                durations.append(time.perf_counter() - started)
-            connection.send((True, statistics.median(durations) / subject.simulations))
-    finally:
-        subject.release()
-
-
-def time_steps(connection: Connection, name: str, settings: Settings) -> None:
-    """Target of a worker: `time_subject`, where the id that never ends is known too."""
+def going_on(builder: Builder, settings: Settings) -> Subject:
+    """A subject of the id that never ends, which is registered first."""
     import mjgym
     from mjgym.tasks.locomotion.run import HUMAN, RunThroughCorridor
 
     fields = {**HUMAN, "arena": "walls", "ends_on_fall": False}
     mjgym.register(GOING_ON, **fields)(RunThroughCorridor)
-    time_subject(connection, name, settings)
+    return builder(settings)
 
 
-def by_turns(
-    target: Any, names: Sequence[str], settings: Settings, options: argparse.Namespace
-) -> tuple[dict[str, Any], dict[str, list[Any]], dict[str, str]]:
-    """Ask a worker for each name, in repeats that go through all of them.
-
-    Args:
-        target: of the workers.
-        names: of the subjects.
-        settings: to build them with.
-        options: `seconds` of each measurement, and `repeats`.
-
-    Returns:
-        By name: the answer to "prepare", those to the repeats, and why there are none.
-    """
-    prepared: dict[str, Any] = {}
-    answers: dict[str, list[Any]] = {}
-    errors: dict[str, str] = {}
-    workers: dict[str, Worker] = {}
-    try:
-        for name in names:
-            workers[name] = Worker(target, name, settings)
-            try:
-                prepared[name] = workers[name].ask("prepare", BUILD_TIMEOUT)
-                answers[name] = []
-            except WorkerError as error:
-                errors[name] = str(error)
-        for repeat, name in itertools.product(range(options.repeats), range(len(names))):
-            asked = names[::-1][name] if repeat % 2 else names[name]
-            if asked in errors:
-                continue
-            try:
-                answer = workers[asked].ask(options.seconds, BUILD_TIMEOUT + 10 * options.seconds)
-                answers[asked].append(answer)
-            except WorkerError as error:
-                errors[asked] = str(error)
-    finally:
-        for worker in workers.values():
-            worker.close()
-    for name in errors:
-        answers.pop(name, None)
-    return prepared, answers, errors
+STEPS_GOING_ON: dict[str, Builder] = {
+    name: functools.partial(going_on, builder) for name, builder in STEPS.items()
+}
 
 
-def compare_resets(id: str, options: argparse.Namespace, threads: int) -> dict[str, Any]:
-    """Seconds of a reset for each simulation, and how many times dm_control's are ours."""
-    settings = Settings(id, options.num_envs, threads)
-    _, seconds, errors = by_turns(time_resets, ORDER, settings, options)
-    ratios = {}
-    for name in ("single", "batch"):
-        if name in seconds and "dm_control" in seconds:
-            pairs = zip(seconds["dm_control"], seconds[name], strict=True)
-            repeats = [theirs / ours for theirs, ours in pairs]
-            ratios[f"dm_control / {name}"] = {
-                "repeats": repeats,
-                "median": statistics.median(repeats),
-            }
-    return {
-        "id": id,
-        "num_envs": options.num_envs,
-        "seconds": seconds,
-        "errors": errors,
-        "ratios": ratios,
-    }
-
-
-def compare_steps(id: str, options: argparse.Namespace, threads: int) -> report.Result:
-    """Control steps per second of a batch and of the engine's loop."""
-    settings = Settings(id, options.num_envs, threads)
-    prepared, windows, errors = by_turns(time_steps, ("batch", "limit"), settings, options)
-    measured: dict[str, dict[str, Any]] = {name: {"error": e} for name, e in errors.items()}
-    for name, answers in windows.items():
-        resets, simulations, control_steps = prepared[name]
-        measured[name] = {
-            "simulations": simulations,
-            "control_steps": control_steps,
-            "resets": resets,
-            "windows": [dataclasses.asdict(window) for window in answers],
-        }
-    return report.result(id, options.num_envs, episode_steps(STEPPED), measured)
-
-
-def text(resets: Sequence[dict[str, Any]], steps: Sequence[report.Result]) -> str:
+def text(resets: list[dict[str, Any]], steps: list[report.Result]) -> str:
     """Both tables, and what is missing and why."""
 
     def milliseconds(row: dict[str, Any], name: str) -> str:
@@ -224,11 +108,11 @@ def text(resets: Sequence[dict[str, Any]], steps: Sequence[report.Result]) -> st
         found = row["ratios"].get(name)
         return "" if found is None else f"{found['median']:.2f}"
 
-    header = ("reset of one simulation, ms", *ORDER, "dm_control / single", "dm_control / batch")
+    header = ("reset of one simulation, ms", *RESET, "dm_control / single", "dm_control / batch")
     rows = [
         (
             row["id"],
-            *(milliseconds(row, name) for name in ORDER),
+            *(milliseconds(row, name) for name in RESET),
             *(ratio(row, f"dm_control / {name}") for name in ("single", "batch")),
         )
         for row in resets
@@ -241,69 +125,20 @@ def text(resets: Sequence[dict[str, Any]], steps: Sequence[report.Result]) -> st
         shown = ["" if rate is None else f"{rate:,.0f}" for rate in rates]
         rows.append((row["id"], str(row["num_envs"]), *shown, ratio(row, "batch / limit")))
     parts.append(report.table(header, rows))
-    missing = [f"{row['id']}, {name}: {e}" for row in resets for name, e in row["errors"].items()]
-    missing += [
-        f"{row['id']}, {name}: {subject['error']}"
-        for row in steps
-        for name, subject in row["subjects"].items()
-        if "error" in subject
-    ]
-    if missing:
-        parts.append("\n".join(["Left empty:", *missing]))
-    return "\n\n".join(parts)
-
-
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2."""
-    summary, _, description = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        description=summary,
-        epilog=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("ids", nargs="*", default=list(MODULES), help="whose resets are timed")
-    parser.add_argument(
-        "--num-envs", type=int, default=NUM_ENVS, help=f"of a batch, default {NUM_ENVS}"
-    )
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
-    parser.add_argument("--repeats", type=int, default=3, help="measurements of each subject")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for JSON")
-    parser.add_argument(
-        "--venv", type=Path, default=RESULTS / "venv", help="the benchmark's virtual environment"
-    )
-    options = parser.parse_args(arguments)
-    for id in options.ids:
-        if id not in MODULES:
-            parser.error(f"dm_control has no {id!r}; it has {', '.join(MODULES)}")
-    for name in ("num_envs", "repeats"):
-        if getattr(options, name) < 1:
-            flag = name.replace("_", "-")
-            parser.error(f"--{flag}: must be at least 1, got {getattr(options, name)}")
-    if not 0 < options.seconds < float("inf"):
-        parser.error(f"--seconds: must be more than 0, got {options.seconds}")
-    return options
+    return "\n\n".join([*parts, *filter(None, [missing(steps, resets)])])
 
 
 def main() -> int:
     """Run the command; returns its status."""
-    options = parse(sys.argv[1:])
-    status = installation.enter(options.venv)
+    options = command.parse(__doc__ or "", NUM_ENVS)
+    status = command.begin(options.venv)
     if status is not None:
         return status
-    # Stopped processes must not stay behind: let `finally` end them.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    import mjgym  # noqa: F401  (registers the ids)
     from mjgym.vector import allowed_cores
 
+    ids = command.chosen(options.ids, list(MODULES))
     threads = allowed_cores()
-    content: dict[str, Any] = {
-        "machine": report.machine(threads),
-        "arguments": {
-            "num_envs": options.num_envs,
-            "seconds": options.seconds,
-            "repeats": options.repeats,
-        },
-    }
+    content = report.circumstances(threads, options)
     options.out.mkdir(parents=True, exist_ok=True)
     steps: list[report.Result] = []
     resets: list[dict[str, Any]] = []
@@ -313,13 +148,16 @@ def main() -> int:
         content.update(steps=steps, resets=resets)
         report.write_json(options.out / "locomotion.json", content)
 
-    for id in (STEPPED, GOING_ON):
-        steps.append(compare_steps(id, options, threads))
+    limit = episode_steps(STEPPED)
+    for id, builders in ((STEPPED, STEPS), (GOING_ON, STEPS_GOING_ON)):
+        settings = Settings(id, options.num_envs, threads)
+        steps.append(compare_steps(builders, settings, options, steps=limit))
         write()
-    for number, id in enumerate(options.ids, 1):
-        resets.append(compare_resets(id, options, threads))
+    for number, id in enumerate(ids, 1):
+        settings = Settings(id, options.num_envs, threads)
+        resets.append(compare_resets(RESET, settings, options, "dm_control"))
         ratios = [f"{name} {r['median']:.2f}" for name, r in resets[-1]["ratios"].items()]
-        print(f"{number}/{len(options.ids)} {id}: {', '.join(ratios) or 'nothing'}", flush=True)
+        print(f"{number}/{len(ids)} {id}: {', '.join(ratios) or 'nothing'}", flush=True)
         write()
     print(f"\n{text(resets, steps)}")
     print(f"\nWritten: {options.out / 'locomotion.json'}")

@@ -24,20 +24,25 @@ as often as an episode ends. Control steps per second are those of all sub-envir
 
 import argparse
 import dataclasses
-import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from comparison import footprint, installation, report
+from comparison import command, footprint, installation, report, subjects
 from comparison.names import QUICK, check_ids, envs_for
 from comparison.subjects import Settings
-from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject, why_not
+from comparison.turns import compare_steps
+from comparison.worker import WorkerError, why_not
 
-RESULTS = Path(__file__).resolve().parent / "results"
 NUM_ENVS, MEMORY_NUM_ENVS = 256, 1024
 MEMORY_ID = "dmc/walker-walk-v0"
+SUBJECTS: dict[str, subjects.Builder] = {
+    "envpool": subjects.envpool,
+    "batch": subjects.batch,
+    "limit": subjects.limit,
+    "single": subjects.single,
+    "dm_control": subjects.dm_control,
+}
 
 
 def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Namespace:
@@ -47,12 +52,7 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
         arguments: without the program's name.
         known: registered ids; None if they cannot be known yet.
     """
-    summary, _, description = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        description=summary,
-        epilog=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser(__doc__ or "")
     parser.add_argument("ids", nargs="*", help="default: all of the published suite")
     parser.add_argument("--quick", action="store_true", help="a handful of ids")
     parser.add_argument(
@@ -61,24 +61,13 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
         help=f"sub-environments of a batch, default {NUM_ENVS} ({MEMORY_NUM_ENVS} with --memory);"
         " dogs are at most 32",
     )
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
-    parser.add_argument("--repeats", type=int, default=3, help="measurements of each subject")
     parser.add_argument(
         "--memory", action="store_true", help="memory, creation and import time instead"
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for JSON and plot")
-    parser.add_argument(
-        "--venv", type=Path, default=RESULTS / "venv", help="the benchmark's virtual environment"
     )
     options = parser.parse_args(arguments)
     if options.num_envs is None:
         options.num_envs = MEMORY_NUM_ENVS if options.memory else NUM_ENVS
-    for name, least in (("num_envs", 1), ("repeats", 1)):
-        if getattr(options, name) < least:
-            flag = name.replace("_", "-")
-            parser.error(f"--{flag}: must be at least {least}, got {getattr(options, name)}")
-    if not 0 < options.seconds < float("inf"):
-        parser.error(f"--seconds: must be more than 0, got {options.seconds}")
+    command.check(parser, options)
     if options.quick and options.ids:
         parser.error("--quick: names ids itself, give either")
     if options.memory and not options.ids:
@@ -102,74 +91,18 @@ def registered() -> list[str] | None:
     return registry.ids(namespace=NAMESPACE)
 
 
-def episode_steps(id: str) -> float:
-    """Control steps in an episode, infinite if it has no end."""
-    import gymnasium
-
-    limit = gymnasium.spec(id).max_episode_steps
-    return float("inf") if limit is None else limit
-
-
-def compare(
-    id: str, options: argparse.Namespace, threads: int, unavailable: dict[str, str]
-) -> report.Result:
-    """Time all subjects on one id, in repeats that go through all of them."""
-    num_envs = envs_for(id, options.num_envs)
-    settings = Settings(id, num_envs, threads)
-    measured: dict[str, dict[str, Any]] = {}
-    workers: dict[str, Worker] = {}
-
-    def ask(name: str, request: Any, timeout: float) -> Any:
-        try:
-            return workers[name].ask(request, timeout)
-        except WorkerError as error:
-            measured[name] = {"error": str(error)}
-            workers.pop(name).close()
-            return None
-
-    try:
-        for name in report.ORDER:
-            if name in unavailable:
-                measured[name] = {"error": unavailable[name]}
-                continue
-            workers[name] = Worker(time_subject, name, settings)
-            prepared = ask(name, "prepare", BUILD_TIMEOUT)
-            if prepared is not None:
-                resets, simulations, control_steps = prepared
-                measured[name] = {
-                    "simulations": simulations,
-                    "control_steps": control_steps,
-                    "resets": resets,
-                    "windows": [],
-                }
-        for repeat in range(options.repeats):
-            for name in report.ORDER[:: -1 if repeat % 2 else 1]:
-                if name in workers:
-                    window = ask(name, options.seconds, BUILD_TIMEOUT + 10 * options.seconds)
-                    if window is not None:
-                        measured[name]["windows"].append(dataclasses.asdict(window))
-    finally:
-        for worker in workers.values():
-            worker.close()
-    return report.result(id, num_envs, episode_steps(id), measured)
-
-
 def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:
     """Compare on all ids; the files are written anew after each, so that a stop loses nothing."""
     content: dict[str, Any] = {
-        "machine": report.machine(threads),
-        "arguments": {
-            "num_envs": options.num_envs,
-            "seconds": options.seconds,
-            "repeats": options.repeats,
-        },
+        **report.circumstances(threads, options),
         "unavailable": unavailable,
     }
     title = f"{content['machine']['cpu']}, {threads} cores, {content['machine']['date'][:10]}"
     results: list[report.Result] = []
     options.out.mkdir(parents=True, exist_ok=True)
     for number, id in enumerate(options.ids, 1):
-        results.append(compare(id, options, threads, unavailable))
+        settings = Settings(id, envs_for(id, options.num_envs), threads)
+        results.append(compare_steps(SUBJECTS, settings, options, unavailable))
         ratios = [f"{name} {r['median']:.2f}" for name, r in results[-1]["ratios"].items()]
         print(f"{number}/{len(options.ids)} {id}: {', '.join(ratios) or 'nothing'}", flush=True)
         content["results"] = results
@@ -198,7 +131,7 @@ def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, 
             if name in unavailable:
                 continue
             try:
-                weighed[id][name] = dataclasses.asdict(footprint.of_batch(name, settings))
+                weighed[id][name] = dataclasses.asdict(footprint.of_batch(SUBJECTS[name], settings))
             except WorkerError as error:
                 print(f"{id}, {name}: {error}")
 
@@ -246,11 +179,9 @@ def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, 
 def main() -> int:
     """Run the command; returns its status."""
     options = parse(sys.argv[1:], registered())
-    status = installation.enter(options.venv)
+    status = command.begin(options.venv)
     if status is not None:
         return status
-    # Stopped processes must not stay behind: let `finally` end them.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     from mjgym.vector import allowed_cores
 
     unavailable = installation.refusals(options.venv)

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import commits
 import peers
 from comparison import installation, names, report, subjects
+from comparison.turns import compare_resets, compare_steps, missing
 from comparison.worker import Worker, WorkerError, time_subject
 
 from mjgym import benchmark
@@ -268,7 +269,7 @@ def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
 def test_a_subject_that_fails_says_why() -> None:
     settings = subjects.Settings("dmc/none-none-v0", 1, 1)
     with (
-        Worker(time_subject, "single", settings) as worker,
+        Worker(time_subject, subjects.single, settings) as worker,
         pytest.raises(WorkerError, match="none"),
     ):
         worker.ask("prepare", 60)
@@ -292,8 +293,9 @@ def test_a_subject_that_ends_says_how() -> None:
 @pytest.mark.slow
 def test_our_subjects_run_without_peers() -> None:
     unavailable = {"envpool": "not asked for", "dm_control": "not asked for"}
-    options = argparse.Namespace(num_envs=3, seconds=0.01, repeats=2)
-    result = peers.compare("dmc/cartpole-swingup-v0", options, 2, unavailable)
+    settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)
+    options = argparse.Namespace(seconds=0.01, repeats=2)
+    result = compare_steps(peers.SUBJECTS, settings, options, unavailable)
     assert set(result["ratios"]) == {"batch / limit"}
     assert result["subjects"]["envpool"] == {"error": "not asked for"}
     for name in ("batch", "limit", "single"):
@@ -330,3 +332,26 @@ def test_comparing_commits(capsys) -> None:
     listed = ["git", "worktree", "list"]
     left = subprocess.run(listed, cwd=commits.ROOT, capture_output=True, text=True, check=True)
     assert "mjgym-commit-" not in left.stdout
+
+
+def _breaks(settings: subjects.Settings) -> subjects.Subject:
+    raise LookupError(f"no {settings.id} here")
+
+
+@pytest.mark.slow
+def test_resets_are_compared_with_those_of_a_peer() -> None:
+    settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)
+    options = argparse.Namespace(seconds=0.01, repeats=2)
+    builders = {"single": subjects.single, "batch": subjects.batch, "peer": subjects.single}
+    resets = compare_resets(builders, settings, options, "peer")
+    assert {name: len(seconds) for name, seconds in resets["seconds"].items()} == (
+        dict.fromkeys(builders, 2)
+    )
+    assert list(resets["ratios"]) == ["peer / single", "peer / batch"]
+    assert missing([], [resets]) == ""
+    without = compare_resets({**builders, "peer": _breaks}, settings, options, "peer")
+    assert without["ratios"] == {}
+    assert missing([], [without]).splitlines() == [
+        "Left empty:",
+        "dmc/cartpole-swingup-v0, peer: LookupError: no dmc/cartpole-swingup-v0 here",
+    ]

@@ -10,7 +10,7 @@ import tempfile
 import time
 from multiprocessing.connection import Connection
 
-from comparison.subjects import Settings, built
+from comparison.subjects import Builder, Settings, built
 from comparison.worker import BUILD_TIMEOUT, Worker
 
 STEPS = 10  # after which memory that is only touched by stepping counts too
@@ -38,33 +38,33 @@ class Footprint:
     seconds: float
 
 
-def of_batch(name: str, settings: Settings) -> Footprint:
+def of_batch(builder: Builder, settings: Settings) -> Footprint:
     """Make a batch in a process of its own and see what it takes.
 
     A batch of one is made first, so that libraries and whatever all sub-environments share do not
     count; then the batch of `settings.num_envs` is made, reset and stepped STEPS times.
 
     Args:
-        name: of a vectorized subject.
+        builder: of a vectorized subject.
         settings: to build it with.
 
     Raises:
         WorkerError: the subject cannot be built.
     """
-    with Worker(_grow, name, settings) as worker:
+    with Worker(_grow, builder, settings) as worker:
         answer = worker.ask("grow", BUILD_TIMEOUT)
     return Footprint(*answer)
 
 
-def _grow(connection: Connection, name: str, settings: Settings) -> None:
+def _grow(connection: Connection, builder: Builder, settings: Settings) -> None:
     from mjgym.benchmark import resident
 
     connection.recv()
-    with built(name, dataclasses.replace(settings, num_envs=1, threads=1)) as one:
+    with built(builder, dataclasses.replace(settings, num_envs=1, threads=1)) as one:
         one.advance(next(iter(one.actions)))
         before = resident()
         started = time.perf_counter()
-        with built(name, settings) as many:
+        with built(builder, settings) as many:
             seconds = time.perf_counter() - started
             for action in itertools.islice(many.actions, STEPS):
                 many.advance(action)

@@ -1,5 +1,6 @@
 """Rates, ratios, their summary, and how they are shown: a table, a JSON file, a plot."""
 
+import argparse
 import datetime
 import importlib.metadata
 import json
@@ -20,8 +21,6 @@ RATIOS = {
     "batch / limit": ("batch", "limit"),
     "single / dm_control": ("single", "dm_control"),
 }
-# Order of measurement; every other repeat goes through it backwards.
-ORDER = ("envpool", "batch", "limit", "single", "dm_control")
 PACKAGES = ("mjgym", "mujoco", "gymnasium", "numpy", "envpool", "dm_control")
 
 Result = dict[str, Any]
@@ -202,6 +201,13 @@ def text(results: Sequence[Result], unavailable: dict[str, str]) -> str:
     if missing:
         parts.append("\n".join(["Left empty:", *missing]))
     return "\n\n".join(parts)
+
+
+def circumstances(threads: int, options: argparse.Namespace) -> dict[str, Any]:
+    """The machine, and how many, how long and how often: how a file of results begins."""
+    names = ("num_envs", "seconds", "repeats")
+    arguments = {name: getattr(options, name) for name in names}
+    return {"machine": machine(threads), "arguments": arguments}
 
 
 def machine(threads: int) -> dict[str, Any]:

@@ -63,6 +63,10 @@ class Subject:
     release: Callable[[], Any] = lambda: None
 
 
+Builder = Callable[[Settings], Subject]
+"""Builds a subject, in the process that it is timed in."""
+
+
 @dataclass
 class Window:
     """What one measurement counted.
@@ -258,19 +262,10 @@ def limit(settings: Settings) -> Subject:
     )
 
 
-SUBJECTS: dict[str, Callable[[Settings], Subject]] = {
-    "envpool": envpool,
-    "batch": batch,
-    "limit": limit,
-    "single": single,
-    "dm_control": dm_control,
-}
-
-
 @contextlib.contextmanager
-def built(name: str, settings: Settings) -> Any:
+def built(builder: Builder, settings: Settings) -> Any:
     """A subject, released at the end."""
-    subject = SUBJECTS[name](settings)
+    subject = builder(settings)
     try:
         yield subject
     finally:

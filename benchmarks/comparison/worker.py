@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from comparison.subjects import Settings, Subject, built, measure, prepare
+from comparison.subjects import Builder, Settings, Subject, built, measure, prepare
 
 BUILD_TIMEOUT = 600.0  # s
 
@@ -122,14 +122,14 @@ def _line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def time_subject(connection: Connection, name: str, settings: Settings) -> None:
+def time_subject(connection: Connection, builder: Builder, settings: Settings) -> None:
     """Target of a worker: build a subject, then measure windows of the seconds that are asked.
 
     The first request is "prepare"; its answer is what `prepare` returns, and the number of
     simulations and of control steps in a call.
     """
     connection.recv()
-    with built(name, settings) as subject:
+    with built(builder, settings) as subject:
         resets = prepare(subject)
         connection.send((True, (resets, subject.simulations, subject.control_steps)))
         _windows(connection, subject)

@@ -1,0 +1,86 @@
+"""The command line that the comparisons share, and how they come to run beside the peers."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from comparison import installation
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+
+def parser(documentation: str) -> argparse.ArgumentParser:
+    """A command line with the options that all comparisons have: how long, how often, where.
+
+    Args:
+        documentation: the program's docstring; its first line is the summary.
+    """
+    summary, _, description = documentation.partition("\n")
+    made = argparse.ArgumentParser(
+        description=summary,
+        epilog=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    made.add_argument("--repeats", type=int, default=3, help="measurements of each subject")
+    made.add_argument("--out", type=Path, default=RESULTS, help="folder for what is written")
+    made.add_argument(
+        "--venv", type=Path, default=RESULTS / "venv", help="the benchmark's virtual environment"
+    )
+    return made
+
+
+def parse(documentation: str, num_envs: int) -> argparse.Namespace:
+    """The command line of a family's benchmark: ids, `--num-envs`, and what all have.
+
+    A mistake in it ends the program with status 2; `chosen` looks after the ids.
+
+    Args:
+        documentation: the program's docstring.
+        num_envs: of a batch by default.
+    """
+    of = parser(documentation)
+    of.add_argument("ids", nargs="*", help="what is timed; default: all of the family")
+    of.add_argument(
+        "--num-envs", type=int, default=num_envs, help=f"of a batch, default {num_envs}"
+    )
+    options = of.parse_args()
+    check(of, options)
+    return options
+
+
+def chosen(ids: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+    """The ids that were asked for, or all that are known.
+
+    Raises:
+        SystemExit: with status 2, where one of them is unknown.
+    """
+    for id in ids:
+        if id not in known:
+            print(f"no {id!r}; there are {', '.join(known)}", file=sys.stderr)
+            sys.exit(2)
+    return ids or known
+
+
+def check(of: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """End the program with status 2 where a number makes no sense."""
+    for name in ("num_envs", "repeats"):
+        if getattr(options, name) < 1:
+            flag = name.replace("_", "-")
+            of.error(f"--{flag}: must be at least 1, got {getattr(options, name)}")
+    if not 0 < options.seconds < float("inf"):
+        of.error(f"--seconds: must be more than 0, got {options.seconds}")
+
+
+def begin(venv: Path) -> int | None:
+    """Have the running command run in the benchmark's virtual environment, which is made first.
+
+    Returns:
+        None if it runs there; otherwise the status to end with.
+    """
+    status = installation.enter(venv)
+    # Stopped processes must not stay behind: let `finally` end them.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    return status
