@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from comparison import report
+from comparison import report, subjects
 from comparison.names import QUICK, envs_for
-from comparison.subjects import Settings
+from comparison.subjects import Builder, Settings
 from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,25 +69,25 @@ def checked_out(commit: str) -> Iterator[Path]:
             subprocess.run(remove, cwd=ROOT, capture_output=True, check=False)
 
 
-def time_checkout(connection: Connection, root: str, name: str, settings: Settings) -> None:
+def time_checkout(connection: Connection, root: str, builder: Builder, settings: Settings) -> None:
     """Target of a worker: `time_subject` with the package of a checkout."""
     sys.path.insert(0, str(Path(root) / "src"))
     import mjgym
 
     assert Path(mjgym.__file__).is_relative_to(root), mjgym.__file__
-    time_subject(connection, name, settings)
+    time_subject(connection, builder, settings)
 
 
 def compare(
     id: str, num_envs: int, roots: Sequence[Path], options: argparse.Namespace
 ) -> tuple[str, ...]:
     """Microseconds of a control step of all environments together, on either side, as a row."""
-    subject = "single" if num_envs == 1 else "batch"
+    builder = subjects.single if num_envs == 1 else subjects.batch
     settings = Settings(id, num_envs, THREADS)
     best = [float("inf")] * len(roots)
     with contextlib.ExitStack() as stack:
         sides = [
-            stack.enter_context(Worker(time_checkout, str(root), subject, settings))
+            stack.enter_context(Worker(time_checkout, str(root), builder, settings))
             for root in roots
         ]
         for side in sides:
