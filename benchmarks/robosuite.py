@@ -21,6 +21,7 @@ repeats is shown. Control steps per second are those of all sub-environments tog
 """
 
 import functools
+import itertools
 import statistics
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def robosuite(folder: Path, settings: Settings) -> Subject:
     answer()
     return Subject(
         advance=ask,
-        actions=[str(AT_ONCE)],
+        actions=itertools.repeat(str(AT_ONCE)),
         control_steps=AT_ONCE,
         ended=lambda result: result == "ended",
         restart=lambda: ask("reset"),
