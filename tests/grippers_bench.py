@@ -54,7 +54,7 @@ class Bench:
         for _ in range(n):
             law = self.hand.law
             self.command = law.next(self.command, np.full(law.dimensions, float(action)))
-            self.data.ctrl[:] = law.control(self.command, low, high)
+            self.data.ctrl[:] = law.control(self.command, (low + high) / 2, (high - low) / 2)
             for _ in range(SUBSTEPS):
                 if self.pinned is not None:
                     self.data.joint("cube").qpos[:] = [*self.pinned, 1, 0, 0, 0]

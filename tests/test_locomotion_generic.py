@@ -498,7 +498,7 @@ def test_the_benchmark_compares_what_there_is(monkeypatch, capsys):
 
     assert set(locomotion.MODULES) <= set(IDS)
     with pytest.raises(SystemExit) as stop:
-        locomotion.parse(["locomotion/ant-run_walls-v0"])
+        locomotion.command.chosen(["locomotion/ant-run_walls-v0"], list(locomotion.MODULES))
     assert stop.value.code == 2
     assert "locomotion/rodent-run_gaps-v0" in capsys.readouterr().err
     ours = {"single": [0.002, 0.004, 0.003], "batch": [0.001, 0.001, 0.001]}

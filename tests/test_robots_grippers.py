@@ -193,7 +193,7 @@ class TestLaw:
         command = law.start(np.zeros(0))
         for k, expected in enumerate(recorded):
             command = law.next(command, np.full(law.dimensions, 1.0 if k < 15 else -1.0))
-            control = law.control(command, low, high)
+            control = law.control(command, (low + high) / 2, (high - low) / 2)
             np.testing.assert_allclose(control, expected, rtol=0, atol=5e-6 + 1e-12)
 
     @pytest.mark.parametrize("name", FACTS)
@@ -243,12 +243,12 @@ class TestLaw:
             actions = np.random.default_rng(0).uniform(-1, 1, (3, 5, law.dimensions))
             command = law.start(actions[0])
             strict = law.start(xp.asarray(actions[0]))
-            low, high = -np.ones(len(law.directions)), 3 * np.ones(len(law.directions))
+            centre, reach = np.ones(len(law.directions)), 2 * np.ones(len(law.directions))
             for action in actions:
                 command = law.next(command, action)
                 strict = law.next(strict, xp.asarray(action))
-            ours = law.control(command, low, high)
-            theirs = law.control(strict, xp.asarray(low), xp.asarray(high))
+            ours = law.control(command, centre, reach)
+            theirs = law.control(strict, xp.asarray(centre), xp.asarray(reach))
             np.testing.assert_array_equal(np.asarray(theirs), ours)
 
 

@@ -1,5 +1,6 @@
 """What tasks do between the physics steps of a control step, and what that costs the others."""
 
+import threading
 from dataclasses import dataclass
 
 import gymnasium
@@ -11,7 +12,7 @@ from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe
-from mjgym.sim import Batched, Single
+from mjgym.sim import Batched, Single, batched
 from mjgym.variation import Normal, noises
 
 BALLS = """
@@ -205,6 +206,57 @@ def test_every_slot_equals_a_single_env_over_episodes(task, mode):
         a, b = ours.step(actions), sync.step(actions)
         assert equal(a[:4], b[:4]), k
         done = a[2] | a[3]
+
+
+@pytest.fixture
+def halves(monkeypatch):
+    """Batches of four are many enough to be stepped in two halves side by side."""
+    monkeypatch.setattr(batched, "WORTH_HALVES", 4)
+
+    def threads():
+        return [t for t in threading.enumerate() if t.name.startswith("mjgym-half")]
+
+    before = len(threads())
+    yield
+    assert len(threads()) == before  # closed batches let go of theirs
+
+
+@pytest.mark.parametrize("task", [Bouncing, Held, Both, FeelingBounces])
+def test_halves_side_by_side_equal_a_whole_batch(halves, task):
+    """With autoresets, so that some simulations of a half step and others do not."""
+    keywords = {"max_episode_steps": 6, "observation": "dict", "dtype": "float64"}
+    one, two = (mjgym.VectorEnv(task(), 5, threads=n, **keywords) for n in (1, 2))
+    ways = [equal(one.reset(seed=3), two.reset(seed=3))]
+    for k, actions in enumerate(np.float32(actions_for(one, 20))):
+        ways.append(equal(one.step(actions), two.step(actions)))
+        if k in (2, 5):
+            mask = np.array([True, False, True, True, True])
+            pair = [each.reset(options={"reset_mask": mask.copy()}) for each in (one, two)]
+            ways.append(equal(*pair))
+    assert all(ways)
+    assert equal(one.get_state(), two.get_state())
+    one.close()
+    two.close()
+
+
+@pytest.mark.parametrize("slot", [0, 4])
+def test_what_goes_wrong_in_either_half_is_raised(halves, slot):
+    """With NumPy's way of treating errors where the step is made; a reset then begins anew."""
+
+    @dataclass(frozen=True)
+    class Dividing(Held):
+        def control(self, v, action):
+            return 1 / (1 - action)
+
+    envs = mjgym.VectorEnv(Dividing(), 5, threads=2)
+    first = envs.reset(seed=0)
+    actions = np.zeros((5, 1), np.float32)
+    actions[slot] = 1
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        envs.step(actions)
+    assert equal(envs.reset(seed=0), first)
+    envs.step(np.zeros((5, 1), np.float32))
+    envs.close()
 
 
 @pytest.mark.parametrize("task", HOOKED)

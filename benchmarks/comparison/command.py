@@ -32,10 +32,8 @@ def parser(documentation: str) -> argparse.ArgumentParser:
     return made
 
 
-def parse(documentation: str, num_envs: int) -> argparse.Namespace:
+def family_parser(documentation: str, num_envs: int) -> argparse.ArgumentParser:
     """The command line of a family's benchmark: ids, `--num-envs`, and what all have.
-
-    A mistake in it ends the program with status 2; `chosen` looks after the ids.
 
     Args:
         documentation: the program's docstring.
@@ -46,6 +44,15 @@ def parse(documentation: str, num_envs: int) -> argparse.Namespace:
     of.add_argument(
         "--num-envs", type=int, default=num_envs, help=f"of a batch, default {num_envs}"
     )
+    return of
+
+
+def parse(documentation: str, num_envs: int) -> argparse.Namespace:
+    """What the command line of a family's benchmark says; see `family_parser`.
+
+    A mistake in it ends the program with status 2; `chosen` looks after the ids.
+    """
+    of = family_parser(documentation, num_envs)
     options = of.parse_args()
     check(of, options)
     return options

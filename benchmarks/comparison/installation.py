@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,29 @@ def make(folder: Path) -> None:
             done[name] = requirement
     done["refused"] = refused
     (folder / INSTALLED).write_text(json.dumps(done, indent=2))
+
+
+def make_apart(folder: Path, requirements: Sequence[str]) -> str | None:
+    """Make an environment for a peer that cannot be in the same one, or take the one that is there.
+
+    Args:
+        folder: of the environment.
+        requirements: what is installed into it.
+
+    Returns:
+        None if it is there with all of them; otherwise why not.
+    """
+    try:
+        if not python_of(folder).exists():
+            print(f"making a virtual environment in {folder}", flush=True)
+            _run([sys.executable, "-m", "venv", str(folder)])
+        if _installed(folder).get("apart") != list(requirements):
+            print(f"installing {', '.join(requirements)}", flush=True)
+            _run([*_pip(folder), *requirements])
+            (folder / INSTALLED).write_text(json.dumps({"apart": list(requirements)}, indent=2))
+    except RuntimeError as error:
+        return f"cannot be installed: {error}"
+    return None
 
 
 def refusals(folder: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ from mjgym.contract import Expected
 from mjgym.models import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
-from mjgym.sim import Scratch, Simulation
+from mjgym.sim import Part, Rows, Scratch, Simulation, View
 from mjgym.suggestions import or_else
 from mjgym.task import Arrays, Task
 from mjgym.variation.draws import Draws
@@ -280,20 +280,51 @@ class Episodes:
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
-        task, view, sensing = self.task, self.view, self.sensing
-        stops = [] if sensing is None else sensing.stops(self._time(), where)
+        stops = [] if self.sensing is None else self.sensing.stops(self._time(), where)
         if self._in_parts:
             stops = list(range(1, self.substeps))
+        stops.append(self.substeps)
+        memories: dict[int, Arrays] = {}
+
+        def work(part: Part, rows: Rows) -> None:
+            if isinstance(rows, slice):
+                part.view.memory = {name: x[rows] for name, x in self.view.memory.items()}
+            own = None if where is None else where[rows]
+            self._step_part(part, stops, action[rows], own)
+            if isinstance(rows, slice):
+                memories[rows.start] = part.view.memory
+
+        if self.sensing is None:
+            self.simulation.side_by_side(work)
+        else:  # which looks at all simulations at once
+            work(self.simulation, ...)
+        if memories and self._hooks.substep:
+            parts = [memories[start] for start in sorted(memories)]
+            self.view.memory = {
+                name: self.view.xp.concat([memory[name] for memory in parts])
+                for name in self.view.memory
+            }
+
+    def _step_part(self, part: Part, stops: list[int], action: Array, where: Array | None) -> None:
+        """The physics of a control step of simulations that step together.
+
+        Args:
+            part: the simulations.
+            stops: after which physics steps there is something to do, the last one among them.
+            action: of each.
+            where: those of the part that step; None for all.
+        """
+        task, view, sensing = self.task, part.view, self.sensing
         done = 0
-        for stop in [*stops, self.substeps]:
+        for stop in stops:
             if done == 0 or task.control_every_substep:
                 control = task.control(view, action)
             last = stop == self.substeps
             forces = last and self._forces_always
-            self.simulation.step(control, stop - done, where, forces=forces)
+            part.step(control, stop - done, where, forces=forces)
             done = stop
-            if self._hooks.substep:
-                self._remember(task.substep(view), where)
+            if self._hooks.substep and (entries := task.substep(view)):
+                self._remember(entries, where, view)
             if sensing is not None and not last:
                 sensing.read(stop, view, self.entries, self._draw_image)
 
@@ -305,13 +336,14 @@ class Episodes:
         if fields:
             self.simulation.write(self.view.owned(fields), where)
 
-    def _remember(self, entries: Arrays, where: Array | None) -> None:
+    def _remember(self, entries: Arrays, where: Array | None, view: View | None = None) -> None:
         """Take over entries of the memory of those that step; the others keep theirs."""
-        old = self.view.memory
-        new = {k: self._in_precision(v, old[k]) for k, v in self.view.owned(entries).items()}
+        view = view or self.view
+        old = view.memory
+        new = {k: self._in_precision(v, old[k]) for k, v in view.owned(entries).items()}
         if where is not None:
             new = {name: self._where(where, value, old[name]) for name, value in new.items()}
-        self.view.memory = {**old, **new}
+        view.memory = {**old, **new}
 
     def _in_precision(self, new: Array, old: Array) -> Array:
         """An entry in the precision of the one before: an action's float32 would not come back."""

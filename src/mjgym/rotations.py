@@ -1,22 +1,24 @@
 """Vectors, rotation matrices and quaternions on arrays of any leading shape.
 
 Vectors are (..., 3), matrices (..., 9) row by row as the engine stores them, quaternions (..., 4)
-with the scalar first. Everything is elementwise arithmetic and short sums, so one simulation and a
-batch of them give the same bits.
+with the scalar first. Everything is elementwise arithmetic, short sums, and products of matrices
+that are a call of the library's own BLAS for each, so one simulation and a batch of them give the
+same bits.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array, columns, namespace, reshaped
 
 # Entries of a rotation matrix (..., 9): the first letter is the world's axis, the second the
 # body's. xmat[..., ZX] is the world-z part of the body's x axis, xmat[..., Z_ROW] the world's
 # vertical as seen from the body.
 XX, XY, XZ, YX, YY, YZ, ZX, ZY, ZZ = range(9)
 Z_ROW = slice(6, 9)
+_YZX = np.array([1, 2, 0])  # of a vector
+_AHEAD, _BACK = np.array([ZY, XZ, YX]), np.array([YZ, ZX, XY])  # of a turn's antisymmetric part
 
 
 def norm(x: Array) -> Array:
@@ -69,27 +71,20 @@ def to_world(xmat: Array, vector: Array) -> Array:
 
 def compose(a: Array, b: Array) -> Array:
     """The matrix of the rotation b followed by a, both about fixed axes: (..., 9) each."""
-    xp = namespace(a, b)
-    product = _product(_square(xp, a), _square(xp, b))
-    return xp.reshape(product, (*product.shape[:-2], 9))
+    return _row_by_row(_square(a) @ _square(b))
 
 
-def _square(xp: Any, xmat: Array) -> Array:
-    return xp.reshape(xmat, (*xmat.shape[:-1], 3, 3))
+def _square(xmat: Array) -> Array:
+    return reshaped(xmat, (*xmat.shape[:-1], 3, 3))
 
 
-def _product(a: Array, b: Array) -> Array:
-    return (
-        a[..., :, 0:1] * b[..., 0:1, :]
-        + a[..., :, 1:2] * b[..., 1:2, :]
-        + a[..., :, 2:3] * b[..., 2:3, :]
-    )
+def _row_by_row(square: Array) -> Array:
+    return reshaped(square, (*square.shape[:-2], 9))
 
 
 def transposed(xmat: Array) -> Array:
     """The matrix of the inverse rotation, (..., 9)."""
-    xp = namespace(xmat)
-    return xp.reshape(_square(xp, xmat).mT, xmat.shape)
+    return reshaped(_square(xmat).mT, xmat.shape)
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -100,7 +95,7 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def _yzx(vector: Array) -> Array:
-    return namespace(vector).concat([vector[..., 1:3], vector[..., 0:1]], axis=-1)
+    return columns(vector, _YZX)
 
 
 def from_rotation_vector(vector: Array) -> Array:
@@ -188,10 +183,8 @@ def rotation_error(xmat: Array, wanted: Array) -> Array:
     Half the sum of the vector products of the axes x, y, z of the two frames: Luh, Walker and Paul,
     "Resolved-acceleration control of mechanical manipulators" (1980).
     """
-    xp = namespace(xmat, wanted)
-    between = _product(_square(xp, wanted), _square(xp, xmat).mT)
-    twice = between - between.mT
-    return xp.concat([twice[..., 2, 1:2], twice[..., 0, 2:3], twice[..., 1, 0:1]], axis=-1) / 2
+    between = _row_by_row(_square(wanted) @ _square(xmat).mT)
+    return (columns(between, _AHEAD) - columns(between, _BACK)) / 2
 
 
 def about_z(angle: Array) -> Array:

@@ -1,6 +1,6 @@
 """Where an arm's numbers are in a model, and its state in a simulation or in many."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,16 @@ class Chain:
         tool: the site whose pose is controlled.
         origin: the site that actions are given in the axes of.
 
+    Attributes:
+        dofs: where the joints' velocities are, and their rows of `cdof`.
+        qpos: where the joints' positions are.
+        ctrl: where the motors' controls are.
+        torque_low: the least torque of each motor, (n,), N m.
+        torque_high: the greatest torque of each motor, (n,), N m.
+        mask: which of the joints move the tool, (n,) bool; None for all.
+        inertia: of `inertia_index`; None in the place of a mask that keeps everything.
+        alone: whether no other joint moves the tool.
+
     Raises:
         KeyError: the model has no element of a name; the message names the nearest ones.
         ValueError: a joint has several degrees of freedom, or joints and actuators do not match.
@@ -103,12 +113,11 @@ class Chain:
         self.torque_low, self.torque_high = limits[:, 0].copy(), limits[:, 1].copy()
         self.tool, self.origin = Point.of(model, tool), Point.of(model, origin)
         mask = chain_mask(model, self.tool.body, dofs)
-        self._mask = None if mask.all() else mask
+        self.mask = None if mask.all() else mask
         index, there = inertia_index(model, dofs)
-        self._inertia = index, None if there.all() else there
-        # Whether nothing else moves the tool.
+        self.inertia = index, None if there.all() else there
         every = chain_mask(model, self.tool.body, np.arange(model.nv))
-        self._alone = bool(every.sum() == mask.sum())
+        self.alone = bool(every.sum() == mask.sum())
 
     def state(self, v: Any) -> State:
         """What a controller sees of the arm now.
@@ -120,31 +129,52 @@ class Chain:
             The state; its readings are copies, taken when a law first looks at them, so it is to be
             used before the simulation moves on.
         """
+        return _ArmState(self, v)
 
-        tool, origin = self.tool, self.origin
 
-        def velocity(state: State) -> Array:
-            if self._alone:
-                return times(state.jacobian, state.qvel)
-            return tool.velocity(v)
+class _Reading:
+    """An attribute of a state that a function of the arm and the view computes, once."""
 
-        return State(
-            position=lambda _: v.site_xpos[..., tool.site, :] + 0.0,
-            rotation=lambda _: v.site_xmat[..., tool.site, :] + 0.0,
-            velocity=velocity,
-            origin_position=lambda _: v.site_xpos[..., origin.site, :] + 0.0,
-            origin_rotation=lambda _: v.site_xmat[..., origin.site, :] + 0.0,
-            origin_velocity=(lambda _: origin.velocity(v)) if origin.moves else 0.0,
-            jacobian=lambda _: point_jacobian(
-                taken(v.cdof, self.dofs, -2), tool.offset(v), self._mask
-            ),
-            inertia=lambda _: dense_inertia(v.M, *self._inertia),
-            bias=lambda _: taken(v.qfrc_bias, self.dofs) + 0.0,
-            qpos=lambda _: taken(v.qpos, self.qpos) + 0.0,
-            qvel=lambda _: taken(v.qvel, self.dofs) + 0.0,
-            torque_low=lambda state: namespace(state.qpos).asarray(self.torque_low),
-            torque_high=lambda state: namespace(state.qpos).asarray(self.torque_high),
-        )
+    def __init__(self, compute: Callable[["_ArmState", Chain, Any], Array]) -> None:
+        self._compute = compute
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, state: "_ArmState", owner: type) -> Array:
+        value = self._compute(state, state.arm, state.v)
+        state.__dict__[self._name] = value  # which is looked at before this attribute
+        return value
+
+
+class _ArmState(State):
+    """The state of an arm in a view; a class of its own, because it is made anew at each step."""
+
+    def __init__(self, arm: Chain, v: Any) -> None:
+        self.arm, self.v = arm, v
+
+    position = _Reading(lambda _, arm, v: v.site_xpos[..., arm.tool.site, :] + 0.0)
+    rotation = _Reading(lambda _, arm, v: v.site_xmat[..., arm.tool.site, :] + 0.0)
+    origin_position = _Reading(lambda _, arm, v: v.site_xpos[..., arm.origin.site, :] + 0.0)
+    origin_rotation = _Reading(lambda _, arm, v: v.site_xmat[..., arm.origin.site, :] + 0.0)
+    bias = _Reading(lambda _, arm, v: taken(v.qfrc_bias, arm.dofs) + 0.0)
+    qpos = _Reading(lambda _, arm, v: taken(v.qpos, arm.qpos) + 0.0)
+    qvel = _Reading(lambda _, arm, v: taken(v.qvel, arm.dofs) + 0.0)
+    inertia = _Reading(lambda _, arm, v: dense_inertia(v.M, *arm.inertia))
+    torque_low = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_low))
+    torque_high = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_high))
+
+    @_Reading
+    def jacobian(self, arm: Chain, v: Any) -> Array:
+        return point_jacobian(taken(v.cdof, arm.dofs, -2), arm.tool.offset(v), arm.mask)
+
+    @_Reading
+    def velocity(self, arm: Chain, v: Any) -> Array:
+        return times(self.jacobian, self.qvel) if arm.alone else arm.tool.velocity(v)
+
+    @_Reading
+    def origin_velocity(self, arm: Chain, v: Any) -> Array:
+        return arm.origin.velocity(v) if arm.origin.moves else 0.0
 
 
 def _find(model: Model, kind: str, name: str) -> int:

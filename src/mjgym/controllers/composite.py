@@ -68,6 +68,11 @@ class Composite:
         """Each part's torques, (..., n), by its name."""
         return {name: part.torque(states[name], _of(name, memory)) for name, part in self.parts}
 
+    @property
+    def remembers_substeps(self) -> bool:
+        """Whether `substep` changes anything."""
+        return any(part.remembers_substeps for _, part in self.parts)
+
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """The memory after a physics step."""
         return _joined(
@@ -80,5 +85,11 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
 
 
 def _of(name: str, memory: Arrays) -> Arrays:
+    return {own: memory[key] for own, key in _keys(name, tuple(memory))}
+
+
+@functools.lru_cache
+def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The names that a part gives to its entries, and those in the whole memory."""
     prefix = f"{name}/"
-    return {k.removeprefix(prefix): x for k, x in memory.items() if k.startswith(prefix)}
+    return tuple((key.removeprefix(prefix), key) for key in keys if key.startswith(prefix))

@@ -36,7 +36,7 @@ class State:
     origin_rotation: Array
     """The axes of that frame, (..., 9)."""
     origin_velocity: Array
-    """The velocity and angular velocity of that frame, (..., 6); 0 where nothing moves it."""
+    """The velocity and angular velocity of that frame, (..., 6); 0.0 where nothing moves it."""
     jacobian: Array
     """Of the tool with respect to the arm's n joints, (..., 6, n): three rows of velocity, three
     of angular velocity."""
@@ -60,7 +60,7 @@ class State:
         self.__dict__["_readings"] = readings
 
     def __getattr__(self, name: str) -> Array:
-        if name.startswith("__") or name not in self._readings:
+        if name == "_readings" or name not in self._readings:
             raise AttributeError(f"this state has no {name!r}")
         value = self._readings[name]
         if callable(value):
@@ -99,6 +99,11 @@ class Controller:
     def substep(self, state: State, memory: Arrays) -> Arrays:
         """The memory after a physics step, from the state that the step led to."""
         return memory
+
+    @property
+    def remembers_substeps(self) -> bool:
+        """Whether `substep` changes anything; by default whether a law has defined it."""
+        return type(self).substep is not Controller.substep
 
 
 controllers: Catalogue[Controller] = Catalogue("controller", Controller)

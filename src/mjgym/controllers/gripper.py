@@ -93,17 +93,16 @@ class GripperLaw:
         ]
         return xp.clip(xp.stack(moved, axis=-1), -END, END)
 
-    def control(self, command: Array, low: Array, high: Array) -> Array:
+    def control(self, command: Array, centre: Array, reach: Array) -> Array:
         """The actuators' controls at a command.
 
         Args:
             command: (..., actuators), each within [-1, 1].
-            low: the lower ends of the actuators' control ranges, (..., actuators), in the units
-                of the actuators.
-            high: their upper ends.
+            centre: the middles of the actuators' control ranges, (..., actuators), in the units of
+                the actuators.
+            reach: half the widths of those ranges.
 
         Returns:
-            The controls, (..., actuators): the mean of the range plus half its width times the
-            command.
+            The controls, (..., actuators).
         """
-        return (low + high) / 2 + (high - low) / 2 * command
+        return centre + reach * command

@@ -115,6 +115,11 @@ class InverseKinematicsPose(Controller):
         """Of the joints' law."""
         return self.joints.substep(state, memory)
 
+    @property
+    def remembers_substeps(self) -> bool:
+        """Of the joints' law."""
+        return self.joints.remembers_substeps
+
 
 def _shortened(vector: Array, longest: float) -> Array:
     """Vectors (..., 3) that are no longer than a length."""

@@ -4,7 +4,10 @@ Each matrix of a stack is one call of the library's own BLAS or LAPACK, so that 
 to the bit whether its matrix stands alone or in a stack.
 """
 
-from mjgym.arrays import Array, namespace
+import functools
+from typing import Any
+
+from mjgym.arrays import Array, namespace, trace
 
 # What is added to the diagonal of a system, as a share of the sum of the diagonal. An arm at a
 # singularity (a stretched elbow, fewer joints than six) has a system without a solution: this keeps
@@ -47,6 +50,11 @@ def mobility(inertia: Array, jacobian: Array) -> Array:
 
 
 def _regular(matrix: Array, ridge: float = 0.0) -> Array:
-    xp = namespace(matrix)
-    size = ridge + RIDGE * xp.linalg.trace(matrix)[..., None, None]
-    return matrix + size * xp.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
+    kind = namespace(matrix), matrix.shape[-1], matrix.dtype, matrix.device
+    regular = matrix + trace(matrix)[..., None, None] * _diagonal(RIDGE, *kind)
+    return regular + _diagonal(ridge, *kind) if ridge else regular
+
+
+@functools.lru_cache
+def _diagonal(value: float, xp: Any, n: int, dtype: Any, device: Any) -> Array:
+    return value * xp.eye(n, dtype=dtype, device=device)

@@ -4,9 +4,10 @@ O. Khatib, "A unified approach for motion and force control of robot manipulator
 space formulation" (1987).
 """
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mjgym import rotations
 from mjgym.actions import Action
@@ -62,7 +63,8 @@ class OperationalSpacePose(ImpedanceController):
 
     def memory(self, state: State) -> Arrays:
         """The tool where it is, and the joints' start that they are drawn to."""
-        position, rotation = self._in_frame(state)
+        in_world = self._remembers_world(state)
+        position, rotation = _tool(state) if in_world else self._in_frame(state)
         memory = {
             **self.held("position", position),
             **self.resting(position, len(AXES)),
@@ -75,7 +77,7 @@ class OperationalSpacePose(ImpedanceController):
         return memory
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Where the tool is to be, in the axes of the action."""
+        """Where the tool is to be: in world axes, or in those of an origin that moves."""
         action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
@@ -93,6 +95,8 @@ class OperationalSpacePose(ImpedanceController):
                 rotation = rotations.compose(turn, rotation)
         if self.position_limits is not None:
             position = clip(position, *(constant(x, position) for x in self.position_limits))
+        if self.input_ref_frame == "base" and self._remembers_world(state):
+            position, rotation = _out_of_frame(state, position, rotation)
         changed = {**self.moved("position", position, memory), **gains, "rotation": rotation}
         if self.interpolation:
             start = memory["rotation"]
@@ -115,28 +119,31 @@ class OperationalSpacePose(ImpedanceController):
             [position - state.position, rotations.rotation_error(state.rotation, rotation)], axis=-1
         )
         kp, kd = self.gains(memory, error)
-        acceleration = kp * error - kd * (state.velocity - state.origin_velocity)
+        velocity = state.velocity
+        if not isinstance(state.origin_velocity, float):
+            velocity = velocity - state.origin_velocity
+        acceleration = kp * error - kd * velocity
         posture = (
             POSTURE_GAIN * (memory["start"] - state.qpos) - 2 * math.sqrt(POSTURE_GAIN) * state.qvel
         )
-        felt = times(state.jacobian, posture)
-        whole = mobility(state.inertia, state.jacobian)
+        jacobian, inertia = state.jacobian, state.inertia
+        felt = times(jacobian, posture)
+        whole = mobility(inertia, jacobian)
         if self.uncouple_pos_ori:
-            blocks = [whole[..., None, 0:3, 0:3], whole[..., None, 3:6, 3:6]]
-            halves = xp.reshape(acceleration, (*acceleration.shape[:-1], 2, 3))
-            force = solve(xp.concat(blocks, axis=-3), halves)
-            force = xp.reshape(force, acceleration.shape) - solve(whole, felt)
+            # What moves the tool is solved without what couples places and axes, in one call with
+            # what it would feel.
+            systems = whole[..., None, :, :] * _kept(xp, whole.dtype, whole.device)
+            rights = xp.concat([acceleration[..., None, :], felt[..., None, :]], axis=-2)
+            forces = solve(systems, rights)
+            force = forces[..., 0, :] - forces[..., 1, :]
         else:
             force = solve(whole, acceleration - felt)
-        return limited(
-            state,
-            times(state.jacobian.mT, force) + times(state.inertia, posture) + state.bias,
-        )
+        return limited(state, times(jacobian.mT, force) + times(inertia, posture) + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
         """The tool's place and axes in the axes of the action."""
         if self.input_ref_frame == "world":
-            return state.position, state.rotation
+            return _tool(state)
         place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)
         inverse = rotations.transposed(state.origin_rotation)
         return place, rotations.compose(inverse, state.rotation)
@@ -147,10 +154,31 @@ class OperationalSpacePose(ImpedanceController):
         if self.interpolation:
             turn = rotations.from_rotation_vector(memory["turn"] * self.share(memory))
             rotation = rotations.compose(turn, memory["rotation_from"])
-        if self.input_ref_frame == "world":
+        if self._remembers_world(state):
             return position, rotation
-        place = state.origin_position + rotations.to_world(state.origin_rotation, position)
-        return place, rotations.compose(state.origin_rotation, rotation)
+        return _out_of_frame(state, position, rotation)
+
+    def _remembers_world(self, state: State) -> bool:
+        """Whether what is remembered is in world axes, as nothing moves those of the action."""
+        return self.input_ref_frame == "world" or isinstance(state.origin_velocity, float)
+
+
+def _tool(state: State) -> tuple[Array, Array]:
+    """The tool's place and axes in world axes."""
+    return state.position, state.rotation
+
+
+def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array, Array]:
+    """A place and axes in the axes of the arm's origin as they are in world axes."""
+    place = state.origin_position + rotations.to_world(state.origin_rotation, position)
+    return place, rotations.compose(state.origin_rotation, rotation)
+
+
+@functools.lru_cache
+def _kept(xp: Any, dtype: Any, device: Any) -> Array:
+    """Which entries of a matrix are kept in each system: the blocks on the diagonal, and all."""
+    block = [[1.0] * 3 + [0.0] * 3] * 3 + [[0.0] * 3 + [1.0] * 3] * 3
+    return xp.asarray([block, [[1.0] * 6] * 6], dtype=dtype, device=device)
 
 
 @dataclass(frozen=True)

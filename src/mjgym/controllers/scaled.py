@@ -139,6 +139,11 @@ class ScaledController(Controller):
             return memory
         return {**memory, "since": memory["since"] + 1}
 
+    @property
+    def remembers_substeps(self) -> bool:
+        """Whether the goal ramps, or a law that goes on from this one remembers more."""
+        return bool(self.interpolation) or type(self).substep is not ScaledController.substep
+
 
 @dataclass(frozen=True)
 class ImpedanceController(ScaledController):

@@ -1,9 +1,12 @@
 """Many simulations of one model on `mujoco.batch`."""
 
+import concurrent.futures
+import contextvars
 import copy
 import os
 import weakref
 from collections.abc import Callable, Mapping
+from types import EllipsisType
 from typing import Any
 
 import mujoco
@@ -28,6 +31,8 @@ from mjgym.variation.varying import Varying
 
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
+
+WORTH_HALVES = 64  # simulations, from which on two halves side by side are faster than all at once
 
 
 class _Inherited:
@@ -158,6 +163,11 @@ class Batched:
         self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
+        self._halves: tuple[Half, ...] = ()
+        self._other: concurrent.futures.ThreadPoolExecutor | None = None
+        if threads > 1 and n >= WORTH_HALVES:
+            self._halves = Half(self, slice(0, n // 2)), Half(self, slice(n // 2, n))
+            self._other = concurrent.futures.ThreadPoolExecutor(1, "mjgym-half")
 
     def forward(self) -> None:
         """Compute everything that follows from the states, with the actuators switched off."""
@@ -182,15 +192,39 @@ class Batched:
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
         """Set the controls and advance by n physics steps."""
-        ids = None if where is None else np.flatnonzero(where)
         rows = self._state.get("ctrl")
-        if rows is not None:
-            if ids is None:
+        if where is None:
+            if rows is not None:
                 rows[...] = control
-            else:
-                rows[ids] = control[ids]
+            self.step_rows(None, n, forces)
+            return
+        ids = np.flatnonzero(where)
+        if rows is not None:
+            rows[ids] = control[ids]
+        self.step_rows(ids, n, forces)
+
+    def step_rows(self, ids: np.ndarray | None, n: int, forces: bool) -> None:
+        """Advance some simulations, by number, with the controls that they have."""
         with quiet():
             self.batch.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
+
+    def side_by_side(self, work: Callable[["Batched | Half", slice | EllipsisType], None]) -> None:
+        """Do something with all simulations that steps them again and again.
+
+        The engine lets Python run while it steps: where that is worth a thread, the hooks of one
+        half of the simulations are computed while the other half is stepped.
+        """
+        if self._other is None:
+            work(self, ...)
+            return
+        first, second = self._halves
+        context = contextvars.copy_context()  # NumPy's way with errors, and whatever else is set
+        other = self._other.submit(context.run, work, second, second.rows)
+        try:
+            work(first, first.rows)
+        finally:
+            concurrent.futures.wait([other])
+        other.result()
 
     def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present states."""
@@ -237,6 +271,10 @@ class Batched:
         The engine keeps a batch for as long as one of its arrays is held.
         """
         self.view.release()
+        for half in self._halves:
+            half.view.release()
+        if self._other is not None:
+            self._other.shutdown()
         for name in _OF_THE_BATCH:
             self.__dict__.pop(name, None)
 
@@ -301,8 +339,68 @@ class Batched:
                     set_field(self._models[i], name, values[i])
 
 
+class PartView(View):
+    """The simulations of a range, as a view of them alone."""
+
+    def __init__(self, view: View, rows: slice) -> None:
+        super().__init__((rows.stop - rows.start,), view.xp)
+        self.__dict__.update(_view=view, _part=rows, _model=view._model)
+
+    def _field(self, name: str) -> Array:
+        return getattr(self._view, name)[self._part]
+
+    def _element(self, kind: str, name: str) -> Named:
+        named = getattr(self._view, kind)(name)
+
+        def fetch(attribute: str) -> Array:
+            value = getattr(named, attribute)
+            return value[self._part] if isinstance(value, np.ndarray) else value
+
+        return Named(fetch)
+
+
+class Half:
+    """Half of the simulations of a batch; see `mjgym.sim.simulation.Part`.
+
+    Args:
+        whole: the batch.
+        rows: which of its simulations.
+    """
+
+    def __init__(self, whole: Batched, rows: slice) -> None:
+        self.rows = rows
+        self.view = PartView(whole.view, rows)
+        self._whole = whole
+        self._ids = np.arange(rows.start, rows.stop)
+
+    def step(
+        self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
+    ) -> None:
+        """Set the controls and advance by n physics steps.
+
+        Raises:
+            RuntimeError: the engine raised an error.
+        """
+        ids = self._ids if where is None else self._ids[where]
+        if not ids.size:
+            return
+        if where is None:
+            self.view.ctrl[...] = control
+        else:
+            self.view.ctrl[where] = control[where]
+        try:
+            self._whole.step_rows(ids, n, forces)
+        except IndexError:
+            # The engine does one call after the other, and tells each how many simulations have
+            # failed; but the other half's call has overwritten which.
+            raise RuntimeError("MuJoCo raised an error in some simulations") from None
+
+
 # What of `Batched` holds arrays of the batch.
-_OF_THE_BATCH = "batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"
+_OF_THE_BATCH = (
+    *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
+    "_halves",
+)
 
 
 def _persists(model: mujoco.MjModel) -> bool:

@@ -8,8 +8,10 @@ from the model once: `chain_mask`, `inertia_index`.
 import mujoco
 import numpy as np
 
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array, columns, namespace, reshaped
 from mjgym.rotations import cross
+
+_YZX, _ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])  # of a vector
 
 Places = slice | np.ndarray
 """Where some numbers stand along an axis: a range, which costs nothing to look at, or anywhere."""
@@ -27,8 +29,7 @@ def taken(array: Array, where: Places, axis: int = -1) -> Array:
     """Some of the numbers (-1) or rows (-2) of an array, as `places` says."""
     if isinstance(where, slice):
         return array[..., where] if axis == -1 else array[..., where, :]
-    xp = namespace(array)
-    return xp.take(array, xp.asarray(where, device=array.device), axis=axis)
+    return columns(array, where, axis)
 
 
 def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray:
@@ -77,12 +78,17 @@ def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -
         velocity (rad/s), in world axes.
     """
     xp = namespace(cdof, offset)
-    turning, moving = cdof[..., 0:3], cdof[..., 3:6]
-    columns = xp.concat([moving + cross(turning, offset[..., None, :]), turning], axis=-1)
+    # Row by row: of many simulations, these are long where a column has six numbers.
+    rows = cdof.mT
+    turning, moving = rows[..., 0:3, :], rows[..., 3:6, :]
+    turned = (
+        columns(turning, _YZX, -2) * columns(offset, _ZXY)[..., None]
+        - columns(turning, _ZXY, -2) * columns(offset, _YZX)[..., None]
+    )
+    jacobian = xp.concat([moving + turned, turning], axis=-2)
     if mask is not None:
-        keep = xp.asarray(mask[:, None], device=columns.device)
-        columns = xp.where(keep, columns, 0.0)
-    return columns.mT
+        jacobian = xp.where(xp.asarray(mask, device=jacobian.device), jacobian, 0.0)
+    return jacobian
 
 
 def point_velocity(cvel: Array, offset: Array) -> Array:
@@ -111,9 +117,8 @@ def dense_inertia(inertia: Array, index: np.ndarray, there: np.ndarray | None = 
     Returns:
         (..., n, n): a block of the whole matrix, not what is left of it with the others held.
     """
-    xp = namespace(inertia)
-    flat = xp.asarray(index.reshape(-1), device=inertia.device)
-    dense = xp.reshape(xp.take(inertia, flat, axis=-1), (*inertia.shape[:-1], *index.shape))
+    dense = reshaped(columns(inertia, index.reshape(-1)), (*inertia.shape[:-1], *index.shape))
     if there is not None:
+        xp = namespace(inertia)
         dense = xp.where(xp.asarray(there, device=inertia.device), dense, 0.0)
     return dense

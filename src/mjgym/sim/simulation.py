@@ -1,6 +1,7 @@
 """What an episode asks of the simulations that run it, be it one or many at once."""
 
 from collections.abc import Callable, Mapping
+from types import EllipsisType
 from typing import Any, Protocol
 
 import mujoco
@@ -26,7 +27,24 @@ Start = Callable[[int, Scratch], None]
 """Writes the start of the next episode of simulation i into a scratch simulation."""
 
 
-class Simulation(Protocol):
+class Part(Protocol):
+    """Simulations that step together: all of them, or a part."""
+
+    @property
+    def view(self) -> View:
+        """Their live arrays."""
+
+    def step(
+        self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
+    ) -> None:
+        """Set their controls and advance them, see `Simulation.step`."""
+
+
+Rows = slice | EllipsisType
+"""Which of the simulations are in a part: an index for arrays whose shape begins with lead."""
+
+
+class Simulation(Part, Protocol):
     """One simulation, or n simulations of one model, behind the same verbs.
 
     Whatever takes `where` acts on the simulations of a mask, bool of shape `view.lead`, in the
@@ -78,6 +96,14 @@ class Simulation(Protocol):
             n: number of steps.
             where: those that step; None for all.
             forces: whether forces and accelerations are to be of the new state as well.
+        """
+
+    def side_by_side(self, work: Callable[[Part, Rows], None]) -> None:
+        """Do something with all simulations that steps them again and again.
+
+        Args:
+            work: does it with a part of them. It may run for several parts at once, each in a
+                thread of its own; it writes to nothing but its own part.
         """
 
     def update_forces(self, where: Array | None = None) -> None:

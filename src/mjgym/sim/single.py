@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import EllipsisType
 
 import mujoco
 import mujoco.batch
@@ -278,6 +279,10 @@ class Single:
         _step(self.model, self.data, n, self._splits)
         if forces:
             self.update_forces()
+
+    def side_by_side(self, work: Callable[["Single", EllipsisType], None]) -> None:
+        """Do something with the one simulation that steps it again and again."""
+        work(self, ...)
 
     def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present state."""

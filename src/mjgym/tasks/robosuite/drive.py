@@ -8,6 +8,7 @@ import numpy as np
 from mjgym.actions import Action, Model
 from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
+from mjgym.controllers.gripper import GripperLaw
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -69,16 +70,24 @@ class Drive:
             for each in self._manipulators
         }
         self._arms = _arms(self._manipulators)
-        self._arm_numbers, self._gripper_numbers = _numbers(robots)
+        self._remembers_substeps = self._arms.remembers_substeps
+        self._arm_numbers, gripper_numbers = _numbers(robots)
         motors = [each.motors for each in self._manipulators]
         fingers = [each.finger_actuators for each in self._manipulators]
         names = [name for group in (*motors, *fingers) for name in group]
         ids = np.array([model.actuator(name).id for name in names])
         order = np.argsort(ids)
         self._order = None if (order == np.arange(len(ids))).all() else order
-        self._ranges = [
-            model.actuator_ctrlrange[[model.actuator(name).id for name in group]].T.copy()
+        ranges = [
+            model.actuator_ctrlrange[[model.actuator(name).id for name in group]].T
             for group in fingers
+        ]
+        self._grippers = [
+            _Gripper(f"{each.name} gripper", each.hand.law, moved, low, high)
+            for each, moved, (low, high) in zip(
+                self._manipulators, gripper_numbers, ranges, strict=True
+            )
+            if each.hand.actuators and each.hand.law is not None
         ]
 
     def _states(self, v: View) -> dict[str, State]:
@@ -87,9 +96,8 @@ class Drive:
     def memory(self, v: View) -> Arrays:
         """What the controllers remember, and the commands of the grippers, at the start."""
         memory = self._arms.memory(self._states(v))
-        for each in self._grippers():
-            assert each.hand.law is not None
-            memory[_command(each)] = each.hand.law.start(v.qpos)
+        for each in self._grippers:
+            memory[each.command] = each.law.start(v.qpos)
         return memory
 
     def goal(self, v: View, action: Array) -> Arrays:
@@ -97,23 +105,19 @@ class Drive:
         xp = v.xp
         arms = xp.concat([action[..., numbers] for numbers in self._arm_numbers], axis=-1)
         memory = self._arms.goal(self._states(v), arms, v.memory)
-        for each in self._grippers():
-            law, numbers = each.hand.law, self._gripper_numbers[each.name]
-            assert law is not None
-            push = xp.clip(action[..., numbers], -1.0, 1.0)
-            memory[_command(each)] = law.next(v.memory[_command(each)], push)
+        for each in self._grippers:
+            push = xp.clip(action[..., each.numbers], -1.0, 1.0)
+            memory[each.command] = each.law.next(v.memory[each.command], push)
         return memory
 
     def control(self, v: View) -> Array:
         """The controls of all actuators, (..., nu): torques and the fingers' targets."""
         xp, memory = v.xp, v.memory
         torques = self._arms.torque(self._states(v), memory)
-        parts = [torques[each.name] for each in self._manipulators]
-        for each, (low, high) in zip(self._manipulators, self._ranges, strict=True):
-            if each.hand.actuators:
-                assert each.hand.law is not None
-                ends = xp.asarray(low), xp.asarray(high)
-                parts.append(each.hand.law.control(memory[_command(each)], *ends))
+        parts = list(torques.values())
+        for each in self._grippers:
+            ends = xp.asarray(each.centre), xp.asarray(each.reach)
+            parts.append(each.law.control(memory[each.command], *ends))
         controls = xp.concat(parts, axis=-1)
         if self._order is None:
             return controls
@@ -121,28 +125,40 @@ class Drive:
 
     def substep(self, v: View) -> Arrays:
         """What the controllers remember of a physics step, where that is anything new."""
+        if not self._remembers_substeps:
+            return {}
         memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
 
-    def _grippers(self) -> list[Manipulator]:
-        return [each for each in self._manipulators if each.hand.actuators]
+
+class _Gripper:
+    """A gripper in a compiled model.
+
+    Args:
+        command: the name in the memory of its actuators' commands.
+        law: how an action moves them.
+        numbers: of an action, that do.
+        low: the lower ends of the actuators' control ranges.
+        high: their upper ends.
+    """
+
+    def __init__(
+        self, command: str, law: GripperLaw, numbers: slice, low: np.ndarray, high: np.ndarray
+    ) -> None:
+        self.command, self.law, self.numbers = command, law, numbers
+        self.centre, self.reach = (low + high) / 2, (high - low) / 2
 
 
-def _command(manipulator: Manipulator) -> str:
-    """The name in the memory of a gripper's commands."""
-    return f"{manipulator.name} gripper"
-
-
-def _numbers(robots: Sequence[Robot]) -> tuple[list[slice], dict[str, slice]]:
+def _numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
     """Which numbers of an action are the arms' of each robot, and which each gripper's."""
-    arms, grippers, start = [], {}, 0
+    arms, grippers, start = [], [], 0
     for robot in robots:
         end = start + len(_arms(robot.manipulators).actions())
         arms.append(slice(start, end))
         start = end
         for each in robot.manipulators:
             end = start + len(_gripper_actions(each))
-            grippers[each.name] = slice(start, end)
+            grippers.append(slice(start, end))
             start = end
     return arms, grippers

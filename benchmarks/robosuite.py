@@ -1,0 +1,185 @@
+"""Time the tabletop family against robosuite and the engine, here.
+
+    python benchmarks/robosuite.py                                # the nine families, 15 minutes
+    python benchmarks/robosuite.py robosuite/Lift-v0 --seconds 5
+    python benchmarks/robosuite.py --venv FOLDER --robosuite FOLDER   # environments that are there
+
+It makes two virtual environments of its own (or takes those that are there): one with this
+checkout, in which it runs itself, and one with robosuite on the newest MuJoCo that it works with.
+Robots are Pandas, the controller is OSC_POSE at 20 Hz, rewards are dense, nobody draws anything.
+
+- **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
+- **limit**: 25 physics steps a control step in one call of the engine, on as many threads, with
+  the torques that the same law has given beforehand, and neither observation nor reward nor reset;
+- **single**: `gymnasium.make`, one environment as a user has it;
+- **robosuite**: its environment of the same name, with hard resets, as it has them by default.
+
+A reset of ours draws sizes and places anew, as robosuite's does. Each subject has a process of its
+own, which is stopped while another one is timed. A repeat times all of them one after the other
+(the next one in the opposite order): ratios are taken within a repeat, and the median of the
+repeats is shown. Control steps per second are those of all sub-environments together.
+"""
+
+import functools
+import itertools
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from comparison import command, installation, report, subjects
+from comparison.command import RESULTS
+from comparison.subjects import Builder, Settings, Subject
+from comparison.turns import compare_resets, compare_steps, missing
+
+FAMILIES = (
+    *("Lift", "Stack", "PickPlace", "NutAssembly", "Door", "Wipe"),
+    *("TwoArmLift", "TwoArmPegInHole", "TwoArmHandover"),
+)
+IDS = tuple(f"robosuite/{name}-v0" for name in FAMILIES)
+NUM_ENVS = 256
+AT_ONCE = 20  # control steps that robosuite makes for each request
+PEER = ("robosuite==1.5.2", "mujoco==3.9.0")
+PROCESS = Path(__file__).parent / "comparison" / "robosuite_process.py"
+
+
+def robosuite(folder: Path, settings: Settings) -> Subject:
+    """robosuite's environment of the same name, in a process of its own environment.
+
+    Args:
+        folder: of the virtual environment that has robosuite.
+        settings: of the subject.
+    """
+    task = settings.id.partition("/")[2].removesuffix("-v0")
+    robots = "Panda,Panda" if task.startswith("TwoArm") else "Panda"
+    process = subprocess.Popen(
+        [installation.python_of(folder), PROCESS, task, robots, str(settings.seed)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    requests, answers = process.stdin, process.stdout
+    assert requests is not None
+    assert answers is not None
+
+    def answer() -> str:
+        line = answers.readline()
+        if not line:
+            raise RuntimeError(f"robosuite's process ended with {process.wait()}")
+        return line.strip()
+
+    def ask(request: str) -> str:
+        requests.write(f"{request}\n")
+        return answer()
+
+    def release() -> None:
+        requests.close()
+        process.wait()
+
+    answer()
+    return Subject(
+        advance=ask,
+        actions=itertools.repeat(str(AT_ONCE)),
+        control_steps=AT_ONCE,
+        ended=lambda result: result == "ended",
+        restart=lambda: ask("reset"),
+        reset=lambda: ask("reset"),
+        release=release,
+    )
+
+
+def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
+    """The table, its geometric means, and what is missing and why."""
+
+    def number(value: float | None, form: str) -> str:
+        return "" if value is None else format(value, form)
+
+    names = ("batch", "limit", "single", "robosuite")
+    ratios = ("batch / robosuite", "batch / limit", "single / robosuite")
+    of_resets = ("robosuite / single", "robosuite / batch")
+    rows = []
+    for step, reset in zip(steps, resets, strict=True):
+        rates = [step["subjects"].get(name, {}).get("rate") for name in names]
+        found = [step["ratios"].get(name, {}).get("median") for name in ratios]
+        seconds = [reset["seconds"].get(name) for name in ("single", "batch", "robosuite")]
+        times = [None if s is None else 1000 * statistics.median(s) for s in seconds]
+        anew = [reset["ratios"].get(name, {}).get("median") for name in of_resets]
+        rows.append(
+            (
+                step["id"],
+                *(number(rate, ",.0f") for rate in rates),
+                *(number(ratio, ".2f") for ratio in found),
+                *(number(time, ".2f") for time in times),
+                *(number(ratio, ".0f") for ratio in anew),
+            )
+        )
+    header = (
+        f"id, N = {steps[0]['num_envs']}",
+        *(f"{name} /s" for name in names),
+        *ratios,
+        *(f"reset ms, {name}" for name in ("single", "batch", "robosuite")),
+        *of_resets,
+    )
+    means = [
+        (name, f"{found['geometric_mean']:.2f}", f"{found['minimum']:.2f}", found["minimum_id"])
+        for name, found in report.summary(steps).items()
+    ]
+    parts = [
+        report.table(header, rows),
+        report.table(("ratio", "geometric mean", "minimum", "of"), means),
+        missing(steps, resets),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def main() -> int:
+    """Run the command; returns its status."""
+    of = command.family_parser(__doc__ or "", NUM_ENVS)
+    of.add_argument(
+        "--robosuite",
+        type=Path,
+        default=RESULTS / "robosuite",
+        help="the virtual environment of robosuite",
+    )
+    options = of.parse_args()
+    command.check(of, options)
+    status = command.begin(options.venv)
+    if status is not None:
+        return status
+    from mjgym import registry
+    from mjgym.vector import allowed_cores
+
+    ids = options.ids or IDS
+    command.chosen(ids, registry.ids(namespace="robosuite"))
+    threads = allowed_cores()
+    builders: dict[str, Builder] = {
+        "batch": subjects.batch,
+        "robosuite": functools.partial(robosuite, options.robosuite.resolve()),
+        "single": subjects.single,
+        "limit": subjects.limit,
+    }
+    refused = installation.make_apart(options.robosuite, PEER)
+    unavailable = {} if refused is None else {"robosuite": refused}
+    reset = {name: b for name, b in builders.items() if name not in {*unavailable, "limit"}}
+    content = {**report.circumstances(threads, options), "robosuite": PEER}
+    options.out.mkdir(parents=True, exist_ok=True)
+    steps: list[report.Result] = []
+    resets: list[dict[str, Any]] = []
+    for number, id in enumerate(ids, 1):
+        settings = Settings(id, options.num_envs, threads)
+        steps.append(compare_steps(builders, settings, options, unavailable))
+        resets.append(compare_resets(reset, settings, options, "robosuite"))
+        content.update(steps=steps, resets=resets, summary=report.summary(steps))
+        report.write_json(options.out / "robosuite.json", content)
+        ratios = {**steps[-1]["ratios"], **resets[-1]["ratios"]}
+        shown = [f"{name} {ratio['median']:.2f}" for name, ratio in ratios.items()]
+        print(f"{number}/{len(ids)} {id}: {', '.join(shown) or 'nothing'}", flush=True)
+    print(f"\n{text(steps, resets)}")
+    print(f"\nWritten: {options.out / 'robosuite.json'}")
+    return 0 if all(row["ratios"] for row in (*steps, *resets)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
