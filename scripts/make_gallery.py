@@ -21,6 +21,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from mjgym import atomic, registry
+from mjgym.pixels import viewpoint
 from mjgym.tasks.robosuite.scripted import Script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,7 +44,7 @@ class Shot:
     """How an id is shown: its actuators sway, and may pull their joints towards a pose.
 
     Attributes:
-        camera: name or index.
+        camera: name or index; None for the task's viewpoint.
         zoom: into the middle of what the camera sees.
         seed: of the start and of the phases.
         upright: begin in the model's own pose instead of a start of the task's.
@@ -60,7 +61,7 @@ class Shot:
         scripted: a scripted policy acts, instead.
     """
 
-    camera: str | int = 0
+    camera: str | int | None = None
     zoom: float = 1.0
     seed: int = 0
     upright: bool = False
@@ -78,15 +79,15 @@ class Shot:
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
 CART = Shot(amplitude=0.6, lag=0.0)
-ANT = Shot(camera="walker/float_far", zoom=1.6, amplitude=0.5, lag=1 / 8)
-PERSON = Shot(camera="walker/float_far", zoom=1.35, amplitude=0.1, keep=True, still=0.3, end=1.5)
-RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
+ANT = Shot(amplitude=0.5, lag=1 / 8)
+PERSON = Shot(amplitude=0.1, keep=True, still=0.3, end=1.5)
+RODENT = Shot(zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
-BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
-DESK_ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
-TABLE_ARM = Shot(camera="frontview", zoom=1.8, scripted=True)
+BALL = Shot(amplitude=-0.3, frequency=0.0, lag=0.25)
+DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
+TABLE_ARM = Shot(zoom=1.8, scripted=True)
 # Arms that reach about as somebody moves them slowly.
-REACHING = Shot(camera="frontview", zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
+REACHING = Shot(zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -95,17 +96,17 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/cartpole-two": replace(CART, upright=True, begin=0.5, still=1.25, end=3.0),
     "dmc/cartpole-three": replace(CART, upright=True, begin=0.7, still=1.0, end=3.0),
     "dmc/cheetah": Shot(amplitude=1.0, frequency=2.0, lag=0.3, still=0.7),
-    "dmc/dog": Shot(camera="y-axis", upright=True, amplitude=0.02, still=0.1, end=1.5),
-    "dmc/fish": Shot(camera="tracking_x", lag=0.2),
-    "dmc/fish-swim": Shot(camera="tracking_x", seed=3, lag=0.2, still=0.2, end=0.7),
+    "dmc/dog": Shot(upright=True, amplitude=0.02, still=0.1, end=1.5),
+    "dmc/fish": Shot(lag=0.2),
+    "dmc/fish-swim": Shot(seed=3, lag=0.2, still=0.2, end=0.7),
     "dmc/hopper": replace(STANDING, amplitude=0.2),
     "dmc/humanoid": STANDING,
     "dmc/humanoid_CMU": replace(STANDING, hold=8.0, still=0.1, end=1.0),
     "dmc/lqr-lqr_2": Shot(seed=2, still=0.3),
     "dmc/manipulator": Shot(still=0.1),
     "dmc/point_mass": Shot(amplitude=1.0, frequency=0.4, lag=0.25),
-    "dmc/quadruped": Shot(camera="y", upright=True),
-    "dmc/quadruped-escape": Shot(zoom=1.6, upright=True),
+    "dmc/quadruped": Shot(upright=True),
+    "dmc/quadruped-escape": Shot(camera="global", zoom=1.6, upright=True),
     "dmc/reacher-easy": Shot(seed=1),
     "dmc/swimmer-swimmer6": Shot(seed=7, amplitude=1.0, lag=0.2),
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
@@ -115,17 +116,11 @@ SHOTS = {  # by the beginning of an id; the longest one counts
         for id in registry.ids(namespace="manipulation")
     },
     "locomotion/ant": ANT,
-    "locomotion/ant-escape": replace(ANT, zoom=2.2),
-    "locomotion/ant-go": replace(ANT, camera="walker/sideon", zoom=2.2, seed=6),
+    "locomotion/ant-go": replace(ANT, seed=6),
     "locomotion/cmu_humanoid": PERSON,
-    "locomotion/cmu_humanoid-heterogeneous": replace(PERSON, zoom=1.0),
-    "locomotion/cmu_humanoid-go": replace(PERSON, camera="walker/front_side", zoom=1.0),
-    "locomotion/cmu_humanoid-tracking": replace(
-        PERSON, camera="walker/front_side", zoom=1.0, end=0.8
-    ),
+    "locomotion/cmu_humanoid-tracking": replace(PERSON, end=0.8),
     "locomotion/jumping_ball": replace(BALL, amplitude=-1.0, begin=2.1, still=2.8, end=4.4),
     "locomotion/rodent": RODENT,
-    "locomotion/rodent-run": replace(RODENT, camera="walker/back", zoom=1.15),
     "locomotion/rodent-two": replace(RODENT, seed=52),
     "locomotion/rolling_ball": BALL,
     "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
@@ -133,12 +128,10 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
     "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
     "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, zoom=1.5, begin=2.8, still=5.0, end=6.6),
-    "robosuite/PickPlace": replace(
-        TABLE_ARM, camera="agentview", zoom=1.1, begin=2.4, still=4.2, end=5.4
-    ),
+    "robosuite/PickPlace": replace(TABLE_ARM, zoom=1.1, begin=2.4, still=4.2, end=5.4),
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
-    "robosuite/ToolHang": replace(REACHING, camera="agentview", zoom=1.0, still=0.3),
+    "robosuite/ToolHang": replace(REACHING, zoom=1.0, still=0.3),
     "robosuite/TwoArm": REACHING,
     "robosuite/TwoArmHandover": replace(REACHING, zoom=1.15, seed=2),
     "robosuite/TwoArmTransport": replace(REACHING, zoom=1.0),
@@ -159,7 +152,7 @@ def file(id: str, what: str) -> Path:
 
 def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Go through an episode: the time, and the environment there."""
-    env: Any = gymnasium.make(id, camera=how.camera).unwrapped
+    env: Any = gymnasium.make(id).unwrapped
     env.reset(seed=how.seed)
     if how.scripted:
         yield from perform(env)
@@ -214,12 +207,13 @@ def perform(env: Any) -> Iterator[tuple[float, Any]]:
 
 def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
     """What the camera sees of an environment now."""
+    camera = viewpoint(env.task, env.model) if how.camera is None else how.camera
     if how.eye:
-        seen = Image.fromarray(env.camera(width=how.eye, height=how.eye))
+        seen = Image.fromarray(env.camera(camera, width=how.eye, height=how.eye))
         return ImageOps.pad(seen, size, Image.Resampling.NEAREST)
     width, height = (round(how.zoom * side) for side in size)
     left, top = (width - size[0]) // 2, (height - size[1]) // 2
-    whole = Image.fromarray(env.camera(width=width, height=height))
+    whole = Image.fromarray(env.camera(camera, width=width, height=height))
     return whole.crop((left, top, left + size[0], top + size[1]))
 
 

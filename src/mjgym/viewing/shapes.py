@@ -10,6 +10,7 @@ import trimesh
 from mjviser import conversions
 
 GROUPS = 3  # of geoms and sites, as many are shown
+DEPTH = -20.0  # m, below which parts of the world lie that an episode does not use
 # Fields of MjModel on which the meshes of bodies depend, and which episodes can write.
 _GEOM = ("geom_size", "geom_pos", "geom_quat", "geom_rgba")
 _SITE = ("site_size", "site_pos", "site_quat", "site_rgba")
@@ -92,9 +93,13 @@ class Shapes:
 
     def _mesh(self, body: int, model: mujoco.MjModel) -> list[trimesh.Trimesh]:
         geoms = [g for g in self._geoms.get(body, []) if colour(model, g)[3] > 0]
+        if body == 0:  # the floor hides them from cameras, but the page's is a grid
+            geoms = [g for g in geoms if model.geom_pos[g, 2] > DEPTH]
         planes = [g for g in geoms if model.geom_type[g] == _PLANE]
         solid = [g for g in geoms if model.geom_type[g] != _PLANE]
         sites = [s for s in self._sites.get(body, []) if model.site_rgba[s, 3] > 0]
+        if body == 0:
+            sites = [s for s in sites if model.site_pos[s, 2] > DEPTH]
         meshes = [_quad(model, g) for g in planes]
         meshes += [
             conversions.merge_geoms(model, alike)
