@@ -80,7 +80,9 @@ def mocap(
             try:
                 trajectory.save(target)
             except OSError as error:
-                console(stderr=True).print(f"not written: {error}", soft_wrap=True)
+                written = [data["written"] for data, _ in found if data["written"]]
+                what = f"after {', '.join(written)} nothing" if written else "nothing"
+                console(stderr=True).print(f"{what} is written: {error}", soft_wrap=True)
                 raise typer.Exit(1) from None
             data["written"] = str(target)
     if json:
