@@ -188,7 +188,7 @@ class TestCommand:
     def test_needs_no_engine(self):
         program = (
             "import sys; sys.modules['mujoco'] = None; sys.argv = ['mjgym', 'guide', 'varying'];"
-            "from mjgym.cli.app import main; main()"
+            "from mjgym_command import main; main()"
         )
         path = os.pathsep.join(p for p in sys.path if p)
         done = subprocess.run(

@@ -98,7 +98,7 @@ class TestWheel:
                 if path.is_file() and "__pycache__" not in path.parts
             }
 
-        source = files(CHECKOUT / "src" / "mjgym", "mjgym")
+        source = files(CHECKOUT / "src" / "mjgym", "mjgym") | {"mjgym_command.py"}
         assets = files(CHECKOUT / "assets", "mjgym/assets")
         for folder in ("tutorials", "examples"):
             assets |= files(CHECKOUT / "scripts" / folder, f"mjgym/scripts/{folder}")

@@ -24,6 +24,7 @@ from mjgym.cli import (
     view,
 )
 from mjgym.cli.output import console
+from mjgym.version import __version__
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
@@ -51,7 +52,7 @@ app.command("gallery", rich_help_panel=READING)(gallery.gallery)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"mjgym {mjgym.__version__}")
+        print(f"mjgym {__version__}")
         raise typer.Exit()
 
 
@@ -66,7 +67,7 @@ def _mjgym(
     """MuJoCo control tasks for Gymnasium, single and batched."""
     if context.invoked_subcommand not in WITHOUT_ENGINE and os.environ.get("MUJOCO_GL"):
         try:
-            _ = mjgym.registry  # loads the package, and with it the engine
+            _ = mjgym.Task  # has the package read, and with it the engine
         except ImportError as error:
             console(stderr=True).print(str(error), soft_wrap=True)
             raise typer.Exit(1) from None

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from mjgym import suggestions
 from mjgym.cli.output import console, facts
 from mjgym.packaged import assets, scripts
+from mjgym.suggestions import or_else
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -98,7 +98,7 @@ def guide(
     known = runnable | known
     found = known.get(wanted)
     if found is None:
-        hint = suggestions.or_else(name, known)
+        hint = or_else(name, known)
         raise typer.BadParameter(f"there is no guide {name!r}{hint}", param_hint="'[NAME]'")
     if markdown:
         print(found.text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym import atomic
+from mjgym.atomic import replacing
 from mjgym.cli import fields
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
@@ -247,7 +247,7 @@ def _whole(out: Path) -> Iterator[Path]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            part = stack.enter_context(atomic.replacing(out))
+            part = stack.enter_context(replacing(out))
         except OSError as error:
             folder = out.absolute().parent
             raise _refused(f"{folder} cannot be written to: {error.strerror}.") from None
