@@ -8,7 +8,7 @@ python scripts/make_gallery.py --check    exits with 1 if a text is stale or a p
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from io import BytesIO
@@ -21,6 +21,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from mjgym import atomic, registry
+from mjgym.pixels import viewpoint
 from mjgym.tasks.robosuite.scripted import Script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,10 +44,13 @@ class Shot:
     """How an id is shown: its actuators sway, and may pull their joints towards a pose.
 
     Attributes:
-        camera: name or index.
+        camera: name or index; None for the task's viewpoint.
         zoom: into the middle of what the camera sees.
         seed: of the start and of the phases.
         upright: begin in the model's own pose instead of a start of the task's.
+        pose: that pose's joints, rad or m, by name, where they are not the model's own.
+        lean: rad, of the whole creature forwards, in its pose.
+        lift: m, of the lowest part of a creature in its pose above the ground.
         amplitude: of the actions, of their range.
         frequency: of the actions, Hz.
         lag: between neighbouring actuators, in periods; None for phases drawn at random.
@@ -60,10 +64,13 @@ class Shot:
         scripted: a scripted policy acts, instead.
     """
 
-    camera: str | int = 0
+    camera: str | int | None = None
     zoom: float = 1.0
     seed: int = 0
     upright: bool = False
+    pose: Mapping[str, float] | None = None
+    lean: float = 0.0
+    lift: float = 0.0
     amplitude: float = 0.7
     frequency: float = 1.0
     lag: float | None = None
@@ -78,15 +85,117 @@ class Shot:
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
 CART = Shot(amplitude=0.6, lag=0.0)
-ANT = Shot(camera="walker/float_far", zoom=1.6, amplitude=0.5, lag=1 / 8)
-PERSON = Shot(camera="walker/float_far", zoom=1.35, amplitude=0.1, keep=True, still=0.3, end=1.5)
-RODENT = Shot(camera="walker/side_alt", zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
+ANT = Shot(amplitude=0.5, lag=1 / 8)
+PERSON = Shot(amplitude=0.1, keep=True, still=0.3, end=1.5)
+RODENT = Shot(zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
-BALL = Shot(camera="walker/tracking", amplitude=-0.3, frequency=0.0, lag=0.25)
-DESK_ARM = Shot(camera="front_close", amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
-TABLE_ARM = Shot(camera="frontview", zoom=1.8, scripted=True)
+BALL = Shot(amplitude=-0.3, frequency=0.0, lag=0.25)
+DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
+TABLE_ARM = Shot(zoom=1.8, scripted=True)
 # Arms that reach about as somebody moves them slowly.
-REACHING = Shot(camera="frontview", zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
+REACHING = Shot(zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
+# Poses of gaits, by ids without versions: joints (rad), forward lean (rad), lift (m).
+GAITS: dict[str, tuple[dict[str, float], float, float]] = {
+    "dmc/walker-walk": (
+        {"right_hip": 0.5, "right_knee": -0.2, "left_hip": -0.3, "left_knee": -0.4},
+        0.05,
+        0.0,
+    ),
+    "dmc/walker-run": (
+        {
+            "right_hip": 1.2,
+            "right_knee": -1.3,
+            "left_hip": -0.3,
+            "left_knee": -0.9,
+            "left_ankle": 0.5,
+        },
+        0.3,
+        0.12,
+    ),
+    "dmc/hopper-hop": ({"waist": 0.2, "hip": -0.9, "knee": 1.3, "ankle": 0.2}, 0.25, 0.35),
+    "dmc/humanoid-walk": (
+        {
+            "right_hip_y": -0.6,
+            "right_knee": -0.3,
+            "left_hip_y": 0.25,
+            "left_knee": -0.4,
+            "right_shoulder1": -0.4,
+            "left_shoulder1": 0.4,
+            "right_elbow": -0.5,
+            "left_elbow": -0.5,
+        },
+        0.05,
+        0.0,
+    ),
+    "dmc/humanoid-run": (
+        {
+            "right_hip_y": -1.5,
+            "right_knee": -1.6,
+            "left_hip_y": 0.3,
+            "left_knee": -1.0,
+            "right_shoulder1": -0.9,
+            "left_shoulder1": 0.9,
+            "right_elbow": -1.5,
+            "left_elbow": -1.5,
+        },
+        0.3,
+        0.12,
+    ),
+    "dmc/humanoid_CMU-walk": (
+        {"rfemurrx": -0.6, "rtibiarx": 0.3, "lfemurrx": 0.3, "ltibiarx": 0.4},
+        0.05,
+        0.0,
+    ),
+    "dmc/humanoid_CMU-run": (
+        {
+            "rfemurrx": -1.5,
+            "rtibiarx": 1.6,
+            "lfemurrx": 0.3,
+            "ltibiarx": 1.0,
+            "lowerbackrx": 0.3,
+            "upperbackrx": 0.2,
+        },
+        0.3,
+        0.12,
+    ),
+    "dmc/quadruped-run": (
+        {f"pitch_{leg}": 0.6 for leg in ("front_left", "front_right", "back_left", "back_right")},
+        -0.15,
+        0.35,
+    ),
+    "dmc/dog-walk": (
+        {
+            "hip_L_extend": -0.4,
+            "hip_R_extend": 0.3,
+            "shoulder_L_extend": -0.4,
+            "shoulder_R_extend": 0.4,
+        },
+        0.0,
+        0.0,
+    ),
+    "dmc/dog-trot": (
+        {
+            "hip_L_extend": -0.7,
+            "hip_R_extend": 0.6,
+            "shoulder_L_extend": 0.7,
+            "shoulder_R_extend": -0.6,
+            "elbow_R": -1.0,
+        },
+        0.0,
+        0.03,
+    ),
+    "dmc/dog-run": (
+        {
+            "hip_L_extend": 0.8,
+            "hip_R_extend": 0.9,
+            "shoulder_L_extend": 0.9,
+            "shoulder_R_extend": 0.8,
+            "scapula_L_extend": 0.4,
+        },
+        -0.1,
+        0.12,
+    ),
+}
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
     "dmc/ball_in_cup": Shot(frequency=1.5),
@@ -95,17 +204,17 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/cartpole-two": replace(CART, upright=True, begin=0.5, still=1.25, end=3.0),
     "dmc/cartpole-three": replace(CART, upright=True, begin=0.7, still=1.0, end=3.0),
     "dmc/cheetah": Shot(amplitude=1.0, frequency=2.0, lag=0.3, still=0.7),
-    "dmc/dog": Shot(camera="y-axis", upright=True, amplitude=0.02, still=0.1, end=1.5),
-    "dmc/fish": Shot(camera="tracking_x", lag=0.2),
-    "dmc/fish-swim": Shot(camera="tracking_x", seed=3, lag=0.2, still=0.2, end=0.7),
+    "dmc/dog": Shot(upright=True, amplitude=0.02, still=0.1, end=1.5),
+    "dmc/fish": Shot(lag=0.2),
+    "dmc/fish-swim": Shot(seed=3, lag=0.2, still=0.2, end=0.7),
     "dmc/hopper": replace(STANDING, amplitude=0.2),
     "dmc/humanoid": STANDING,
     "dmc/humanoid_CMU": replace(STANDING, hold=8.0, still=0.1, end=1.0),
     "dmc/lqr-lqr_2": Shot(seed=2, still=0.3),
     "dmc/manipulator": Shot(still=0.1),
     "dmc/point_mass": Shot(amplitude=1.0, frequency=0.4, lag=0.25),
-    "dmc/quadruped": Shot(camera="y", upright=True),
-    "dmc/quadruped-escape": Shot(zoom=1.6, upright=True),
+    "dmc/quadruped": Shot(upright=True),
+    "dmc/quadruped-escape": Shot(camera="global", zoom=1.6, upright=True),
     "dmc/reacher-easy": Shot(seed=1),
     "dmc/swimmer-swimmer6": Shot(seed=7, amplitude=1.0, lag=0.2),
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
@@ -115,16 +224,13 @@ SHOTS = {  # by the beginning of an id; the longest one counts
         for id in registry.ids(namespace="manipulation")
     },
     "locomotion/ant": ANT,
-    "locomotion/ant-escape": replace(ANT, zoom=2.2),
-    "locomotion/ant-go": replace(ANT, camera="walker/sideon", zoom=2.2, seed=6),
+    "locomotion/ant-escape": replace(ANT, seed=67, still=1.0),
+    "locomotion/ant-go": replace(ANT, seed=6),
     "locomotion/cmu_humanoid": PERSON,
-    "locomotion/cmu_humanoid-heterogeneous": replace(PERSON, zoom=1.0),
-    "locomotion/cmu_humanoid-go": replace(PERSON, camera="walker/front_side", zoom=1.0),
-    "locomotion/cmu_humanoid-tracking": replace(
-        PERSON, camera="walker/front_side", zoom=1.0, end=0.8
-    ),
+    "locomotion/cmu_humanoid-tracking": replace(PERSON, end=0.8),
     "locomotion/jumping_ball": replace(BALL, amplitude=-1.0, begin=2.1, still=2.8, end=4.4),
     "locomotion/rodent": RODENT,
+    "locomotion/rodent-escape": replace(RODENT, seed=23),
     "locomotion/rodent-run": replace(RODENT, camera="walker/back", zoom=1.15),
     "locomotion/rodent-two": replace(RODENT, seed=52),
     "locomotion/rolling_ball": BALL,
@@ -133,12 +239,10 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
     "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
     "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, zoom=1.5, begin=2.8, still=5.0, end=6.6),
-    "robosuite/PickPlace": replace(
-        TABLE_ARM, camera="agentview", zoom=1.1, begin=2.4, still=4.2, end=5.4
-    ),
+    "robosuite/PickPlace": replace(TABLE_ARM, zoom=1.1, begin=2.4, still=4.2, end=5.4),
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
-    "robosuite/ToolHang": replace(REACHING, camera="agentview", zoom=1.0, still=0.3),
+    "robosuite/ToolHang": replace(REACHING, zoom=1.0, still=0.3),
     "robosuite/TwoArm": REACHING,
     "robosuite/TwoArmHandover": replace(REACHING, zoom=1.15, seed=2),
     "robosuite/TwoArmTransport": replace(REACHING, zoom=1.0),
@@ -149,7 +253,11 @@ SHOTS = {  # by the beginning of an id; the longest one counts
 def shot(id: str) -> Shot:
     """How an id is shown."""
     found = [prefix for prefix in SHOTS if id.startswith(prefix)]
-    return SHOTS[max(found, key=len)] if found else Shot()
+    how = SHOTS[max(found, key=len)] if found else Shot()
+    for prefix, (pose, lean, lift) in GAITS.items():
+        if id.removesuffix("-v0").removesuffix("_pure_state") == prefix:
+            return replace(how, pose=pose, lean=lean, lift=lift, still=0.0)
+    return how
 
 
 def file(id: str, what: str) -> Path:
@@ -159,14 +267,16 @@ def file(id: str, what: str) -> Path:
 
 def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Go through an episode: the time, and the environment there."""
-    env: Any = gymnasium.make(id, camera=how.camera).unwrapped
+    env: Any = gymnasium.make(id).unwrapped
     env.reset(seed=how.seed)
     if how.scripted:
         yield from perform(env)
     model, data = env.model, env.data
     if env.action_space.shape != (model.nu,):
         yield from reach(env, how)
-    if how.upright:
+    if how.pose is not None:
+        take_pose(env, how)
+    elif how.upright:
         rest = {"qvel": np.zeros(model.nv), "act": np.zeros(model.na)}
         env.set_state({"qpos": model.qpos0, **{k: v for k, v in rest.items() if v.size}})
     space = env.action_space
@@ -194,6 +304,32 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
         time += env.control_timestep
 
 
+def take_pose(env: Any, how: Shot) -> None:
+    """Put a creature into its pose, as high above the ground as it says, at rest."""
+    model, data = env.model, env.data
+    qpos = model.qpos0.copy()
+    for name, value in (how.pose or {}).items():
+        qpos[model.joint(name).qposadr] = value
+    if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE:
+        height = 2
+        lean = np.array([np.cos(how.lean / 2), 0.0, np.sin(how.lean / 2), 0.0])
+        mujoco.mju_mulQuat(qpos[3:7], lean, model.qpos0[3:7])
+    else:
+        height = model.joint("rootz").qposadr[0]
+        qpos[model.joint("rooty").qposadr] = how.lean
+    rest = {"qvel": np.zeros(model.nv), "act": np.zeros(model.na)}
+    rest = {name: value for name, value in rest.items() if value.size}
+    ground = model.geom_bodyid == 0
+    low, high = qpos[height] - 2.0, qpos[height] + 2.0  # touching the ground, and not
+    for _ in range(20):
+        qpos[height] = (low + high) / 2
+        env.set_state({"qpos": qpos, **rest})
+        touches = ground[data.contact.geom].any() or (data.geom_xpos[~ground, 2] < 0).any()
+        low, high = (qpos[height], high) if touches else (low, qpos[height])
+    qpos[height] = high + how.lift
+    env.set_state({"qpos": qpos, **rest})
+
+
 def reach(env: Any, how: Shot) -> Iterator[tuple[float, Any]]:
     """Go through an episode whose actions, which are a controller's, sway."""
     phases, time = np.random.default_rng(how.seed).uniform(size=env.action_space.shape), 0.0
@@ -214,12 +350,13 @@ def perform(env: Any) -> Iterator[tuple[float, Any]]:
 
 def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
     """What the camera sees of an environment now."""
+    camera = viewpoint(env.task, env.model) if how.camera is None else how.camera
     if how.eye:
-        seen = Image.fromarray(env.camera(width=how.eye, height=how.eye))
+        seen = Image.fromarray(env.camera(camera, width=how.eye, height=how.eye))
         return ImageOps.pad(seen, size, Image.Resampling.NEAREST)
     width, height = (round(how.zoom * side) for side in size)
     left, top = (width - size[0]) // 2, (height - size[1]) // 2
-    whole = Image.fromarray(env.camera(width=width, height=height))
+    whole = Image.fromarray(env.camera(camera, width=width, height=height))
     return whole.crop((left, top, left + size[0], top + size[1]))
 
 

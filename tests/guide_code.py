@@ -1,9 +1,41 @@
-"""The code blocks of a Markdown file, and a program that runs them."""
+"""The code blocks of a Markdown file, and programs that run them."""
 
+import importlib.util
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+FOLDER = ROOT / "assets" / "guides"
+GUIDES = sorted(FOLDER.glob("*.md"))
+CLIENTS = FOLDER / "clients.md"  # each of its sections is a program of its own
+NEEDS = {  # what a section of that is about, beside the package
+    "stable-baselines3": ["stable_baselines3"],
+    "TorchRL": ["torchrl"],
+    "RLlib": ["ray"],
+    "Minari": ["minari", "jax"],
+    "dm_env": ["dm_env"],
+}
+# What trains for hours is tried with few steps: a text of a page, and what is run instead.
+SHORTER = {
+    "total_timesteps=1_000_000": "total_timesteps=150",
+    "learn(100_000)": "learn(150)",
+    'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))': (
+        'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16), n_steps=8, n_epochs=1)'
+    ),
+    "total_frames=1_000_000)": "total_frames=1600)\nassert len(list(collector)) == 1",
+    "env_runners(num_env_runners=2)": (
+        "env_runners(num_env_runners=1)"
+        ".training(train_batch_size_per_learner=200, minibatch_size=100, num_epochs=1)"
+    ),
+}
+PATIENCE = 300  # s, for a page
 _BLOCK = re.compile(r"(?:<!-- module: (\w+) -->\n)?```python( gl)?\n(.*?)```", re.DOTALL)
 
 
@@ -27,6 +59,61 @@ def program(page: Path) -> str:
             code = block[3].splitlines()
             lines[first : first + len(code)] = code
     return "\n".join(lines)
+
+
+def pages() -> list[Path]:
+    """The README and the guides that have blocks to run, from top to bottom."""
+    return [p for p in (README, *GUIDES) if p != CLIENTS and program(p).strip()]
+
+
+def sections() -> dict[str, str]:
+    """The sections of the guide to clients that show code, by title: a program each."""
+    found = {}
+    for section in re.split(r"^## ", CLIENTS.read_text(), flags=re.MULTILINE)[1:]:
+        code = "\n".join(block[3] for block in _BLOCK.finditer(section) if not block[1])
+        if code:
+            found[section.partition("\n")[0]] = code
+    return found
+
+
+def need(title: str) -> None:
+    """Skip a test of a section whose client is not installed."""
+    for module in NEEDS.get(title, ()):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+
+
+def run(
+    code: str,
+    folder: Path,
+    python: Path | str = sys.executable,
+    environment: Mapping[str, str] | None = None,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program in a folder, shortened, with the modules of all pages at hand.
+
+    Args:
+        code: the program.
+        folder: that it runs in.
+        python: that runs it.
+        environment: variables; by default this process's, and its search path.
+    """
+    write_modules(folder, README, *GUIDES)
+    for long, short in SHORTER.items():
+        code = code.replace(long, short)
+    path = folder / "page_code.py"
+    path.write_text(code)
+    if environment is None:
+        search = os.pathsep.join(p for p in sys.path if p)
+        environment = {**os.environ, "PYTHONPATH": search}
+    return subprocess.run(
+        [str(python), str(path)],
+        cwd=folder,
+        env={**environment, "MINARI_DATASETS_PATH": str(folder / "datasets")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
 
 
 def write_modules(folder: Path, *pages: Path) -> None:

@@ -162,7 +162,7 @@ class TestProgram:
 HELP = """
 import sys
 sys.argv = ["mjgym", *sys.argv[1:]]
-from mjgym.cli import main
+from mjgym_command import main
 try:
     main()
 finally:
@@ -186,12 +186,24 @@ class TestStart:
 
     def test_the_package_is_whole_once_it_is_asked_for(self):
         program = (
-            "import sys; sys.argv = ['/usr/bin/mjgym']; import mjgym;"
-            "assert 'mjgym.registry' not in sys.modules;"
-            "import mjgym.cli.app; from mjgym import Task, atomic, registry;"
+            "import sys, mjgym_command; mjgym_command.defer(); import mjgym;"
+            "import mjgym.cli.app, mjgym.suggestions;"
+            "assert not {'mujoco', 'gymnasium', 'mjgym.registry'} & set(sys.modules);"
+            "from mjgym import Task, atomic, registry;"
             "import gymnasium; gymnasium.make('dmc/walker-walk-v0');"
-            "assert mjgym.Env and mjgym.atomic is atomic and hasattr(mjgym, 'fingerprint');"
+            "assert mjgym.Env and mjgym.atomic is atomic and callable(mjgym.fingerprint);"
+            "assert type(mjgym).__name__ == 'module' and mjgym.__all__;"
             "assert not hasattr(mjgym, 'nothing')"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+    def test_the_package_itself_is_read_at_once(self):
+        """Whatever the program is called."""
+        program = (
+            "import sys; sys.argv = ['/usr/bin/mjgym']; import mjgym; import gymnasium;"
+            "assert 'dmc/walker-walk-v0' in gymnasium.registry;"
+            "import mjgym_command; mjgym_command.defer();"
+            "assert sys.modules['mjgym'] is mjgym and 'Task' in vars(mjgym)"
         )
         subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -544,7 +544,9 @@ class TestWebPage:
             thread.join(START)
 
     @needs_mjviser
-    @pytest.mark.parametrize("id", [TASK, "dmc/reacher-easy-v0"])
+    @pytest.mark.parametrize(
+        "id", [TASK, "dmc/reacher-easy-v0", "locomotion/rolling_ball-maze_forage-v0"]
+    )
     def test_a_batch(self, browser, id):
         port = free_port()
         with running(id, "--envs", "16", "--port", str(port)) as viewer:

@@ -1,83 +1,21 @@
 """The guide to clients: its blocks run, and what it says of other processes holds."""
 
-import importlib.util
-import os
 import re
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import gymnasium
 import pytest
+from guide_code import CLIENTS, ROOT, need, run, sections
 
-ROOT = Path(__file__).parents[1]
-GUIDE = (ROOT / "assets" / "guides" / "clients.md").read_text()
-BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
-NEEDS = {
-    "stable-baselines3": ["stable_baselines3"],
-    "TorchRL": ["torchrl"],
-    "RLlib": ["ray"],
-    "Minari": ["minari", "jax"],
-    "dm_env": ["dm_env"],
-}
-# What trains for hours is tried with few steps: a text of the guide, and what is run instead.
-SHORTER = {
-    "learn(100_000)": "learn(150)",
-    'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))': (
-        'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16), n_steps=8, n_epochs=1)'
-    ),
-    "total_frames=1_000_000)": "total_frames=1600)\nassert len(list(collector)) == 1",
-    "env_runners(num_env_runners=2)": (
-        "env_runners(num_env_runners=1)"
-        ".training(train_batch_size_per_learner=200, minibatch_size=100, num_epochs=1)"
-    ),
-}
-
-
-def sections():
-    """The guide's sections that show code, as one program each."""
-    found = []
-    for section in re.split(r"^## ", GUIDE, flags=re.MULTILINE)[1:]:
-        title = section.partition("\n")[0]
-        program = "\n".join(BLOCK.findall(section))
-        if program:
-            found.append(pytest.param(title, program, id=title))
-    return found
-
-
-def run(program, folder):
-    path = folder / "block.py"
-    path.write_text(program)
-    return subprocess.run(
-        [sys.executable, str(path)],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-            "MINARI_DATASETS_PATH": str(folder / "datasets"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+GUIDE = CLIENTS.read_text()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("title", "program"), sections())
-def test_a_section_runs(title, program, tmp_path):
-    for module in NEEDS.get(title, ()):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed")
-    for long, short in SHORTER.items():
-        program = program.replace(long, short)
-    done = run(program, tmp_path)
+@pytest.mark.parametrize("title", sections())
+def test_a_section_runs(title, tmp_path):
+    need(title)
+    done = run(sections()[title], tmp_path)
     assert done.returncode == 0, done.stderr
-
-
-def test_what_is_shortened_is_in_the_guide():
-    assert all(long in GUIDE for long in SHORTER)
 
 
 def table():

@@ -8,51 +8,43 @@ import sys
 import tomllib
 
 import pytest
-from guide_code import ROOT, modules, needs_gl, program, write_modules
+from guide_code import (
+    FOLDER,
+    GUIDES,
+    README,
+    ROOT,
+    SHORTER,
+    modules,
+    needs_gl,
+    pages,
+    program,
+    run,
+    write_modules,
+)
 from typer.testing import CliRunner
 
 from mjgym.cli.app import app
-from mjgym.cli.guide import guides
+from mjgym.cli.guide import guides, programs
 
-README = ROOT / "README.md"
-FOLDER = ROOT / "assets" / "guides"
-GUIDES = sorted(FOLDER.glob("*.md"))
-ELSEWHERE = {"clients"}  # test_clients.py runs its blocks
-# What trains for hours is shown with the steps that it takes, and tried with a few.
-SHORTER = {"total_timesteps=1_000_000": "total_timesteps=150"}
 LINK = re.compile(
     r"(?<!\\)\]\(([^)\s]+)\)|^\[\w+\]: (\S+)$|(?:src|href)=\"([^\"]+)\"", re.MULTILINE
 )
 
 
-def pages():
-    for page in (README, *GUIDES):
-        if page.stem not in ELSEWHERE and program(page).strip():
-            marks = [pytest.mark.gl] if needs_gl(page) else []
-            yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
+def marked():
+    for page in pages():
+        marks = [pytest.mark.gl] if needs_gl(page) else []
+        yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
 
 
-@pytest.mark.parametrize("page", list(pages()))
+@pytest.mark.parametrize("page", list(marked()))
 def test_its_code_runs(page, tmp_path):
-    """In one session, top to bottom, with the modules of all pages at hand."""
-    write_modules(tmp_path, README, *GUIDES)
-    (tmp_path / "assets").symlink_to(ROOT / "assets")
-    code = program(page)
-    for long, short in SHORTER.items():
-        code = code.replace(long, short)
-    (tmp_path / f"{page.stem}_page.py").write_text(code)
-    done = subprocess.run(
-        [sys.executable, f"{page.stem}_page.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """In one session, top to bottom."""
+    done = run(program(page), tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_long_training_is_shortened():
+def test_what_is_shortened_is_shown():
     text = "".join(page.read_text() for page in (README, *GUIDES))
     assert all(long in text for long in SHORTER)
 
@@ -149,8 +141,10 @@ class TestCommand:
         return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, ["guide", *words])
 
     def test_lists_all_in_the_order_of_the_index(self):
-        listed = re.findall(r"^(\w+) ", self.run().output, re.MULTILINE)
+        first, second = self.run().output.split("\n\n")
+        listed = re.findall(r"^(\w+) ", first, re.MULTILINE)
         assert listed == list(guides())
+        assert set(programs()) < set(re.findall(r"^(\w+) ", second, re.MULTILINE))
         assert listed[0] == "using"
         assert set(listed) == {page.stem for page in GUIDES} - {"index"}
 
@@ -169,6 +163,16 @@ class TestCommand:
         for line in filter(None, code.splitlines()):
             assert line in shown
 
+    @pytest.mark.parametrize("name", ["press_button", "creatures.py", "sb3"])
+    def test_a_program_is_shown_and_can_be_saved(self, name):
+        stem = name.removesuffix(".py")
+        (file,) = (ROOT / "scripts").glob(f"*/{stem}.py")
+        written = self.run(name, "--markdown").output
+        assert written == file.read_text() + "\n"
+        compile(written, stem, "exec")
+        for line in filter(None, file.read_text().splitlines()[20:40]):
+            assert line in self.run(name, columns=120).output
+
     def test_as_it_is_written(self):
         assert self.run("varying", "--markdown").output == guides()["varying"].text + "\n"
 
@@ -184,7 +188,7 @@ class TestCommand:
     def test_needs_no_engine(self):
         program = (
             "import sys; sys.modules['mujoco'] = None; sys.argv = ['mjgym', 'guide', 'varying'];"
-            "from mjgym.cli.app import main; main()"
+            "from mjgym_command import main; main()"
         )
         path = os.pathsep.join(p for p in sys.path if p)
         done = subprocess.run(

@@ -26,6 +26,7 @@ LAYERS = {
     "rewards": 0,
     "rotations": 0,
     "suggestions": 0,
+    "version": 0,
     "actions": 1,
     "sim": 1,
     "variation": 1,
@@ -84,6 +85,7 @@ PACKAGES = {
     "rotations": {"array_api_compat"},
     "catalogue": set(),
     "suggestions": set(),
+    "version": set(),
     "docstrings": set(),
     "generators": set(),
     "mocap": set(),
@@ -178,7 +180,7 @@ def violations(path, root=SOURCE):
 
 def _inside(module, target, name):
     own, other = row(module), row(target)
-    if name.startswith("_") and target != module:
+    if name.startswith("_") and not name.endswith("__") and target != module:
         yield f"imports {name}, which is private to {target}"
     if other not in LAYERS:
         yield f"imports {target}, which has no layer"

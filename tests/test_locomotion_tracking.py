@@ -19,9 +19,9 @@ from mjgym import checks
 from mjgym.cli.app import app
 from mjgym.cli.mocap import mocap
 from mjgym.mjcf import asset_path
-from mjgym.mocap import SCALE_V2020, Trajectory, read_amc, resample, to_trajectory
+from mjgym.mocap import SCALE_V2020, Trajectory, find_clips, read_amc, resample, to_trajectory
 from mjgym.models import compile_model
-from mjgym.tasks.locomotion.references import OWN_CLIP, find_clips, references
+from mjgym.tasks.locomotion.references import references
 from mjgym.tasks.locomotion.tracking import Tracking
 
 ID = "locomotion/cmu_humanoid-tracking-v0"
@@ -80,7 +80,7 @@ def clip_file(folder, frames, name="clip.npz", **changes):
 def test_the_packages_own_clips_are_those_of_the_tests():
     own = find_clips("")
     assert [path.name for path in own] == NAMES
-    assert own[0].parent == asset_path(OWN_CLIP).parent
+    assert own[0].parent == asset_path("locomotion/clips/walk.amc").parent
     for path in own:
         assert path.read_bytes() == (CLIPS / path.name).read_bytes()
 

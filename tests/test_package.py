@@ -13,6 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from guide_code import need, needs_gl, pages, program, sections
+from guide_code import run as run_code
 
 import mjgym
 
@@ -20,13 +22,17 @@ CHECKOUT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
+def inherited():
+    """The environment variables without those that would lead into the checkout."""
+    return {n: v for n, v in os.environ.items() if not n.startswith(("PYTHON", "PIP_REQUIRE"))}
+
+
 def run(*command, folder, **environment):
     """Run a command outside of the checkout and its environment variables; what it printed."""
-    inherited = {n: v for n, v in os.environ.items() if not n.startswith(("PYTHON", "PIP_REQUIRE"))}
     done = subprocess.run(
         [str(part) for part in command],
         cwd=folder,
-        env={**inherited, **environment},
+        env={**inherited(), **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -92,10 +98,10 @@ class TestWheel:
                 if path.is_file() and "__pycache__" not in path.parts
             }
 
-        source = files(CHECKOUT / "src" / "mjgym", "mjgym")
-        everything = files(CHECKOUT / "assets", "mjgym/assets")
-        # The gallery's pictures are for readers of the repository, not for the installed package.
-        assets = {name for name in everything if not name.startswith("mjgym/assets/gallery/")}
+        source = files(CHECKOUT / "src" / "mjgym", "mjgym") | {"mjgym_command.py"}
+        assets = files(CHECKOUT / "assets", "mjgym/assets")
+        for folder in ("tutorials", "examples"):
+            assets |= files(CHECKOUT / "scripts" / folder, f"mjgym/scripts/{folder}")
         assert {"mjgym/py.typed", "mjgym/__init__.py", "mjgym/sim/views.py"} < source
         assert {"mjgym/assets/dmc/walker.xml", "mjgym/assets/dmc/common/visual.xml"} < assets
         assert packaged == source | assets
@@ -193,6 +199,32 @@ class TestWheel:
         """
         compiled = run(python, "-c", textwrap.dedent(program), folder=empty).split()
         assert compiled == mjgym.registry.ids(namespace="dmc")
+
+    @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+    def test_the_code_of_every_guide_runs(self, installed, page, tmp_path):
+        if needs_gl(page) and os.environ.get("MUJOCO_GL") in ("disable", "off"):
+            pytest.skip("no OpenGL here")
+        done = run_code(program(page), tmp_path, installed[0], inherited())
+        assert done.returncode == 0, done.stderr
+
+    @pytest.mark.parametrize("title", sections())
+    def test_the_code_of_every_client_runs(self, installed, title, tmp_path):
+        need(title)
+        done = run_code(sections()[title], tmp_path, installed[0], inherited())
+        assert done.returncode == 0, done.stderr
+
+    def test_gallery_tutorials_and_clips_are_there(self, installed):
+        python, empty = installed
+        command = next(python.parent.glob("mjgym*"))
+        page = Path(run(command, "gallery", "--path", folder=empty).strip())
+        assert page.is_relative_to(python.parents[1])
+        pictures = re.findall(r'<img src="([^"]+)"', page.read_text())
+        assert len(pictures) == len(mjgym.registry.ids())
+        assert all((page.parent / picture).is_file() for picture in pictures)
+        tutorial = run(command, "guide", "creatures", "--markdown", folder=empty)
+        assert tutorial == (CHECKOUT / "scripts/tutorials/creatures.py").read_text() + "\n"
+        shown = json.loads(run(command, "mocap", "walk", "--json", folder=empty))
+        assert Path(shown["clip"]).is_relative_to(python.parents[1])
 
     def test_the_command_runs(self, installed):
         python, empty = installed

@@ -361,7 +361,7 @@ def test_sizes_and_kinds(draws):
     camera = simulation.data.cam_xpos[0]
     distance = np.linalg.norm(camera - simulation.data.body("torso").xpos)
     assert abs(depth[torso].mean() - distance) < 0.3  # m
-    for width, height in ((0, 10), (10, -1), (renderer.MAX_SIZE + 1, 10)):
+    for width, height in ((0, 10), (10, -1), (studio.MAX_SIZE + 1, 10)):
         with pytest.raises(ValueError, match="must be from 1 to"):
             drawn.render(state, width=width, height=height)
     with pytest.raises(ValueError, match="kind: 'deph' is unknown; did you mean depth"):

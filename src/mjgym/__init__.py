@@ -1,12 +1,27 @@
 """A Gymnasium-native registry of MuJoCo control tasks; importing it registers the ids."""
 
-import importlib
 import os
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+try:
+    import mujoco as _mujoco  # noqa: F401
+except Exception as _error:  # what PyOpenGL raises is not always an ImportError
+    if not os.environ.get("MUJOCO_GL"):
+        raise
+    raise ImportError(
+        f"MuJoCo cannot be imported with MUJOCO_GL={os.environ['MUJOCO_GL']}:"
+        f" {type(_error).__name__}: {_error}. Unset the environment variable MUJOCO_GL, and an"
+        " OpenGL that works here is found when something is drawn; or set it to egl, osmesa or"
+        ' glfw, whichever is installed, or to disable. "mjgym doctor" tries them'
+    ) from _error
+
+from mjgym import registry, variation
+from mjgym.env import Env
+from mjgym.episode import DivergenceError
+from mjgym.fingerprint import fingerprint
+from mjgym.observables import Observable, observe
+from mjgym.task import Action, Task, register
+from mjgym.vector import VectorEnv
+from mjgym.version import __version__
 
 __all__ = [
     "Action",
@@ -22,37 +37,3 @@ __all__ = [
     "registry",
     "variation",
 ]
-
-# The command `mjgym` shows its help without the engine, and `mjgym doctor` runs where the engine
-# cannot be imported. There this file is read twice, the second time when a name is asked for.
-_deferred = "_deferred" not in globals() and Path(sys.argv[0] if sys.argv else "").stem == "mjgym"
-
-if TYPE_CHECKING or not _deferred:
-    try:
-        import mujoco as _mujoco  # noqa: F401
-    except Exception as _error:  # what PyOpenGL raises is not always an ImportError
-        if not os.environ.get("MUJOCO_GL"):
-            raise
-        raise ImportError(
-            f"MuJoCo cannot be imported with MUJOCO_GL={os.environ['MUJOCO_GL']}:"
-            f" {type(_error).__name__}: {_error}. Unset the environment variable MUJOCO_GL, and an"
-            " OpenGL that works here is found when something is drawn; or set it to egl, osmesa or"
-            ' glfw, whichever is installed, or to disable. "mjgym doctor" tries them'
-        ) from _error
-
-    from mjgym import registry, variation
-    from mjgym.env import Env
-    from mjgym.episode import DivergenceError
-    from mjgym.fingerprint import fingerprint
-    from mjgym.observables import Observable, observe
-    from mjgym.task import Action, Task, register
-    from mjgym.vector import VectorEnv
-
-
-def __getattr__(name: str) -> Any:
-    global _deferred  # noqa: PLW0603
-    if _deferred and name in __all__:
-        _deferred = False
-        importlib.reload(sys.modules[__name__])
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

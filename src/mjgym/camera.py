@@ -17,14 +17,16 @@ class Cameras:
     Args:
         episodes: that are shown.
         options: of `render()`, for what a call leaves open.
+        processes: that may draw, see `mjgym.rendering.Renderer`.
 
     Attributes:
         default: name or index of the camera that a call without a name takes.
     """
 
-    def __init__(self, episodes: Episodes, options: Options) -> None:
+    def __init__(self, episodes: Episodes, options: Options, processes: int = 1) -> None:
         self._episodes = episodes
         self._options = options
+        self._processes = processes
         self._renderer: Any = None
         self.default = known_camera("camera", options.camera, episodes.simulation.model)
 
@@ -40,28 +42,27 @@ class Cameras:
     ) -> np.ndarray:
         """Pictures of some simulations, (len(rows), height, width, ...); see `Env.camera`."""
         options = self._options
-        if self._renderer is None:
-            from mjgym.rendering import Renderer  # not before something is to be drawn
+        from mjgym.rendering import Renderer, Shot  # not before something is to be drawn
 
+        if self._renderer is None:
             task, model = self._episodes.task, self._episodes.simulation.model
-            self._renderer = Renderer(task, model, options.render_quality)
+            self._renderer = Renderer(task, model, options.render_quality, self._processes)
         states = self._episodes.simulation.rendered_state(rows)
         rewards, colours = self.rewards(rows), self.colours(rows)
-        return np.stack(
-            [
-                self._renderer.render(
-                    {field: values[k] for field, values in states.items()},
-                    self.default if name is None else name,
-                    kind=kind,
-                    width=options.width if width is None else width,
-                    height=options.height if height is None else height,
-                    reward=None if rewards is None else float(rewards[k]),
-                    colours={element: colour[k] for element, colour in colours.items()},
-                    hidden_groups=hidden_groups,
-                )
-                for k in range(len(rows))
-            ]
-        )
+        shots = [
+            Shot(
+                {field: values[k] for field, values in states.items()},
+                self.default if name is None else name,
+                kind=kind,
+                width=options.width if width is None else width,
+                height=options.height if height is None else height,
+                reward=None if rewards is None else float(rewards[k]),
+                colours={element: colour[k] for element, colour in colours.items()},
+                hidden_groups=hidden_groups,
+            )
+            for k in range(len(rows))
+        ]
+        return np.stack(self._renderer.render_all(shots))
 
     def draw(self, image: Image, rows: np.ndarray) -> np.ndarray:
         """Pictures of some simulations as an observation asks for them."""

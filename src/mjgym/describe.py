@@ -17,6 +17,7 @@ import numpy as np
 from mjgym.docstrings import docstring, first_paragraph, paragraphs
 from mjgym.labels import signals, unnamed
 from mjgym.observables import Sensing
+from mjgym.pixels import viewpoint
 from mjgym.sim.views import View
 from mjgym.spaces import Layout
 from mjgym.task import Signal, Task
@@ -138,6 +139,7 @@ def describe(
         "time_limit": None if task.time_limit == float("inf") else float(task.time_limit),
         "varies": list(task.varies),
         "cameras": list(view.names("camera")),
+        "viewpoint": viewpoint(task, model),
         "model": {name: int(getattr(model, name)) for name in _SIZES},
         "versions": {str(version): text for version, text in task.versions.items()},
     }

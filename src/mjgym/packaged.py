@@ -1,4 +1,4 @@
-"""Where the files that come with the package lie: models, guides."""
+"""Where the files that come with the package lie: models, guides, the gallery, programs."""
 
 import functools
 from pathlib import Path
@@ -6,7 +6,17 @@ from pathlib import Path
 
 @functools.cache
 def assets() -> Path:
-    """The folder of all of them."""
+    """The folder of models, guides and the gallery."""
+    return _folder("assets")
+
+
+@functools.cache
+def scripts() -> Path:
+    """The folder of tutorials and examples."""
+    return _folder("scripts")
+
+
+def _folder(name: str) -> Path:
     package = Path(__file__).resolve().parent
-    installed = package / "assets"  # in a wheel the files travel inside the package
-    return installed if installed.is_dir() else package.parents[1] / "assets"
+    installed = package / name  # in a wheel the files travel inside the package
+    return installed if installed.is_dir() else package.parents[1] / name

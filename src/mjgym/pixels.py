@@ -10,6 +10,7 @@ import numpy as np
 
 from mjgym.observables import Image
 from mjgym.suggestions import or_else
+from mjgym.task import Task
 
 KEY = "pixels"  # of the picture in an observation; "pixels_<camera>" if there are several
 
@@ -80,6 +81,15 @@ def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
         size = getattr(image, name)
         if not isinstance(size, int) or size < 1:
             raise ValueError(f"{argument}: {name} must be a whole number of pixels, got {size!r}")
+
+
+def viewpoint(task: Task, model: mujoco.MjModel) -> str | int:
+    """The camera that shows a task to people where none is asked for; see `Task.viewpoint`.
+
+    Raises:
+        ValueError: the task names a camera that its model does not have.
+    """
+    return known_camera(f"{type(task).__name__}.viewpoint", task.viewpoint, model)
 
 
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:

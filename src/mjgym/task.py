@@ -148,6 +148,12 @@ class Task:
         that have a source of their own; the keyword argument replaces them one by one."""
         return {}
 
+    @property
+    def viewpoint(self) -> str | int:
+        """The camera that shows the task to people: in `mjgym view`, `mjgym record` and the
+        gallery, where none is asked for. `render()` takes camera 0."""
+        return 0
+
     # What there is.
 
     def model(self) -> Spec:

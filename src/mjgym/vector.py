@@ -122,7 +122,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._episodes = Episodes(task, simulations, self._rng, draws)
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
-        self._cameras = Cameras(self._episodes, self._options)
+        self._cameras = Cameras(self._episodes, self._options, self.threads)
         self._layout = self._options.observe(self._episodes, self._cameras.draw)
         self.render_mode = self._options.render_mode
         self.metadata = {

@@ -1,4 +1,4 @@
-"""The command line, `mjgym`: one file for each command."""
+"""The command line, `mjgym`: one file for each command; `mjgym_command` starts it."""
 
 from mjgym.cli.app import main
 

@@ -8,8 +8,23 @@ from typing import Annotated
 import typer
 
 import mjgym
-from mjgym.cli import bench, check, demo, doctor, guide, info, list, mjcf, mocap, new, record, view
+from mjgym.cli import (
+    bench,
+    check,
+    demo,
+    doctor,
+    gallery,
+    guide,
+    info,
+    list,
+    mjcf,
+    mocap,
+    new,
+    record,
+    view,
+)
 from mjgym.cli.output import console
+from mjgym.version import __version__
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
@@ -18,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+WITHOUT_ENGINE = ("doctor", "guide", "gallery")
 TASKS, OWN, HERE, READING = "Tasks", "Of your own", "This machine", "Reading"
 app.command("list", rich_help_panel=TASKS)(list.list_)
 app.command("info", rich_help_panel=TASKS)(info.info)
@@ -31,11 +47,12 @@ app.command("check", rich_help_panel=OWN)(check.check)
 app.command("bench", rich_help_panel=HERE)(bench.bench)
 app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
 app.command("guide", rich_help_panel=READING)(guide.guide)
+app.command("gallery", rich_help_panel=READING)(gallery.gallery)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"mjgym {mjgym.__version__}")
+        print(f"mjgym {__version__}")
         raise typer.Exit()
 
 
@@ -48,9 +65,9 @@ def _mjgym(
     ] = False,
 ) -> None:
     """MuJoCo control tasks for Gymnasium, single and batched."""
-    if context.invoked_subcommand not in ("doctor", "guide") and os.environ.get("MUJOCO_GL"):
+    if context.invoked_subcommand not in WITHOUT_ENGINE and os.environ.get("MUJOCO_GL"):
         try:
-            _ = mjgym.registry  # loads the package, and with it the engine
+            _ = mjgym.Task  # has the package read, and with it the engine
         except ImportError as error:
             console(stderr=True).print(str(error), soft_wrap=True)
             raise typer.Exit(1) from None

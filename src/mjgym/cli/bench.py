@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym import atomic
+from mjgym.atomic import replacing
 from mjgym.cli.ids import completed, known_ids
 from mjgym.cli.output import console, facts, print_json, reserved, to_json
 
@@ -58,7 +58,7 @@ def bench(
     try:
         with contextlib.ExitStack() as stack:
             # Whether they can be written is found out before the measurement.
-            parts = {file: stack.enter_context(atomic.replacing(file)) for file in written}
+            parts = {file: stack.enter_context(replacing(file)) for file in written}
             with reserved(json):
                 content = _measure(
                     ids, sizes, seconds, threads, None if json else _Rows(ids, sizes)

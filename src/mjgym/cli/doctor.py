@@ -1,6 +1,5 @@
 """`mjgym doctor`: what this machine has, what is wrong with it, and how to repair it."""
 
-import importlib
 import os
 import re
 import shutil
@@ -100,11 +99,11 @@ def _load_engine() -> str:
     import mjgym
 
     try:
-        _ = mjgym.registry
+        _ = mjgym.Task  # has the package read, and with it the engine
     except ImportError as error:
         if os.environ.pop("MUJOCO_GL", None) is None:
             raise
-        importlib.reload(mjgym)
+        _ = mjgym.Task
         return str(error).partition(". ")[0]
     return ""
 

@@ -1,5 +1,6 @@
 """`mjgym guide`: what is longer than the README, in a terminal."""
 
+import ast
 import os
 import re
 from dataclasses import dataclass
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from mjgym import suggestions
 from mjgym.cli.output import console, facts
-from mjgym.packaged import assets
+from mjgym.packaged import assets, scripts
+from mjgym.suggestions import or_else
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -52,8 +53,25 @@ def _read(path: Path) -> Guide:
     return Guide(path.stem, re.sub(r"[`*]", "", _LINK.sub(r"\1", summary)), text)
 
 
+def programs() -> dict[str, Guide]:
+    """Tutorials and examples by name: programs, each a file."""
+    files = [path for folder in ("tutorials", "examples") for path in _programs(folder)]
+    texts = {path.stem: path.read_text("utf-8") for path in files}
+    return {name: Guide(name, _sentence(text), text) for name, text in texts.items()}
+
+
+def _programs(folder: str) -> list[Path]:
+    return sorted((scripts() / folder).glob("*.py"))
+
+
+def _sentence(program: str) -> str:
+    """The first paragraph of a program's docstring."""
+    text = ast.get_docstring(ast.parse(program)) or ""
+    return text.split("\n\n")[0].replace("\n", " ")
+
+
 def _names(incomplete: str) -> list[str]:
-    return [name for name in guides() if name.startswith(incomplete)]
+    return [name for name in (*guides(), *programs()) if name.startswith(incomplete)]
 
 
 def guide(
@@ -65,20 +83,29 @@ def guide(
         bool, typer.Option("--markdown", help="Print it as it is written.")
     ] = False,
 ) -> None:
-    """Show a guide, or list the guides there are."""
-    known = guides()
+    """Show a guide, a tutorial or an example; list what there is.
+
+    Tutorials and examples are programs: mjgym guide press_button --markdown > press_button.py
+    """
+    known, runnable = guides(), programs()
     if name is None:
-        console().print(facts({guide.name: guide.summary for guide in known.values()}))
+        out = console()
+        out.print(facts({guide.name: guide.summary for guide in known.values()}))
+        out.print("\nTutorials and examples, programs to run", style="bold")
+        out.print(facts({program.name: program.summary for program in runnable.values()}))
         return
-    found = known.get(name.removesuffix(".md").replace("-", "_").lower())
+    wanted = re.sub(r"\.(md|py)$", "", name).replace("-", "_").lower()
+    known = runnable | known
+    found = known.get(wanted)
     if found is None:
-        hint = suggestions.or_else(name, known)
+        hint = or_else(name, known)
         raise typer.BadParameter(f"there is no guide {name!r}{hint}", param_hint="'[NAME]'")
     if markdown:
         print(found.text)
         return
     out = console()
-    shown = _rendered(found.text)
+    text = f"```python\n{found.text}```" if wanted in runnable else found.text
+    shown = _rendered(text)
     if out.is_terminal:
         os.environ.setdefault("LESS", "FRX")  # colours, and no pager for a single screen
         with out.pager(styles=True):

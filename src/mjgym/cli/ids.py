@@ -10,7 +10,7 @@ from types import ModuleType
 
 import typer
 
-from mjgym import suggestions
+from mjgym.suggestions import close
 
 _ALIKE = 0.5  # of what is typed, which is shorter than an id
 
@@ -100,12 +100,12 @@ def nearest_ids(value: str) -> str:
 
     known = registry.ids()
     if "/" in value:
-        near = suggestions.close(value, known, alike=_ALIKE)
+        near = close(value, known, alike=_ALIKE)
     else:
         bare: dict[str, list[str]] = {}
         for id in known:
             bare.setdefault(id.partition("/")[2], []).append(id)
-        matches = suggestions.close(value, bare, alike=_ALIKE)
+        matches = close(value, bare, alike=_ALIKE)
         near = [id for match in matches for id in bare[match]]
     return f" Did you mean {', '.join(near)}?" if near else ""
 

@@ -107,6 +107,7 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
         "success": "reported in info" if data["success"] else "not defined",
         "model": ", ".join(size for size in sizes if not size.startswith("0 ")),
         "cameras": ", ".join(data["cameras"]),
+        "viewpoint": str(data["viewpoint"]),
         "changes": f"{', '.join(data['varies'])}, in each episode" if data["varies"] else "",
     }
     return {name: value for name, value in found.items() if value}

@@ -1,4 +1,4 @@
-"""`mjgym mocap`: a motion-capture file, looked at and turned into a trajectory."""
+"""`mjgym mocap`: motion-capture files, looked at and turned into trajectories."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -7,12 +7,30 @@ import typer
 
 from mjgym.cli.output import console, facts, print_json
 
+AMC = ".amc"
+
+
+def _names(incomplete: str) -> list[str]:
+    from mjgym.mocap import find_clips
+
+    return [clip.stem for clip in find_clips("") if clip.stem.startswith(incomplete)]
+
 
 def mocap(
-    clip: Annotated[Path, typer.Argument(help="An AMC file of the CMU database.", dir_okay=False)],
+    clip: Annotated[
+        str,
+        typer.Argument(
+            help="An AMC file of the CMU database, a folder of them, or the name of a clip that"
+            " comes with the package; all of those without it.",
+            autocompletion=_names,
+        ),
+    ] = "",
     out: Annotated[
         Path | None,
-        typer.Option(help="Write qpos, qvel and timestep to this .npz file.", dir_okay=False),
+        typer.Option(
+            help="Write qpos, qvel and timestep to this .npz file; of several clips, to files in"
+            " this folder.",
+        ),
     ] = None,
     body: Annotated[
         Literal["2019", "2020"],
@@ -26,42 +44,67 @@ def mocap(
     rate: Annotated[float, typer.Option(help="Frames per second of the file.")] = 120.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what a motion-capture file holds; export it as states of a CMU humanoid.
+    """Show what motion-capture files hold; export them as states of a CMU humanoid.
 
-    The argument play=true of locomotion/cmu_humanoid-tracking-v0 plays it, with clips=CLIP.
+    The argument play=true of locomotion/cmu_humanoid-tracking-v0 plays them, with clips=CLIP.
     """
-    from mjgym.mocap import SCALE_V2020, read_amc, to_trajectory
+    from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
 
-    if out is not None and out.suffix.lower() != ".npz":
-        raise typer.BadParameter(f"{str(out)!r} does not end in .npz.", param_hint="'--out'")
+    several = not clip or Path(clip).expanduser().is_dir()
     try:
-        read = read_amc(clip, rate)
-        scale = SCALE_V2020 if body == "2020" else 1.0
-        trajectory = to_trajectory(read, timestep, scale, interpolation)
+        paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
+        if not paths:
+            raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
+        outs = [None if out is None else _out(path, out, several) for path in paths]
+        found = []
+        for path in paths:
+            read = read_amc(path, rate)
+            scale = SCALE_V2020 if body == "2020" else 1.0
+            trajectory = to_trajectory(read, timestep, scale, interpolation)
+            data: dict[str, Any] = {
+                "clip": str(path),
+                "frames": len(read.times),
+                "rate": read.rate,
+                "duration": float(read.times[-1]),
+                "bones": list(read.bones),
+                "body": body,
+                "states": len(trajectory),
+                "timestep": trajectory.timestep,
+                "written": None,
+            }
+            found.append((data, trajectory))
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
-    data: dict[str, Any] = {
-        "clip": str(clip),
-        "frames": len(read.times),
-        "rate": read.rate,
-        "duration": float(read.times[-1]),
-        "bones": list(read.bones),
-        "body": body,
-        "states": len(trajectory),
-        "timestep": trajectory.timestep,
-        "written": None,
-    }
-    if out is not None:
-        try:
-            trajectory.save(out)
-        except OSError as error:
-            console(stderr=True).print(f"nothing is written: {error}", soft_wrap=True)
-            raise typer.Exit(1) from None
-        data["written"] = str(out)
+    for (data, trajectory), target in zip(found, outs, strict=True):
+        if target is not None:
+            try:
+                trajectory.save(target)
+            except OSError as error:
+                written = [data["written"] for data, _ in found if data["written"]]
+                what = f"after {', '.join(written)} nothing" if written else "nothing"
+                console(stderr=True).print(f"{what} is written: {error}", soft_wrap=True)
+                raise typer.Exit(1) from None
+            data["written"] = str(target)
     if json:
-        print_json(data)
-    else:
-        console().print(facts(_shown(data)))
+        print_json([data for data, _ in found] if several else found[0][0])
+        return
+    for k, (data, _) in enumerate(found):
+        console().print(*([""] if k else []), facts(_shown(data)), sep="\n")
+
+
+def _out(clip: Path, out: Path, several: bool) -> Path:
+    """The file that the trajectory of a clip goes to.
+
+    Raises:
+        typer.BadParameter: `--out` is not what is to be written.
+    """
+    if several:
+        if not out.is_dir():
+            raise typer.BadParameter(f"there is no folder {str(out)!r}.", param_hint="'--out'")
+        return out / f"{clip.stem}.npz"
+    if out.suffix.lower() != ".npz":
+        raise typer.BadParameter(f"{str(out)!r} does not end in .npz.", param_hint="'--out'")
+    return out
 
 
 def _shown(data: dict[str, Any]) -> dict[str, str]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym import atomic
+from mjgym.atomic import replacing
 from mjgym.cli import fields
+from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
 from mjgym.cli.policies import PolicyError, load_policy
@@ -46,7 +47,10 @@ def record(
     seed: Annotated[
         int, typer.Option(min=0, help="Of the first start; each further one has the next.")
     ] = 0,
-    camera: Annotated[str, typer.Option(help="Name or index; -1 is the free camera.")] = "0",
+    camera: Annotated[
+        str | None,
+        typer.Option(help="Name or index; -1 is the free camera. Default: the task's viewpoint."),
+    ] = None,
     width: Annotated[int, typer.Option(min=1, help="Of each sub-environment, pixels.")] = 320,
     height: Annotated[int, typer.Option(min=1, help="Of each sub-environment, pixels.")] = 240,
     quality: Annotated[
@@ -77,15 +81,15 @@ def record(
         raise typer.BadParameter(
             f"{shape[1]} x {shape[0]} pixels; at most {MAX_SIDE} can be a frame's width or height."
         )
-    drawing = {
-        "camera": int(camera) if camera.lstrip("-").isdigit() else camera,
+    drawing: dict[str, Any] = {
+        "camera": camera_of(camera),
         "width": width,
         "height": height,
         "render_quality": quality,
         "visualize_reward": visualize_reward,
     }
     with contextlib.ExitStack() as stack:
-        player = _Player(_make(id, set or [], envs, drawing), envs, columns)
+        player = _Player(_make(id, set or [], envs, drawing), envs, columns, drawing["camera"])
         stack.callback(player.env.close)
         act = load_policy(policy, player.env, seed=seed)
         try:
@@ -114,7 +118,7 @@ def _make(id: str, settings: list[str], envs: int, drawing: dict[str, Any]) -> A
             raise typer.BadParameter(
                 f"{name} has an option of its own: --{option.replace('_', '-')}."
             )
-    kwargs |= drawing
+    kwargs |= {name: value for name, value in drawing.items() if value is not None}
     try:
         if envs == 1:
             return gymnasium.make(id, **kwargs)
@@ -130,10 +134,16 @@ class _Player:
         env: single if `count` is 1, else a vector environment.
         count: of sub-environments.
         columns: in which they are laid out.
+        camera: name or index; None for the task's viewpoint.
     """
 
-    def __init__(self, env: Any, count: int, columns: int) -> None:
+    def __init__(self, env: Any, count: int, columns: int, camera: str | int | None) -> None:
+        from mjgym.pixels import viewpoint
+
         self.env = env
+        self._camera = (
+            viewpoint(env.unwrapped.task, env.unwrapped.model) if camera is None else camera
+        )
         self.count = count
         self.control_timestep: float = env.unwrapped.control_timestep
         self.returns: list[float] = []
@@ -169,8 +179,8 @@ class _Player:
 
     def _pictures(self, ids: np.ndarray) -> np.ndarray:
         if self.count == 1:
-            return np.asarray(self.env.unwrapped.camera()[None])
-        return np.asarray(self.env.unwrapped.camera(ids=ids))
+            return np.asarray(self.env.unwrapped.camera(self._camera)[None])
+        return np.asarray(self.env.unwrapped.camera(self._camera, ids=ids))
 
     def draw(self) -> np.ndarray:
         """The present pictures of all, side by side in rows; what is left over stays black."""
@@ -237,7 +247,7 @@ def _whole(out: Path) -> Iterator[Path]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            part = stack.enter_context(atomic.replacing(out))
+            part = stack.enter_context(replacing(out))
         except OSError as error:
             folder = out.absolute().parent
             raise _refused(f"{folder} cannot be written to: {error.strerror}.") from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli import fields
+from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
 from mjgym.cli.policies import PolicyError, load_policy
@@ -33,8 +34,12 @@ def view(
         int, typer.Option(min=0, help="Of the first start; each further one has the next.")
     ] = 0,
     camera: Annotated[
-        str, typer.Option(help="At the opening: name or index; -1 is the free camera.")
-    ] = "0",
+        str | None,
+        typer.Option(
+            help="At the opening: name or index; -1 is the free camera. Default: the task's"
+            " viewpoint."
+        ),
+    ] = None,
     envs: Annotated[
         int, typer.Option(min=1, help="Sub-environments; from 2 on a batch, shown by mjviser.")
     ] = 1,
@@ -79,15 +84,19 @@ def view(
         raise typer.Exit(1) from None
 
 
-def _make(id: str, settings: list[str], envs: int, camera: str) -> tuple[Any, int]:
+def _make(id: str, settings: list[str], envs: int, camera: str | None) -> tuple[Any, int]:
     """The environment, or the batch from two sub-environments on; and the index of the camera."""
     import gymnasium
+
+    from mjgym.pixels import viewpoint
 
     kwargs = fields.arguments(id, settings)
     for name, option in {"camera": "camera", "num_envs": "envs"}.items():
         if name in kwargs:
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
-    kwargs["camera"] = int(camera) if camera.lstrip("-").isdigit() else camera
+    place = camera_of(camera)
+    if place is not None:
+        kwargs["camera"] = place
     try:
         if envs == 1:
             env: Any = gymnasium.make(id, **kwargs)
@@ -95,7 +104,8 @@ def _make(id: str, settings: list[str], envs: int, camera: str) -> tuple[Any, in
             env = gymnasium.make_vec(id, num_envs=envs, **kwargs)
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
-    place, model = kwargs["camera"], env.unwrapped.model
+    model = env.unwrapped.model
+    place = viewpoint(env.unwrapped.task, model) if place is None else place
     if isinstance(place, str):
         return env, model.camera(place).id
     return env, place if model.ncam else -1

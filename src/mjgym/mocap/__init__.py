@@ -1,12 +1,13 @@
 """Motion capture: recordings in AMC files as trajectories of the CMU humanoids.
 
-clip = read_amc("walk.amc")
+clip = read_amc("walk.amc")  # or find_clips("walk")[0], which comes with the package
 trajectory = to_trajectory(clip, timestep=0.03, scale=SCALE_V2020)
 trajectory.save("walk.npz")
 """
 
 from mjgym.mocap.amc import CHANNELS, Clip, read_amc
 from mjgym.mocap.conversion import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
+from mjgym.mocap.finding import SUFFIXES, find_clips
 from mjgym.mocap.spline import cubic_spline
 from mjgym.mocap.trajectory import MOST_STATES, Trajectory, resample, velocities
 
@@ -16,9 +17,11 @@ __all__ = [
     "METRES_PER_UNIT",
     "MOST_STATES",
     "SCALE_V2020",
+    "SUFFIXES",
     "Clip",
     "Trajectory",
     "cubic_spline",
+    "find_clips",
     "read_amc",
     "resample",
     "to_qpos",

@@ -3,7 +3,7 @@
 from mjgym.rendering.backends import Probe, RenderingError, candidates, choose, probe
 from mjgym.rendering.looks import QUALITIES, colour_by_reward
 from mjgym.rendering.renderer import Renderer
-from mjgym.rendering.studio import KINDS
+from mjgym.rendering.studio import KINDS, Shot
 from mjgym.rendering.twin import Camera
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Probe",
     "Renderer",
     "RenderingError",
+    "Shot",
     "candidates",
     "choose",
     "colour_by_reward",

@@ -154,6 +154,11 @@ def opened() -> str | None:
     return _state.opened
 
 
+def draws_in_caller() -> bool:
+    """Whether what this process has opened draws in the thread that asks, on a processor's core."""
+    return _state.outlives_fork
+
+
 def _choose() -> str:
     inherited = _state.inherited
     wanted = os.environ.get("MUJOCO_GL", "").lower().strip()

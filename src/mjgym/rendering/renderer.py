@@ -4,10 +4,12 @@ import atexit
 import os
 import queue
 import threading
+import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import mujoco
@@ -15,15 +17,14 @@ import numpy as np
 
 from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
+from mjgym.rendering.helpers import MOST, Helpers
 from mjgym.rendering.looks import QUALITIES
-from mjgym.rendering.studio import KINDS, Studio
-from mjgym.rendering.twin import Camera, Twin
-from mjgym.suggestions import or_else
+from mjgym.rendering.studio import Shot, Studio, check_known
+from mjgym.rendering.twin import Camera, Twin, numbers
 from mjgym.task import Task
 
 TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
-GROUPS = range(6)  # of geoms
-MAX_SIZE = 16384  # pixels; no more are sure to be drawn
+SLOW = 0.25  # s, from which on the pictures of a batch are worth more processes
 CLOSE_TIMEOUT = 5.0  # s, in which it must have been put away
 
 _T = TypeVar("_T")
@@ -42,75 +43,114 @@ class Renderer:
         task: what is simulated.
         model: the MjModel that the simulations share. What is written into it shows.
         quality: one of `QUALITIES`.
+        processes: that draw the pictures of a batch, at most, this one among them. Others are only
+            started where a software driver takes long.
 
     Raises:
         ValueError: the quality is unknown.
     """
 
-    def __init__(self, task: Task, model: mujoco.MjModel, quality: str = "reference") -> None:
+    def __init__(
+        self,
+        task: Task,
+        model: mujoco.MjModel,
+        quality: str = "reference",
+        processes: int = 1,
+    ) -> None:
         self._task = task
         self._model = model
-        self._look = QUALITIES[_known("render_quality", quality, tuple(QUALITIES))]
+        self._quality = check_known("render_quality", quality, tuple(QUALITIES))
+        self._look = QUALITIES[quality]
+        self._processes = min(processes, MOST)
         self._lock = threading.RLock()
         self._worker: _Worker | None = None
+        self._helpers: Helpers | None = None
+        self._ends_helpers: weakref.finalize[..., Any] | None = None
+        self._slow = False  # the last batch was
         _processwide.add(self)
 
-    def render(
-        self,
-        state: Mapping[str, Any],
-        camera: Camera = 0,
-        *,
-        width: int = 84,
-        height: int = 84,
-        kind: str = "rgb",
-        reward: float | None = None,
-        colours: Mapping[str, Any] | None = None,
-        hidden_groups: tuple[int, ...] = (),
-    ) -> np.ndarray:
+    def render(self, state: Mapping[str, Any], camera: Camera = 0, **options: Any) -> np.ndarray:
         """A picture of a simulation, first row on top.
 
         Args:
             state: a simulation's, as a row of `Simulation.rendered_state` gives it.
             camera: a name, an index, -1 for the free camera, or an `MjvCamera`.
-            width: in pixels.
-            height: in pixels.
-            kind: "rgb", uint8 (height, width, 3); "depth", float32 (height, width), distance along
-                the view in metres; "segmentation", int32 (height, width, 2), id and type
-                (`mujoco.mjtObj`) of the object in each pixel, -1 and -1 for none.
-            reward: to show in the colours of the bodies; None for the model's own.
-            colours: of some elements, as `Task.colours` gives them for one simulation.
-            hidden_groups: groups of geoms that are not shown, besides 3 to 5, which never are.
+            **options: `width` and `height` in pixels, 84 by default. `kind`: "rgb", uint8 (height,
+                width, 3); "depth", float32 (height, width), distance along the view in metres;
+                "segmentation", int32 (height, width, 2), id and type (`mujoco.mjtObj`) of the
+                object in each pixel, -1 and -1 for none. `reward`: to show in the colours of the
+                bodies; None for the model's own. `colours`: of some elements, as `Task.colours`
+                gives them for one simulation. `hidden_groups`: groups of geoms that are not shown,
+                besides 3 to 5, which never are.
 
         Raises:
             ValueError: there is no such camera, kind or group, or a size is not from 1 to MAX_SIZE.
             RenderingError: no OpenGL works here, or the driver has not answered for TIMEOUT s.
         """
-        _known("kind", kind, KINDS)
-        for name, size in (("width", width), ("height", height)):
-            if not 1 <= size <= MAX_SIZE:
-                raise ValueError(f"{name}: must be from 1 to {MAX_SIZE} pixels, got {size}")
-        for group in hidden_groups:
-            if group not in GROUPS:
-                raise ValueError(f"hidden_groups: geoms have groups 0 to 5, not {group!r}")
+        return self.render_all([Shot(state, camera, **options)])[0]
+
+    def render_all(self, shots: Sequence[Shot]) -> list[np.ndarray]:
+        """Pictures of several simulations; see `render`.
+
+        Where a software driver takes long, other processes draw their share from the next call on.
+        """
+        for shot in shots:
+            shot.check()
         _processwide.hold_at_fork()
         with self._lock:
-            worker = self._worker or self._start(backends.choose())
+            backend = backends.choose()
+            worker = self._worker or self._start(backend)
             try:
-                picture = worker.run(
-                    lambda studio: studio.draw(
-                        state, camera, width, height, kind, reward, colours, hidden_groups
-                    )
-                )
+                if self._helpers is None and self._needs_helpers(shots):
+                    self._start_helpers(worker, backend)
+                pictures = self._share(worker, shots)
             except TimeoutError:
                 self._worker = None
                 worker.stop(0)
+                self._end_helpers()
                 raise RenderingError(
                     f"the OpenGL driver has not answered for {TIMEOUT:g} s. After a fork of a"
                     " process that used OpenGL by other means this is normal: start processes with"
                     " multiprocessing's 'spawn'"
                 ) from None
+            except BaseException:
+                self._end_helpers()  # one of them may still have something to say
+                raise
         _processwide.close_at_exit()
-        return picture
+        return pictures
+
+    def _needs_helpers(self, shots: Sequence[Shot]) -> bool:
+        return (
+            self._slow
+            and len(shots) > 1
+            and self._processes > 1
+            and os.name == "posix"
+            and backends.draws_in_caller()
+        )
+
+    def _start_helpers(self, worker: "_Worker", backend: str) -> None:
+        model = worker.run(lambda studio: studio.model)
+        helpers = Helpers(self._processes - 1, model, self._quality, backend, TIMEOUT)
+        self._helpers = helpers
+        self._ends_helpers = weakref.finalize(self, helpers.close)
+
+    def _end_helpers(self) -> None:
+        if self._ends_helpers is not None:
+            self._ends_helpers()
+            self._helpers = self._ends_helpers = None
+
+    def _share(self, worker: "_Worker", shots: Sequence[Shot]) -> list[np.ndarray]:
+        """Draw some pictures here and have the helpers draw the others."""
+        helpers = self._helpers
+        if helpers is None or len(shots) == 1:
+            start = time.monotonic()
+            pictures = worker.run_all([_drawing(shot) for shot in shots])
+            self._slow = time.monotonic() - start > SLOW
+            return pictures
+        ends = [len(shots) * k // (len(helpers) + 1) for k in range(1, len(helpers) + 2)]
+        helpers.ask([shots[i:j] for i, j in pairwise(ends)], numbers(self._model))
+        own = worker.run_all([_drawing(shot) for shot in shots[: ends[0]]])
+        return own + helpers.pictures()
 
     def _start(self, backend: str) -> "_Worker":
         task, model, look = self._task, self._model, self._look
@@ -123,6 +163,7 @@ class Renderer:
             worker, self._worker = self._worker, None
             if worker is not None:
                 worker.stop(CLOSE_TIMEOUT)
+            self._end_helpers()
 
     def hold(self) -> bool:
         """Keep everyone from drawing, until `release`; False if that takes too long."""
@@ -142,6 +183,10 @@ class Renderer:
         if self._worker is not None:
             self._worker.forget()
             self._worker = None
+        if self._helpers is not None and self._ends_helpers is not None:
+            self._ends_helpers.detach()
+            self._helpers.abandon()
+            self._helpers = self._ends_helpers = None
 
 
 class _Worker:
@@ -165,10 +210,15 @@ class _Worker:
 
     def run(self, job: Callable[[Studio], _T]) -> _T:
         """What the job returns or raises; TimeoutError if it takes longer than TIMEOUT."""
-        future: Future[_T] = Future()
-        self._last = future
-        self._jobs.put((future, job))
-        return future.result(TIMEOUT)
+        return self.run_all([job])[0]
+
+    def run_all(self, jobs: Sequence[Callable[[Studio], _T]]) -> list[_T]:
+        """What the jobs return, or what the first that fails raises; see `run`."""
+        futures: list[Future[_T]] = [Future() for _ in jobs]
+        for future, job in zip(futures, jobs, strict=True):
+            self._last = future
+            self._jobs.put((future, job))
+        return [future.result(TIMEOUT) for future in futures]
 
     def settle(self) -> None:
         """Wait until nothing is being drawn, for TIMEOUT at most."""
@@ -188,6 +238,10 @@ class _Worker:
         """There is no such thread in this process."""
         self._finalizer.detach()
         self._thread = None
+
+
+def _drawing(shot: Shot) -> Callable[[Studio], np.ndarray]:
+    return lambda studio: studio.draw(shot)
 
 
 def _work(jobs: "queue.SimpleQueue[_Job | None]", make: Callable[[], Studio]) -> None:
@@ -262,9 +316,3 @@ class _Processwide:
 
 
 _processwide = _Processwide()
-
-
-def _known(name: str, value: str, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise ValueError(f"{name}: {value!r} is unknown{or_else(value, known)}")
-    return value

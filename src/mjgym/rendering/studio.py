@@ -1,6 +1,7 @@
 """What draws one model: its twin, a GL context and what the driver keeps of the model there."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import mujoco
@@ -10,14 +11,57 @@ from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import Look, scene_option
 from mjgym.rendering.twin import Camera, Twin
+from mjgym.suggestions import or_else
 
 KINDS = ("rgb", "depth", "segmentation")
+GROUPS = range(6)  # of geoms
+MAX_SIZE = 16384  # pixels; no more are sure to be drawn
 MAX_GEOMS = 10_000  # drawn at once
 SHOWN_GROUPS = 3  # of geoms: 0 to 2, as the engine has it
 COARSE_PLANE = 4  # cells along half a plane's longer side, in a look without shadows
 
 _OFFSCREEN = mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value
 _FONT = mujoco.mjtFontScale.mjFONTSCALE_100.value
+
+
+@dataclass(frozen=True)
+class Shot:
+    """What one picture shows; see `Renderer.render`."""
+
+    state: Mapping[str, Any]
+    camera: Camera = 0
+    width: int = 84
+    height: int = 84
+    kind: str = "rgb"
+    reward: float | None = None
+    colours: Mapping[str, Any] | None = None
+    hidden_groups: tuple[int, ...] = ()
+
+    def check(self) -> None:
+        """Refuse a kind, a size or a group that there is not.
+
+        Raises:
+            ValueError: of that.
+        """
+        check_known("kind", self.kind, KINDS)
+        for name in ("width", "height"):
+            size = getattr(self, name)
+            if not 1 <= size <= MAX_SIZE:
+                raise ValueError(f"{name}: must be from 1 to {MAX_SIZE} pixels, got {size}")
+        for group in self.hidden_groups:
+            if group not in GROUPS:
+                raise ValueError(f"hidden_groups: geoms have groups 0 to 5, not {group!r}")
+
+
+def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
+    """The value, if it is a known one.
+
+    Raises:
+        ValueError: it is not; the message names the argument and the nearest ones.
+    """
+    if value not in known:
+        raise ValueError(f"{name}: {value!r} is unknown{or_else(value, known)}")
+    return value
 
 
 class Studio:
@@ -44,25 +88,20 @@ class Studio:
         self._uploaded: tuple[np.ndarray, np.ndarray] | None = None
         self._drawing: Any = None
 
-    def draw(
-        self,
-        state: Mapping[str, Any],
-        camera: Camera,
-        width: int,
-        height: int,
-        kind: str,
-        reward: float | None,
-        colours: Mapping[str, Any] | None,
-        hidden_groups: tuple[int, ...],
-    ) -> np.ndarray:
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The textured model."""
+        return self._twin.model
+
+    def draw(self, shot: Shot) -> np.ndarray:
         """One picture; see `Renderer.render`."""
-        twin = self._twin
-        twin.follow(state, reward, colours)
-        view = twin.camera(camera)
+        twin, width, height, kind = self._twin, shot.width, shot.height, shot.kind
+        twin.follow(shot.state, shot.reward, shot.colours)
+        view = twin.camera(shot.camera)
         self._upload(width, height)
         scene = self._scene
         self._option.geomgroup[:SHOWN_GROUPS] = 1
-        self._option.geomgroup[list(hidden_groups)] = 0
+        self._option.geomgroup[list(shot.hidden_groups)] = 0
         mujoco.mjv_updateScene(
             twin.model,
             twin.data,

@@ -18,6 +18,21 @@ Camera: TypeAlias = str | int | mujoco.MjvCamera
 _SHOWN = ("body_", "jnt_", "geom_", "site_", "cam_", "light_", "mat_", "tendon_", "hfield_")
 
 
+def numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """A simulation's live arrays, by field, of all that can be varied and seen.
+
+    Not of what links elements to each other and to textures.
+    """
+    return {
+        name: array
+        for name in dir(model)
+        if name.startswith(_SHOWN)
+        and isinstance(array := getattr(model, name), np.ndarray)
+        and (array.dtype.kind == "f" or name.endswith("_sameframe"))
+        and array.size
+    }
+
+
 class Twin:
     """What a simulation looks like.
 
@@ -33,19 +48,28 @@ class Twin:
     """
 
     def __init__(self, task: Task, model: mujoco.MjModel, look: Look) -> None:
-        self.model: mujoco.MjModel = task.model().compile()
-        self.data = mujoco.MjData(self.model)
-        look.prepare(self.model)
-        # Live arrays of the twin and of the simulation, of all that can be varied: not of what
-        # links elements to each other and to textures.
-        self._followed = [
-            (getattr(self.model, name), theirs)
-            for name in dir(model)
-            if name.startswith(_SHOWN)
-            and isinstance(theirs := getattr(model, name), np.ndarray)
-            and (theirs.dtype.kind == "f" or name.endswith("_sameframe"))
-            and theirs.size
-        ]
+        self._begin(task.model().compile(), numbers(model), look)
+
+    @classmethod
+    def of_model(
+        cls, model: mujoco.MjModel, followed: Mapping[str, np.ndarray], look: Look
+    ) -> "Twin":
+        """A twin with a textured model that is there already, and keeps it.
+
+        Args:
+            model: the textured model.
+            followed: arrays to look at before each picture, as `numbers` gives them.
+            look: how it is to be drawn.
+        """
+        twin = cls.__new__(cls)
+        twin._begin(model, followed, look)
+        return twin
+
+    def _begin(self, model: mujoco.MjModel, followed: Mapping[str, np.ndarray], look: Look) -> None:
+        self.model: mujoco.MjModel = model
+        self.data = mujoco.MjData(model)
+        look.prepare(model)
+        self._followed = [(getattr(model, name), theirs) for name, theirs in followed.items()]
 
     def follow(
         self,

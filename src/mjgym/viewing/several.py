@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import itertools
 import math
 import socket
 import time
@@ -10,16 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import mjviser
 import mujoco
 import numpy as np
-import trimesh
 import viser
-import viser.transforms
-from mjviser import conversions
 
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
+from mjgym.viewing.shapes import GROUPS, Look, Shapes, colour
 from mjgym.viewing.watch import ViewerError
 
 REFRESH = 0.2  # s between two texts
@@ -27,28 +25,32 @@ FRAME = 1 / 30  # s between two pictures
 _INNER = "127.0.0.1"  # where viser listens; people look at the guard
 GAP = 2.4  # between the middles of two sub-environments, in radii of one
 FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
-GROUPS = 3  # of geoms and sites, as many are shown
+COARSE = 1000  # vertices of a mesh that is seen from afar
+AFAR = 2.0  # m from the eye
+BRIGHTNESS = 0.8  # of the light from all sides
 _BUTTONS = (Command.PAUSE, Command.STEP, Command.RESET, Command.NEXT)
 
 
 @dataclass
-class _Fixed:
-    """A geom or a site of the world, in all sub-environments.
+class _Drawn:
+    """A body's mesh on the page, once for each sub-environment in which the body looks so.
 
     Attributes:
         handle: viser's.
-        place: its position and its matrix in a sub-environment.
+        body: its index.
+        ids: of the sub-environments.
     """
 
     handle: Any
-    place: Callable[[mujoco.MjData], tuple[np.ndarray, np.ndarray]]
+    body: int
+    ids: list[int]
 
 
 class Several:
     """Serves the page.
 
-    mjviser draws shapes and colours of the bodies; skies, textures of floors and the lights are its
-    own. Shapes that an episode changes are drawn as the model has them; places are the episode's.
+    Each is drawn with the sizes, places and colours of its own episode. mjviser makes the meshes;
+    skies, textures of floors and the lights are the page's own.
 
     Args:
         session: of a batch.
@@ -70,18 +72,20 @@ class Several:
         self._guard = Guard(listener, inner.dial)
         self.url = self._guard.url
         count = session.count or 1
-        datas = [_copy(session, i) for i in range(count)]
         self._model = session.twin.model
-        self._radius = max(_radius(self._model, data) for data in datas)
+        self._radius = max(_radius(self._model, session.follow(i)) for i in range(count))
         columns = math.ceil(math.sqrt(count))
         row, column = np.divmod(np.arange(count), columns)
         places = np.stack([column, row, np.zeros(count)], axis=1)
         self._offsets = GAP * self._radius * (places - places.mean(axis=0))
         self._server.scene.set_up_direction("+z")
-        self._scene = mjviser.ViserMujocoScene(self._server, self._model, num_envs=count)
-        self._scene.camera_tracking_enabled = False
-        self._scene.fixed_bodies_frame.visible = False  # they are drawn here, for each
-        self._fixed = self._add_fixed()
+        self._server.scene.configure_environment_map(environment_intensity=BRIGHTNESS)
+        floors = self._floors()
+        for i in floors:
+            self._add_floor(i)
+        self._shapes = Shapes(self._model, floors)
+        self._drawn: dict[Look, list[_Drawn]] = {}
+        self._added = itertools.count()  # names of meshes
         self._server.on_client_connect(self._look)
         self._text = self._server.gui.add_markdown("")
         for command in _BUTTONS:
@@ -95,41 +99,14 @@ class Several:
         client.camera.position = size * np.array([0.0, -0.7, 0.5])
         client.camera.look_at = np.zeros(3)  # second, because the position moves it along
 
-    def _add_fixed(self) -> list[_Fixed]:
-        model, found = self._model, []
-        for i in range(model.ngeom):
-            if not conversions.is_fixed_body(model, model.geom_bodyid[i]):
-                continue
-            if model.geom_group[i] >= GROUPS or _colour(model, i)[3] == 0:
-                continue
-            if model.geom_type[i] == mujoco.mjtGeom.mjGEOM_PLANE:
-                half = model.geom_size[i, :2]
-                if half.min() == 0 or half.max() > FAR * self._radius:
-                    self._add_floor(i)
-                    continue
-                mesh = _quad(half, _colour(model, i))
-            else:
-                mesh = conversions.merge_geoms(model, [i])
-                mesh.apply_transform(_inverse(model.geom_pos[i], model.geom_quat[i]))
-            place = lambda data, i=i: (data.geom_xpos[i], data.geom_xmat[i])  # noqa: E731
-            found.append(_Fixed(self._add(f"/world/geom{i}", mesh), place))
-        for i in range(model.nsite):
-            if not conversions.is_fixed_body(model, model.site_bodyid[i]):
-                continue
-            if model.site_group[i] >= GROUPS or model.site_rgba[i, 3] == 0:
-                continue
-            mesh = conversions.merge_sites(model, [i])
-            mesh.apply_transform(_inverse(model.site_pos[i], model.site_quat[i]))
-            place = lambda data, i=i: (data.site_xpos[i], data.site_xmat[i])  # noqa: E731
-            found.append(_Fixed(self._add(f"/world/site{i}", mesh), place))
-        return found
-
-    def _add(self, name: str, mesh: Any) -> Any:
-        count = len(self._offsets)
-        turns = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-        return self._server.scene.add_batched_meshes_trimesh(
-            name, mesh, batched_wxyzs=turns, batched_positions=np.zeros((count, 3)), lod="off"
-        )
+    def _floors(self) -> list[int]:
+        """Planes that go on below all sub-environments."""
+        model = self._model
+        planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
+        half = model.geom_size[planes, :2]
+        endless = (half.min(axis=1) == 0) | (half.max(axis=1) > FAR * self._radius)
+        shown = (model.geom_group[planes] < GROUPS) & [colour(model, int(i))[3] > 0 for i in planes]
+        return [int(i) for i in planes[endless & shown]]
 
     def _add_floor(self, i: int) -> None:
         self._server.scene.add_grid(
@@ -163,23 +140,46 @@ class Several:
 
     def _draw(self, session: Session) -> None:
         model, count = self._model, len(self._offsets)
-        places = np.empty((count, model.nbody, 3))
-        axes = np.empty((count, model.nbody, 3, 3))
-        mocap_places = np.empty((count, model.nmocap, 3))
-        mocap_turns = np.empty((count, model.nmocap, 4))
-        fixed = [(np.empty((count, 3)), np.empty((count, 3, 3))) for _ in self._fixed]
+        places, turns = np.empty((count, model.nbody, 3)), np.empty((count, model.nbody, 4))
+        changed = False
         for i, offset in enumerate(self._offsets):
             data = session.follow(i)
-            places[i] = data.xpos + offset
-            axes[i] = data.xmat.reshape(-1, 3, 3)
-            mocap_places[i], mocap_turns[i] = data.mocap_pos + offset, data.mocap_quat
-            for one, (place, axis) in zip(self._fixed, fixed, strict=True):
-                here, turned = one.place(data)
-                place[i], axis[i] = here + offset, turned.reshape(3, 3)
-        for one, (place, axis) in zip(self._fixed, fixed, strict=True):
-            one.handle.batched_positions = place
-            one.handle.batched_wxyzs = viser.transforms.SO3.from_matrix(axis).wxyz
-        self._scene.update_from_arrays(places, axes, mocap_places, mocap_turns)
+            places[i], turns[i] = data.xpos + offset, data.xquat
+            changed |= self._shapes.see(i, model)
+        with self._server.atomic():
+            if changed:
+                self._add_shapes()
+            for drawn in itertools.chain.from_iterable(self._drawn.values()):
+                for name, there in (("batched_positions", places), ("batched_wxyzs", turns)):
+                    now = there[drawn.ids, drawn.body].astype(np.float32)
+                    if not np.array_equal(getattr(drawn.handle, name), now):
+                        setattr(drawn.handle, name, now)
+
+    def _add_shapes(self) -> None:
+        """Draw what has not been there before, and nothing that is there no more."""
+        found = self._shapes.found()
+        before, self._drawn = self._drawn, {}
+        for look, shape in found.items():
+            same = before.get(look, [])
+            if same and same[0].ids == shape.ids:
+                self._drawn[look] = before.pop(look)
+            else:
+                self._drawn[look] = [
+                    _Drawn(self._add(mesh, len(shape.ids)), shape.body, shape.ids)
+                    for mesh in shape.meshes
+                ]
+        for drawn in itertools.chain.from_iterable(before.values()):
+            drawn.handle.remove()
+
+    def _add(self, mesh: Any, count: int) -> Any:
+        coarse = COARSE / len(mesh.vertices)
+        return self._server.scene.add_batched_meshes_trimesh(
+            f"/bodies/{next(self._added)}",
+            mesh,
+            batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+            batched_positions=np.zeros((count, 3)),
+            lod=((AFAR, coarse),) if coarse < 1 / 2 else "off",
+        )
 
     def close(self) -> None:
         """See `Viewer`."""
@@ -244,38 +244,8 @@ def _asking(session: Session, command: Command) -> Callable[[Any], None]:
     return lambda _: session.ask(command)
 
 
-def _copy(session: Session, i: int) -> mujoco.MjData:
-    data = mujoco.MjData(session.twin.model)
-    mujoco.mj_copyData(data, session.twin.model, session.follow(i))
-    return data
-
-
 def _radius(model: mujoco.MjModel, data: mujoco.MjData) -> float:
     """Of what there is beside planes, around the origin and in the ground plane."""
     solid = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
     distance = np.linalg.norm(data.geom_xpos[solid, :2], axis=1) + model.geom_rbound[solid]
     return float(distance.max(initial=1e-2))
-
-
-def _colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
-    material = model.geom_matid[geom]
-    colour: np.ndarray = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
-    return colour
-
-
-def _quad(half: np.ndarray, colour: np.ndarray) -> trimesh.Trimesh:
-    """A plane, which is there from one side only."""
-    corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * [*half, 0.0]
-    colours = np.tile((255 * colour).astype(np.uint8), (4, 1))
-    faces = [[0, 1, 2], [0, 2, 3]]
-    return trimesh.Trimesh(corners, faces, vertex_colors=colours, process=False)
-
-
-def _inverse(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """The matrix that takes a mesh from its body's frame to its own."""
-    frame = np.eye(4)
-    axes = np.empty(9)
-    mujoco.mju_quat2Mat(axes, turn)
-    frame[:3, :3], frame[:3, 3] = axes.reshape(3, 3), position
-    inverse: np.ndarray = np.linalg.inv(frame)
-    return inverse

@@ -36,6 +36,7 @@ class Fish(Task):
 
     time_limit = 40.0  # s
     control_timestep = 0.04  # s
+    viewpoint = "tracking_x"
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         v.qpos[ROOT_QUATERNION] = unit_vector(rng, 4)

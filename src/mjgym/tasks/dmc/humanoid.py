@@ -64,6 +64,7 @@ class Humanoid(Task):
 
     time_limit = 25.0  # s
     control_timestep = 0.025  # s
+    viewpoint = "side"
 
     def __post_init__(self) -> None:
         if self.speed < 0:

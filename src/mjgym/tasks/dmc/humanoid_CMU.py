@@ -56,6 +56,7 @@ class HumanoidCMU(Task):
 
     time_limit = 20.0  # s
     control_timestep = 0.02  # s
+    viewpoint = "side"
 
     def __post_init__(self) -> None:
         if self.speed < 0:

@@ -68,6 +68,7 @@ class Quadruped(Task):
 
     time_limit = 20.0  # s
     control_timestep = 0.02  # s
+    viewpoint = "y"
 
     def observation(self, v: View) -> Arrays:
         sensors = v.sensordata

@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 
 from mjgym.arrays import Array, namespace
-from mjgym.mjcf import asset_path, without_textures
+from mjgym.mjcf import without_textures
 from mjgym.mocap import (
     JOINTS,
     SCALE_V2020,
     Trajectory,
+    find_clips,
     read_amc,
     resample,
     to_trajectory,
@@ -23,13 +24,10 @@ from mjgym.mocap import (
 from mjgym.rotations import conjugate, product
 from mjgym.sim import Single
 from mjgym.sim.single import SingleView
-from mjgym.suggestions import did_you_mean
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 
-OWN_CLIP = "locomotion/clips/walk.amc"  # beside it lie all that come with the package
-SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.save`
 INTERPOLATION: Literal["linear"] = "linear"  # between frames: version 0 of the ids
 SAME = 1e-9  # s; timesteps that differ by less are one
 
@@ -124,9 +122,9 @@ def references(clips: str, walker: str, timestep: float) -> References:
     on it: the recordings' ground is up to a few centimetres off.
 
     Args:
-        clips: a file or a folder of files: recordings of the CMU database (.amc, 120 frames a
-            second) or trajectories (.npz, see `mjgym.mocap.Trajectory`). Empty for the package's
-            own.
+        clips: a file, a folder of files, or the name of one of the package's own, which are meant
+            if it is empty: recordings of the CMU database (.amc, 120 frames a second) or
+            trajectories (.npz, see `mjgym.mocap.Trajectory`).
         walker: its name, see `find_walker`.
         timestep: s between the frames of the references; clips are resampled to it.
 
@@ -140,33 +138,6 @@ def references(clips: str, walker: str, timestep: float) -> References:
         status = path.stat()
         stamps.append((str(path), status.st_mtime_ns, status.st_size))
     return _read(tuple(stamps), walker, timestep)
-
-
-def find_clips(clips: str) -> tuple[Path, ...]:
-    """The files that are meant, in alphabetical order; see `references`.
-
-    Raises:
-        ValueError: there is no such file or folder, or no clip in it; the message names the nearest
-            ones.
-    """
-    path = Path(clips).expanduser() if clips else asset_path(OWN_CLIP).parent
-    if path.is_dir():
-        found = tuple(sorted(p for p in path.iterdir() if _is_clip(p)))
-        if not found:
-            raise ValueError(f"clips: no {' or '.join(SUFFIXES)} file in the folder {clips!r}")
-        return found
-    if not path.is_file():
-        folder = path.parent
-        beside = sorted(folder.iterdir()) if folder.is_dir() else []
-        known = [p.name for p in beside if p.is_dir() or _is_clip(p)]
-        raise ValueError(f"clips: no file or folder {clips!r}{did_you_mean(path.name, known)}")
-    if not _is_clip(path):
-        raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")
-    return (path,)
-
-
-def _is_clip(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
 def appendages(walker: Walker) -> tuple[str, ...]:

@@ -89,6 +89,12 @@ class Scene(Task):
             if self.sees
         }
 
+    @property
+    def viewpoint(self) -> str | int:
+        """The first walker's, or the arena's first camera."""
+        first = self.creatures[0]
+        return f"{first.prefix}{first.viewpoint}" if first.viewpoint else 0
+
     def episode_steps(self) -> int | None:
         """Control steps until the sum of the timesteps has reached the limit.
 

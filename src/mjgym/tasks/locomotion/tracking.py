@@ -74,7 +74,7 @@ class Tracking(Scene):
     walker: str = "cmu_humanoid_2020"  # its name, or "module:Class"
     arena: str = "floor"  # its name, or "module:Class"
     sees: bool = False  # with pixels, the egocentric camera's picture is observed
-    clips: str = ""  # a file or folder, .amc or .npz; empty for the package's own
+    clips: str = ""  # a file, folder or name, e.g. "walk"; empty for the package's own
     future: int = 5  # frames of the reference that are observed
     shortest: int = 10  # control steps that are left of a clip at the start, at least
     threshold: float = 0.3  # deviation from the reference that ends the episode

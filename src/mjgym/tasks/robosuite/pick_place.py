@@ -111,6 +111,8 @@ class PickPlace(Sorting):
     bin1_pos: tuple[float, float, float] = (0.1, -0.25, 0.8)  # m
     bin2_pos: tuple[float, float, float] = (0.1, 0.28, 0.8)  # m
 
+    viewpoint = "agentview"
+
     agentview = ((1.0, 0.0, 1.75), (0.653, 0.271, 0.271, 0.653))
     object_names = tuple(EXTENTS)
     kinds = MappingProxyType({name.lower(): name for name in EXTENTS})

@@ -78,6 +78,7 @@ class ToolHang(OneTable):
     reward_type: str = "sparse"
 
     agentview = ((*SEEN_FROM[0], 1.263937906), SEEN_FROM[1])
+    viewpoint = "agentview"
     most = HUNG
     object_names = tuple(BODIES)
 

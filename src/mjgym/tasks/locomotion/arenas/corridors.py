@@ -83,7 +83,7 @@ class WallsCorridor(Corridor):
                 type="box",
                 size=(self.thickness / 2, self.widest / 2, self.height / 2),
                 pos=(x, 0, self.height / 2),
-                rgba=(1, 1, 1, 1),
+                material="clay",
             )
         return spec
 
@@ -146,18 +146,18 @@ class GapsCorridor(Corridor):
     def model(self) -> Spec:
         spec = super().model()
         spec.geom("ground").pos[2] = -self.depth
+        spec.geom("ground").material = ""
         spec.geom("ground").rgba[3] = 0
         body = add(spec.worldbody, "body", name="platforms")
         step = (self.length - self.first) / self.most()
-        colour = (0.5, 0.5, 0.5, 1)
         half = self.half_thickness
         add(
-            body, "geom", name="start_floor", type="box", rgba=colour,
+            body, "geom", name="start_floor", type="box", material="slabs",
             size=(self.first / 2, self.width / 2, half), pos=(self.first / 2, 0, -half),
         )  # fmt: skip
         for i, name in enumerate(self.names()):
             add(
-                body, "geom", name=name, type="box", rgba=colour,
+                body, "geom", name=name, type="box", material="slabs",
                 size=(step / 2, self.width / 2, half),
                 pos=(self.first + (i + 0.5) * step, 0, -half),
             )  # fmt: skip

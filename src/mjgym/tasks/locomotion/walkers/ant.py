@@ -25,6 +25,7 @@ class Ant(Walker):
     root: str = "torso"
     end_effectors: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)
     feet: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)
+    viewpoint: str = "floating"
     velocimeter: str = "torso_vel"
     gyro: str = "torso_gyro"
     accelerometer: str = "torso_accel"

@@ -58,6 +58,7 @@ class Walker:
         height: of its frame above the ground when it stands, m.
         quaternion: of its frame when it stands and faces +x.
         camera: the egocentric camera.
+        viewpoint: the camera that shows it to people; empty for the arena's first one.
         hidden_groups: of geoms that the egocentric camera does not see: the walker's own.
         touch, force, torque, rangefinder: names of its sensors of each kind.
         velocimeter, gyro, accelerometer: names of its sensors; empty for none.
@@ -77,6 +78,7 @@ class Walker:
     height: float = 0.0
     quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     camera: str = "egocentric"
+    viewpoint: str = ""
     hidden_groups: tuple[int, ...] = ()
     touch: tuple[str, ...] = ()
     force: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ class Ball(Walker):
     root: str = "head_body"
     end_effectors: tuple[str, ...] = ("head_body",)
     feet: tuple[str, ...] = ("torso",)
+    viewpoint: str = "tracking"
     velocimeter: str = "sensor_torso_vel"
     gyro: str = "sensor_torso_gyro"
     accelerometer: str = "sensor_torso_accel"

@@ -30,6 +30,7 @@ class CMUHumanoid(Walker):
     # The root's y axis up (8.7 degrees off), its z axis forward.
     quaternion: tuple[float, float, float, float] = (0.859, 1.0, 1.0, 0.859)
     hidden_groups: tuple[int, ...] = (1,)
+    viewpoint: str = "front_side"
     velocimeter: str = "sensor_root_veloc"
     gyro: str = "sensor_root_gyro"
     accelerometer: str = "sensor_root_accel"

@@ -24,6 +24,7 @@ class Rodent(Walker):
     hands: tuple[str, ...] = ("hand_L", "hand_R")
     feet: tuple[str, ...] = ("foot_L", "foot_R", "hand_L", "hand_R", "vertebra_C1")  # and the tail
     hidden_groups: tuple[int, ...] = (1, 2)
+    viewpoint: str = "side_alt"
     velocimeter: str = "velocimeter"
     gyro: str = "gyro"
     accelerometer: str = "accelerometer"

@@ -1,0 +1,33 @@
+"""`mjgym gallery`: the page with a picture and a clip of each id, in a browser."""
+
+import os
+import sys
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from mjgym.cli.output import console
+from mjgym.packaged import assets
+
+
+def gallery(
+    open: Annotated[
+        bool, typer.Option("--open/--path", help="Open it in a browser, or only say where it is.")
+    ] = True,
+) -> None:
+    """Open the gallery: a picture and a clip of each id, to search, without a network."""
+    page = assets() / "gallery" / "index.html"
+    print(page)
+    if open and not (_has_browser() and webbrowser.open(page.as_uri())):
+        command = f"{os.path.basename(sys.executable)} -m http.server --bind 127.0.0.1 -d"
+        out = console(stderr=True)
+        out.print("no browser can be opened here; this serves the page:", style="yellow")
+        out.print(f"{command} {page.parent}", soft_wrap=True)
+
+
+def _has_browser() -> bool:
+    """Whether a browser would show: on Linux, not without a display, unless one is named."""
+    if not sys.platform.startswith("linux"):
+        return True
+    return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,0 +1,49 @@
+"""Clips by their name, their file or their folder."""
+
+from pathlib import Path
+
+from mjgym.packaged import assets
+from mjgym.suggestions import did_you_mean
+
+SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.save`
+
+
+def find_clips(clips: str) -> tuple[Path, ...]:
+    """The files that are meant, in alphabetical order.
+
+    Args:
+        clips: a file, a folder of files, or the name of a clip that comes with the package, e.g.
+            "walk"; empty for all of those.
+
+    Raises:
+        ValueError: there is no such file, folder or name, or no clip in it; the message names the
+            nearest ones.
+    """
+    own = _inside(assets() / "locomotion" / "clips")
+    path = Path(clips).expanduser()
+    if not clips:
+        return own
+    if path.is_dir():
+        found = _inside(path)
+        if not found:
+            raise ValueError(f"clips: no {' or '.join(SUFFIXES)} file in the folder {clips!r}")
+        return found
+    if path.is_file():
+        if not _is_clip(path):
+            raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")
+        return (path,)
+    named = {clip.stem: clip for clip in own}
+    if clips in named:
+        return (named[clips],)
+    beside = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
+    known = [p.name for p in beside if p.is_dir() or _is_clip(p)]
+    known += list(named) if path.parent == Path() else []
+    raise ValueError(f"clips: no file or folder {clips!r}{did_you_mean(path.name, known)}")
+
+
+def _inside(folder: Path) -> tuple[Path, ...]:
+    return tuple(sorted(path for path in folder.iterdir() if _is_clip(path)))
+
+
+def _is_clip(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and path.is_file()

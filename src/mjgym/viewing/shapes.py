@@ -1,0 +1,139 @@
+"""Meshes of the bodies of a batch's sub-environments; those that look alike share theirs."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import mujoco
+import numpy as np
+import trimesh
+from mjviser import conversions
+
+GROUPS = 3  # of geoms and sites, as many are shown
+DEPTH = -20.0  # m, below which parts of the world lie that an episode does not use
+# Fields of MjModel on which the meshes of bodies depend, and which episodes can write.
+_GEOM = ("geom_size", "geom_pos", "geom_quat", "geom_rgba")
+_SITE = ("site_size", "site_pos", "site_quat", "site_rgba")
+_SHARED = ("mat_rgba", "hfield_size", "hfield_data")
+_PLANE = mujoco.mjtGeom.mjGEOM_PLANE.value
+_TERRAIN = mujoco.mjtGeom.mjGEOM_HFIELD.value
+
+Look: TypeAlias = tuple[int, bytes]
+"""A body, and all that its meshes are made from."""
+
+
+@dataclass
+class Shape:
+    """How a body looks in some sub-environments.
+
+    Attributes:
+        body: its index.
+        meshes: in the body's frame; one for each texture.
+        ids: of the sub-environments, ascending.
+    """
+
+    body: int
+    meshes: list[trimesh.Trimesh]
+    ids: list[int] = field(default_factory=list)
+
+
+class Shapes:
+    """The shapes of all bodies in all sub-environments, as `see` has last found them.
+
+    Args:
+        model: of the simulations.
+        left_out: geoms that are drawn by other means.
+    """
+
+    def __init__(self, model: mujoco.MjModel, left_out: Collection[int] = ()) -> None:
+        shown = [g for g in range(model.ngeom) if model.geom_group[g] < GROUPS]
+        self._geoms = _by_body(model.geom_bodyid, [g for g in shown if g not in left_out])
+        sites = [s for s in range(model.nsite) if model.site_group[s] < GROUPS]
+        self._sites = _by_body(model.site_bodyid, sites)
+        self._seen: dict[int, bytes] = {}  # by sub-environment
+        self._looks: dict[int, list[Look]] = {}
+        self._meshes: dict[Look, list[trimesh.Trimesh]] = {}
+
+    def see(self, i: int, model: mujoco.MjModel) -> bool:
+        """Take over how a sub-environment looks; whether that is different from before.
+
+        Args:
+            i: the sub-environment.
+            model: with the numbers of its present episode.
+        """
+        seen = b"".join(getattr(model, name).tobytes() for name in (*_GEOM, *_SITE, *_SHARED))
+        if self._seen.get(i) == seen:
+            return False
+        self._seen[i] = seen
+        bodies = sorted(self._geoms.keys() | self._sites.keys())
+        self._looks[i] = [(body, self._look(body, model)) for body in bodies]
+        for look in self._looks[i]:
+            if look not in self._meshes:
+                self._meshes[look] = self._mesh(look[0], model)
+        return True
+
+    def found(self) -> dict[Look, Shape]:
+        """The shapes that there are to draw, by look; other meshes are forgotten."""
+        shapes: dict[Look, Shape] = {}
+        for i in sorted(self._looks):
+            for look in self._looks[i]:
+                shapes.setdefault(look, Shape(look[0], self._meshes[look])).ids.append(i)
+        self._meshes = {look: shape.meshes for look, shape in shapes.items()}
+        return shapes
+
+    def _look(self, body: int, model: mujoco.MjModel) -> bytes:
+        geoms, sites = self._geoms.get(body, []), self._sites.get(body, [])
+        parts = [getattr(model, name)[geoms] for name in _GEOM]
+        parts += [getattr(model, name)[sites] for name in _SITE]
+        materials = model.geom_matid[geoms]
+        parts.append(model.mat_rgba[materials[materials >= 0]])
+        if (model.geom_type[geoms] == _TERRAIN).any():
+            parts += [model.hfield_size, model.hfield_data]
+        return b"".join(part.tobytes() for part in parts)
+
+    def _mesh(self, body: int, model: mujoco.MjModel) -> list[trimesh.Trimesh]:
+        geoms = [g for g in self._geoms.get(body, []) if colour(model, g)[3] > 0]
+        if body == 0:  # the floor hides them from cameras, but the page's is a grid
+            geoms = [g for g in geoms if model.geom_pos[g, 2] > DEPTH]
+        planes = [g for g in geoms if model.geom_type[g] == _PLANE]
+        solid = [g for g in geoms if model.geom_type[g] != _PLANE]
+        sites = [s for s in self._sites.get(body, []) if model.site_rgba[s, 3] > 0]
+        if body == 0:
+            sites = [s for s in sites if model.site_pos[s, 2] > DEPTH]
+        meshes = [_quad(model, g) for g in planes]
+        meshes += [
+            conversions.merge_geoms(model, alike)
+            for alike in conversions.group_geoms_by_visual_compat(model, solid)
+        ]
+        if sites:
+            meshes.append(conversions.merge_sites(model, sites))
+        return meshes
+
+
+def _by_body(bodies: np.ndarray, elements: list[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for element in elements:
+        found.setdefault(int(bodies[element]), []).append(element)
+    return found
+
+
+def colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
+    """The colour of a geom, (4,): its material's, or its own if it has none."""
+    material = model.geom_matid[geom]
+    found: np.ndarray = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+    return found
+
+
+def _quad(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh:
+    """A plane, which is there from one side only."""
+    half = model.geom_size[geom, :2]
+    corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * [*half, 0.0]
+    colours = np.tile((255 * colour(model, geom)).astype(np.uint8), (4, 1))
+    faces = [[0, 1, 2], [0, 2, 3]]
+    mesh = trimesh.Trimesh(corners, faces, vertex_colors=colours, process=False)
+    frame: Any = np.eye(4)
+    axes = np.empty(9)
+    mujoco.mju_quat2Mat(axes, model.geom_quat[geom])
+    frame[:3, :3], frame[:3, 3] = axes.reshape(3, 3), model.geom_pos[geom]
+    mesh.apply_transform(frame)
+    return mesh
