@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.cli.app import app
 from mjgym.viewing import Command, Session, driving, native, terminal
-from mjgym.viewing.driving import APART, HELD, KEYS, MOVES, PLACE, TURN, Driver, DrivingError
+from mjgym.viewing.driving import APART, HELD, KEYS, LATE, MOVES, PLACE, TURN, Driver, DrivingError
 
 ID = "robosuite/Lift-v0"
 SCRIPT = Path(sys.executable).with_name("mjgym")
@@ -54,6 +54,13 @@ def test_held_keys_are_the_action():
     clock.now += 2 * HELD / 3
     np.testing.assert_allclose(driver.act(), [PLACE, 0, 0, 0, 0, 0, 0])
     clock.now += HELD
+    assert not driver.act().any()
+    driver.press("up")  # where a picture takes longer than a key is held
+    clock.now += 2 * HELD
+    assert driver.act()[0] == PLACE
+    assert driver.act()[0] == 0
+    driver.press("up")
+    clock.now += 2 * LATE
     assert not driver.act().any()
 
 

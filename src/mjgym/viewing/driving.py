@@ -40,6 +40,7 @@ HELP = (
 
 PLACE, TURN = 0.5, 0.2  # shares of the greatest action while a key is held
 HELD = 0.15  # s that a key counts as held after it has last been heard of
+LATE = 1.0  # s that it counts until the next action, where pictures come more slowly than that
 APART = 0.6  # s of silence between two strokes of a key, over the delay of a keyboard's repetition
 _AXES = ("x", "y", "z", "rx", "ry", "rz")
 _GRIPPER = "gripper"
@@ -93,6 +94,7 @@ class Driver:
         """Forget all keys, at the start of an episode."""
         self.arm = self.arms[0]
         self._heard: dict[str, float] = {}  # s on the clock
+        self._unused: set[str] = set()  # heard of since the last action
         self._closing = dict.fromkeys(self.arms, 0.0)  # 1 closes, -1 opens, 0 holds
 
     def press(self, key: str) -> None:
@@ -100,6 +102,7 @@ class Driver:
         now = self._clock()
         stroke = now - self._heard.get(key, -np.inf) > APART
         self._heard[key] = now
+        self._unused.add(key)
         if stroke and key == GRIP:
             self._closing[self.arm] = -1.0 if self._closing[self.arm] > 0 else 1.0
         elif stroke and key == OTHER:
@@ -109,8 +112,10 @@ class Driver:
         """The action of the keys that are held now, float64."""
         action = np.zeros(self._size)
         now = self._clock()
+        unused, self._unused = self._unused, set()
         for key, (axis, way) in MOVES.items():
-            held = now - self._heard.get(key, -np.inf) <= HELD
+            patience = LATE if key in unused else HELD
+            held = now - self._heard.get(key, -np.inf) <= patience
             if held and axis in self._moved[self.arm]:
                 i, most = self._moved[self.arm][axis]
                 action[i] += way * most

@@ -16,7 +16,7 @@ CLOSE_TIMEOUT = 5.0  # s, in which the window must be gone
 REFRESH = 0.1  # s of the simulation between two texts
 # As GLFW counts keys. The window has uses of its own for nearly all letters.
 KEYS = {32: Command.PAUSE, 262: Command.STEP, 259: Command.RESET, 257: Command.NEXT}
-NAMES = "Space\nRight\nBackspace\nEnter"
+NAMES = {32: "Space", 262: "Right", 259: "Backspace", 257: "Enter"}
 # Keys that drive something, by the names of `mjgym.viewing.driving`.
 DRIVING = {
     262: "right",
@@ -133,6 +133,8 @@ class Native:
         self._told = progress
         numbers = {**progress.terms, "reward": progress.reward, "return": progress.total}
         numbers = {"seed": progress.seed, "time": progress.time, **numbers}
+        driven = session.keys is not None
+        commands = {key: c for key, c in KEYS.items() if not (driven and key in DRIVING)}
         texts = [
             (
                 None,
@@ -143,11 +145,11 @@ class Native:
             (
                 None,
                 mujoco.mjtGridPos.mjGRID_BOTTOMLEFT.value,
-                NAMES,
-                "\n".join(command.value for command in KEYS.values()),
+                "\n".join(NAMES[key] for key in commands),
+                "\n".join(command.value for command in commands.values()),
             ),
         ]
-        if session.keys is not None:
+        if driven:
             names, meanings = ("\n".join(column) for column in zip(*HELP, strict=True))
             texts.append((None, mujoco.mjtGridPos.mjGRID_BOTTOMRIGHT.value, names, meanings))
         self._viewer.set_texts(texts)
