@@ -2,6 +2,7 @@
 
 python scripts/make_gallery.py            draws everything and writes everything
 python scripts/make_gallery.py ID ...     draws these ids only
+python scripts/make_gallery.py --robots   draws the portraits of the tabletop's robots only
 python scripts/make_gallery.py --text     draws nothing
 python scripts/make_gallery.py --check    exits with 1 if a text is stale or a picture is missing
 """
@@ -20,8 +21,10 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageOps
 
-from mjgym import atomic, registry
+from mjgym import Env, atomic, registry
 from mjgym.pixels import viewpoint
+from mjgym.robots import arms
+from mjgym.tasks.robosuite.lift import Lift
 from mjgym.tasks.robosuite.scripted import Script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -250,6 +253,17 @@ SHOTS = {  # by the beginning of an id; the longest one counts
 }
 
 
+ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)  # of the tabletop
+PORTRAIT = (240, 240)  # pixels
+
+
+@dataclass(frozen=True)
+class Portrait(Lift):
+    """Lift, whose agentview looks at the robot from ahead and beside it."""
+
+    agentview = ((1.05, -1.2, 1.6), (0.693, 0.579, 0.275, 0.33))
+
+
 def shot(id: str) -> Shot:
     """How an id is shown."""
     found = [prefix for prefix in SHOTS if id.startswith(prefix)]
@@ -383,6 +397,22 @@ def draw(id: str) -> None:
     atomic.write_bytes(file(id, "clip"), _clip(frames, period))
 
 
+def portrait(robot: str) -> Path:
+    """Where the portrait of a robot lies."""
+    return FOLDER / "robosuite" / "robots" / f"{robot}.webp"
+
+
+def draw_robot(robot: str) -> None:
+    """Write the portrait of a robot with its own gripper."""
+    env = Env(Portrait(robot=robot, start_noise=0.0), camera="agentview")
+    env.reset(seed=0)
+    large = picture(env, Shot(), (2 * PORTRAIT[0], 2 * PORTRAIT[1]))
+    env.close()
+    portrait(robot).parent.mkdir(parents=True, exist_ok=True)
+    with atomic.replacing(portrait(robot)) as part:
+        large.resize(PORTRAIT, Image.Resampling.BOX).save(part, quality=SHARP, method=6)
+
+
 def _clip(frames: list[Image.Image], period: int) -> bytes:
     """Frames as the best animated WebP that is small enough.
 
@@ -460,6 +490,17 @@ def table(found: list[dict[str, Any]]) -> str:
     ]
     for i in range(0, len(cells), COLUMNS):
         lines.append("| " + " | ".join(cells[i : i + COLUMNS]) + " |")
+    lines += ["", "The robots of the tabletop, each with its own gripper:", ""]
+    for i in range(0, len(ROBOTS), COLUMNS):
+        row = ROBOTS[i : i + COLUMNS]
+        places = (portrait(robot).relative_to(FOLDER).as_posix() for robot in row)
+        images = (
+            f'<img src="{place}" width="{THUMBNAIL}" alt="{robot}"><br>`{robot}`'
+            for place, robot in zip(places, row, strict=True)
+        )
+        lines.append("| " + " | ".join(images) + " |")
+        if i == 0:
+            lines.append("|" + ":-:|" * COLUMNS)
     return "\n".join(lines) + "\n"
 
 
@@ -545,6 +586,7 @@ def faults() -> list[str]:
     texts = {PAGE: page(found), TABLE: table(found)}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     wanted = {file(entry["id"], what) for entry in found for what in ("still", "clip")}
+    wanted |= {portrait(robot) for robot in ROBOTS}
     there = set(FOLDER.rglob("*.webp"))
     return [
         *(f"stale: {path.relative_to(ROOT)}" for path in stale),
@@ -557,6 +599,7 @@ def main() -> int:
     """Draw, write or check; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ids", nargs="*", metavar="ID", help="draw only these")
+    parser.add_argument("--robots", action="store_true", help="draw only the robots")
     parser.add_argument("--text", action="store_true", help="draw nothing")
     parser.add_argument("--check", action="store_true", help="only say what is stale or missing")
     arguments = parser.parse_args()
@@ -564,7 +607,11 @@ def main() -> int:
         found = faults()
         print("\n".join([*found, f"run {RUN}"]) if found else "the gallery is up to date")
         return int(bool(found))
-    if not arguments.text:
+    if arguments.robots or not (arguments.text or arguments.ids):
+        for robot in ROBOTS:
+            draw_robot(robot)
+            print(robot, f"{portrait(robot).stat().st_size:,}")
+    if not (arguments.text or arguments.robots):
         for id in arguments.ids or registry.ids():
             draw(id)
             print(id, *(f"{file(id, what).stat().st_size:,}" for what in ("still", "clip")))

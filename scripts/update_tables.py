@@ -10,13 +10,18 @@ from itertools import chain, groupby
 from pathlib import Path
 
 import gymnasium
-from make_gallery import dimensions
+from make_gallery import ROBOTS, dimensions
 
 from mjgym import atomic, registry
+from mjgym.controllers import controllers
+from mjgym.robots import arms, hands
+from mjgym.tasks.robosuite.lift import Lift
 
-GUIDE = Path(__file__).resolve().parents[1] / "assets" / "guides" / "tasks.md"
-BEGIN = "<!-- suite:begin (written by scripts/update_tables.py) -->"
-END = "<!-- suite:end -->"
+GUIDES = Path(__file__).resolve().parents[1] / "assets" / "guides"
+BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
+END = "<!-- {}:end -->"
+GALLERY = "../gallery"  # as the guides see it
+TABLETOP = "robosuite"  # the namespace
 NAMESPACES = {  # with an example of each
     "dmc": "walker-walk",
     "locomotion": "ant-run_walls",
@@ -65,28 +70,134 @@ def suite_table() -> str:
     return "\n".join(lines)
 
 
-def updated(text: str) -> str:
-    """The guide with fresh tables."""
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{suite_table()}\n{END}{tail}"
+def tabletop_tasks() -> str:
+    """A row for each tabletop id: a picture, what it is about, dimensions."""
+    lines = [
+        "| | id | what it is about | observation | action |",
+        "|---|---|---|---|---|",
+    ]
+    for id in registry.ids(namespace=TABLETOP):
+        env = gymnasium.make(id, observation="flat")
+        summary = env.unwrapped.describe()["summary"]
+        picture = f'<img src="{GALLERY}/{id}.still.webp" width="120" alt="{id}">'
+        numbers = f"{dimensions(env)} | {env.action_space.shape[0]}"
+        lines.append(f"| {picture} | `{id}` | {summary} | {numbers} |")
+        env.close()
+    return "\n".join(lines)
+
+
+def tabletop_robots() -> str:
+    """A row for each robot of the tabletop: a portrait, its joints, gripper and mount."""
+    lines = ["| | `robot=` | arms x joints | its gripper | its mount |", "|---|---|---|---|---|"]
+    for name in ROBOTS:
+        arm = arms.find(name)
+        picture = f'<img src="{GALLERY}/{TABLETOP}/robots/{name}.webp" width="120" alt="{name}">'
+        count = f"{len(arm.limbs)} x {len(next(iter(arm.limbs.values())).joints)}"
+        lines.append(f"| {picture} | `{name}` | {count} | `{arm.hand}` | `{arm.base}` |")
+    return "\n".join(lines)
+
+
+def tabletop_grippers() -> str:
+    """A row for each gripper of the tabletop: its numbers of an action, and how fast it moves."""
+    lines = ["| `gripper=` | numbers | what they do |", "|---|---|---|"]
+    for name in hands.names():
+        law = hands.find(name).law
+        if law is None:
+            continue
+        moves = "their size times" if law.proportional else "their sign times"
+        stroke = f"{moves} {law.speed:g} of half a stroke in a control step; 1 closes"
+        lines.append(f"| `{name}` | {law.dimensions} | {stroke if law.dimensions else ''} |")
+    return "\n".join(lines)
+
+
+def tabletop_controllers() -> str:
+    """A row for each controller: the numbers of an action on an arm of seven joints."""
+    lines = [
+        "| `controller=` | numbers | the first and the last one, of an arm of 7 joints |",
+        "|---|---|---|",
+    ]
+    joints = tuple(f"joint{i}" for i in range(1, 8))
+    for name in controllers.names():
+        actions = controllers.find(name).actions(joints)
+        shown = "; ".join(
+            f"`{a.name}` {a.low:g} to {a.high:g}, times {a.unit}: {a.meaning}"
+            for a in (actions[0], actions[-1])
+        )
+        lines.append(f"| `{name}` | {len(actions)} | {shown} |")
+    return "\n".join(lines)
+
+
+def tabletop_combinations() -> str:
+    """A row for each gripper and a column for each robot: the controllers that go with both."""
+    robots = arms.names()
+    lines = [
+        f"| | {' | '.join(f'`{robot}`' for robot in robots)} |",
+        "|---|" + ":-:|" * len(robots),
+    ]
+    for gripper in hands.names():
+        cells = [_controllers_of(robot, gripper) for robot in robots]
+        lines.append(f"| `{gripper}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _controllers_of(robot: str, gripper: str) -> str:
+    """The controllers that a robot with a gripper takes: "all", their names, or "-"."""
+    fit = []
+    for name in controllers.names():
+        try:
+            Lift(robot=robot, gripper=gripper, controller=name)
+        except ValueError:
+            continue
+        fit.append(name)
+    return "all" if len(fit) == len(controllers.names()) else ", ".join(fit) or "-"
+
+
+# The tables of each guide, by the name of the place that they stand in.
+TABLES = {
+    "tasks": {"suite": suite_table},
+    "tabletop": {
+        "tasks": tabletop_tasks,
+        "robots": tabletop_robots,
+        "grippers": tabletop_grippers,
+        "controllers": tabletop_controllers,
+        "combinations": tabletop_combinations,
+    },
+}
+
+
+def updated(name: str, text: str) -> str:
+    """A guide with fresh tables.
+
+    Args:
+        name: of the guide.
+        text: the guide.
+    """
+    for place, table in TABLES[name].items():
+        begin, end = BEGIN.format(place), END.format(place)
+        head, _, rest = text.partition(begin)
+        _, _, tail = rest.partition(end)
+        text = f"{head}{begin}\n{table()}\n{end}{tail}"
+    return text
 
 
 def main() -> int:
     """Write or check; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="only say whether it is stale")
-    text = GUIDE.read_text()
-    if parser.parse_args().check:
-        stale = updated(text) != text
-        print(
-            f"{GUIDE.name} is stale: run scripts/update_tables.py"
-            if stale
-            else f"{GUIDE.name} is up to date"
-        )
-        return int(stale)
-    atomic.write_text(GUIDE, updated(text))
-    return 0
+    parser.add_argument("--check", action="store_true", help="only say whether they are stale")
+    check = parser.parse_args().check
+    stale = []
+    for name in TABLES:
+        guide = GUIDES / f"{name}.md"
+        text = guide.read_text()
+        fresh = updated(name, text)
+        if fresh != text:
+            stale.append(guide.name)
+            if not check:
+                atomic.write_text(guide, fresh)
+    if check:
+        names = ", ".join(stale)
+        print(f"stale, run scripts/update_tables.py: {names}" if stale else "all are up to date")
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

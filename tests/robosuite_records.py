@@ -104,6 +104,15 @@ class Record:
         envs.close()
         return observation, rewards, successes
 
+    def assert_same_all_at_once(self):
+        """One batch at all states observes and pays what one environment does at each."""
+        observation, rewards, successes = self.all_at_once()
+        for i in (0, 1, 60, 119):
+            alone, reward, success = self.at(i)
+            assert (rewards[i], successes[i]) == (reward, success)
+            for key, value in alone.items():
+                np.testing.assert_array_equal(observation[key][i], value, err_msg=key)
+
     def touched(self):
         """Whether an arm or a hand touches something else, in a state that has just been set."""
         env = self.first

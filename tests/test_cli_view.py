@@ -88,11 +88,11 @@ def can_listen(port):
 
 
 class Running:
-    """`mjgym view` in a process of its own."""
+    """`mjgym view`, or another command, in a process of its own."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, command="view"):
         self.process = subprocess.Popen(
-            [str(SCRIPT), "view", *arguments],
+            [str(SCRIPT), command, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -117,8 +117,8 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(*arguments):
-    viewer = Running(*arguments)
+def running(*arguments, command="view"):
+    viewer = Running(*arguments, command=command)
     timer = threading.Timer(LONGEST, viewer.process.kill)
     timer.start()
     try:
@@ -446,6 +446,20 @@ def browser(home):
         driver.quit()
 
 
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """The actions of all episodes that have been driven."""
+    minari = pytest.importorskip("minari", reason='needs pip install "mjgym[minari]"')
+    pytest.importorskip("h5py", reason='needs pip install "mjgym[minari]"')
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+
+    def actions():
+        episodes = minari.load_dataset("driven-v0").iterate_episodes()
+        return np.concatenate([episode.actions for episode in episodes])
+
+    return actions
+
+
 def picture(browser):
     return np.asarray(Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB"))
 
@@ -542,6 +556,21 @@ class TestWebPage:
         finally:
             stop.set()
             thread.join(START)
+
+    def test_keys_drive_a_tool(self, browser, recorded):
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.keys import Keys as Key
+
+        arguments = ("robosuite/Lift", "--port", str(free_port()), "--record", "driven")
+        with running(*arguments, command="teleop") as viewer:
+            browser.get(viewer.line("open").split()[1])
+            wait_for(lambda: colours(middle(picture(browser))) > 50)
+            save(picture(browser), "teleop")
+            chain = ActionChains(browser)
+            chain.key_down(Key.ARROW_UP).pause(2).key_up(Key.ARROW_UP).perform()
+            assert complaints(browser) == []
+            assert viewer.interrupt()[0] == 130
+        assert (recorded()[:, 0] > 0).sum() > 5
 
     @needs_mjviser
     @pytest.mark.parametrize(
@@ -685,6 +714,23 @@ class TestWindow:
             subprocess.run(["xdotool", "key", "Right"], check=True)
             viewer.line("seed 1, step 1")
             assert viewer.interrupt() == (130, "")
+
+    def test_keys_drive_a_tool(self, display, recorded):
+        from PIL import ImageGrab
+
+        with running("robosuite/Lift", "--record", "driven", command="teleop") as viewer:
+            viewer.line("seed 0, step")
+            wait_for(lambda: colours(np.asarray(ImageGrab.grab(xdisplay=display))) > 50)
+            save(np.asarray(ImageGrab.grab(xdisplay=display)), "teleop_window")
+            subprocess.run(["xdotool", "key", "period"], check=True)
+            for _ in range(30):  # where pictures are drawn in software, keys come late
+                subprocess.run(["xdotool", "key", "Up"], check=True)
+                if "reach=0.020" not in viewer.line("seed 0, step"):
+                    break
+            assert viewer.interrupt() == (130, "")
+        actions = recorded()
+        assert (actions[:, 0] > 0).any()
+        assert actions[-1, 6] == 1.0
 
     @pytest.mark.usefixtures("display")
     def test_the_mouse_pushes(self):

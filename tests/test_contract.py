@@ -90,16 +90,20 @@ def test_a_time_limit_truncates_and_does_not_terminate(id):
 @every_id
 def test_every_slot_equals_a_single_env(id):
     """Also behind the end of an episode, which a batch begins anew by itself."""
-    envs = gymnasium.make_vec(id, num_envs=N, **EXACT)
-    singles = [gymnasium.make(id, **EXACT) for _ in range(N)]
+    assert_every_slot_equals_a_single_env(id)
+
+
+def assert_every_slot_equals_a_single_env(id, count=N, steps=6, **fields):
+    envs = gymnasium.make_vec(id, num_envs=count, **EXACT, **fields)
+    singles = [gymnasium.make(id, **EXACT, **fields) for _ in range(count)]
     starts, infos = envs.reset(seed=100)
     assert envs.observation_space.contains(starts)
     for i, env in enumerate(singles):
         start, info = env.reset(seed=100 + i)
         assert equal(row(starts, i), start)
         assert_info_of_slot(infos, i, info)
-    over = np.zeros(N, dtype=bool)
-    for actions in actions_for(envs, 6):
+    over = np.zeros(count, dtype=bool)
+    for actions in actions_for(envs, steps):
         observations, rewards, terminations, truncations, infos = envs.step(actions)
         assert np.isfinite(rewards).all()
         for i, env in enumerate(singles):

@@ -36,6 +36,21 @@ def test_script_solves_its_task(name):
     envs.close()
 
 
+@pytest.mark.parametrize("robot", ["Sawyer", "IIWA", "UR5e", "Kinova3", "XArm7"])
+def test_script_lifts_with_other_robots(robot):
+    """By the same law with another arm and another gripper, whose grasp is noticed as well."""
+    envs = VectorEnv(make_task("Lift", robot=robot), 4, observation="dict", dtype="float64")
+    script = Script.of(envs.task)
+    observation, _ = envs.reset(seed=0)
+    grasped = np.zeros(4)
+    for _ in range(80):
+        observation, _, _, _, info = envs.step(script(observation))
+        grasped = np.maximum(grasped, info["terms/grasp"])
+    assert info["success_once"].all()
+    assert (grasped > 0).all()
+    envs.close()
+
+
 def test_script_drives_one_environment_as_many():
     task = make_task("Lift")
     envs = VectorEnv(task, 2, observation="dict", dtype="float64")

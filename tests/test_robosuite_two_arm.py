@@ -87,12 +87,7 @@ def test_observations_rewards_and_successes_are_the_recorded_ones(record):
 
 def test_recorded_states_are_the_same_all_at_once(record):
     _, states = record
-    observation, rewards, successes = states.all_at_once()
-    for i in (0, 1, 60, 119):
-        alone, reward, success = states.at(i)
-        assert (rewards[i], successes[i]) == (reward, success)
-        for key, value in alone.items():
-            np.testing.assert_array_equal(observation[key][i], value, err_msg=key)
+    states.assert_same_all_at_once()
 
 
 @pytest.mark.parametrize("name", list(RESIZE))

@@ -38,12 +38,7 @@ def test_observations_and_successes_are_the_recorded_ones(record):
 
 
 def test_recorded_states_are_the_same_all_at_once(record):
-    observation, rewards, successes = record.all_at_once()
-    for i in (0, 60, 119):
-        alone, reward, success = record.at(i)
-        assert (rewards[i], successes[i]) == (reward, success)
-        for key, value in alone.items():
-            np.testing.assert_array_equal(observation[key][i], value, err_msg=key)
+    record.assert_same_all_at_once()
 
 
 # Spots.

@@ -21,6 +21,8 @@ from mjgym.cli import (
     mocap,
     new,
     record,
+    replay,
+    teleop,
     view,
 )
 from mjgym.cli.output import console
@@ -40,6 +42,8 @@ app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
+app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
+app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)

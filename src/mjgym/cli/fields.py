@@ -101,6 +101,7 @@ _CONVERT: dict[Any, Callable[[str], Any]] = {
     str: str,
     types.NoneType: _none,
     None: _literal,
+    Any: _literal,  # of a field that takes words as well as numbers or dicts
 }
 
 

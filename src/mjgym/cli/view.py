@@ -1,24 +1,15 @@
 """`mjgym view`: watch a task, in a window or in a browser."""
 
 import contextlib
-import importlib
-import importlib.util
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import fields
+from mjgym.cli import fields, viewers
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
 from mjgym.cli.policies import PolicyError, load_policy
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from mjgym.viewing import Session, Viewer
-    from mjgym.viewing.several import Several
-    from mjgym.viewing.web import Web
 
 
 def view(
@@ -33,29 +24,13 @@ def view(
     seed: Annotated[
         int, typer.Option(min=0, help="Of the first start; each further one has the next.")
     ] = 0,
-    camera: Annotated[
-        str | None,
-        typer.Option(
-            help="At the opening: name or index; -1 is the free camera. Default: the task's"
-            " viewpoint."
-        ),
-    ] = None,
+    camera: viewers.Camera = None,
     envs: Annotated[
         int, typer.Option(min=1, help="Sub-environments; from 2 on a batch, shown by mjviser.")
     ] = 1,
-    web: Annotated[
-        bool | None,
-        typer.Option(
-            "--web/--native", help="A page or a window. Default: a window if there is a display."
-        ),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(min=1, max=65535, help="Of the page; default: the first free one from 8080."),
-    ] = None,
-    host: Annotated[
-        str, typer.Option(help="The interface of the page; others may reach what is not loopback.")
-    ] = "127.0.0.1",
+    web: viewers.Web = None,
+    port: viewers.Port = None,
+    host: viewers.Host = viewers.LOOPBACK,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
@@ -76,7 +51,7 @@ def view(
     try:
         with contextlib.closing(env):
             session = viewing.Session(env, load_policy(policy, env, seed=seed), seed)
-            viewer = _open(session, place, web, host, port, out)
+            viewer = viewers.open_viewer(session, place, web, host, port, out)
             keys = viewing.Keys()
             viewing.watch(session, viewer, keys, viewing.Report(out, keys.active))
     except (viewing.ViewerError, PolicyError) as error:
@@ -88,15 +63,12 @@ def _make(id: str, settings: list[str], envs: int, camera: str | None) -> tuple[
     """The environment, or the batch from two sub-environments on; and the index of the camera."""
     import gymnasium
 
-    from mjgym.pixels import viewpoint
-
     kwargs = fields.arguments(id, settings)
     for name, option in {"camera": "camera", "num_envs": "envs"}.items():
         if name in kwargs:
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
-    place = camera_of(camera)
-    if place is not None:
-        kwargs["camera"] = place
+    if camera is not None:
+        kwargs["camera"] = camera_of(camera)
     try:
         if envs == 1:
             env: Any = gymnasium.make(id, **kwargs)
@@ -104,44 +76,4 @@ def _make(id: str, settings: list[str], envs: int, camera: str | None) -> tuple[
             env = gymnasium.make_vec(id, num_envs=envs, **kwargs)
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
-    model = env.unwrapped.model
-    place = viewpoint(env.unwrapped.task, model) if place is None else place
-    if isinstance(place, str):
-        return env, model.camera(place).id
-    return env, place if model.ncam else -1
-
-
-def _open(
-    session: "Session", camera: int, web: bool | None, host: str, port: int | None, out: "Console"
-) -> "Viewer":
-    from mjgym.viewing import ViewerError, ports
-
-    batch = session.count is not None
-    if not web and not batch:
-        from mjgym.viewing.native import Native, hindrance
-
-        reason = hindrance()
-        if not reason:
-            return Native(session, camera)
-        if web is False:
-            raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
-    if batch and importlib.util.find_spec("mjviser") is None:
-        raise ViewerError('--envs needs mjviser: pip install "mjgym[viewer]"')
-    try:
-        module = importlib.import_module(f"mjgym.viewing.{'several' if batch else 'web'}")
-    except ImportError as error:
-        raise ViewerError(f"there is no web viewer for this system: {error}") from error
-    try:
-        listener = ports.listen(host, port)
-    except ViewerError as error:
-        raise typer.BadParameter(str(error)) from None
-    tunnel = ports.tunnel(listener)
-    viewer: Web | Several = (module.Several if batch else module.Web)(session, camera, listener)
-    out.print(f"open {viewer.url}", soft_wrap=True)
-    if ports.is_loopback(host):
-        out.print(f"from another machine, first: {tunnel}", soft_wrap=True)
-    else:
-        warning = "others can reach this port, and the address is sent unencrypted"
-        out.print(f"{warning}: who has it can watch and steer", style="yellow", soft_wrap=True)
-    out.print("Ctrl-C ends it", style="dim")
-    return viewer
+    return env, viewers.index_of(camera, env)

@@ -8,6 +8,7 @@ import mujoco.viewer
 import numpy as np
 
 from mjgym import rendering
+from mjgym.viewing.driving import HELP
 from mjgym.viewing.session import Command, Progress, Session
 from mjgym.viewing.watch import ViewerError
 
@@ -15,7 +16,20 @@ CLOSE_TIMEOUT = 5.0  # s, in which the window must be gone
 REFRESH = 0.1  # s of the simulation between two texts
 # As GLFW counts keys. The window has uses of its own for nearly all letters.
 KEYS = {32: Command.PAUSE, 262: Command.STEP, 259: Command.RESET, 257: Command.NEXT}
-NAMES = "Space\nRight\nBackspace\nEnter"
+NAMES = {32: "Space", 262: "Right", 259: "Backspace", 257: "Enter"}
+# Keys that drive something, by the names of `mjgym.viewing.driving`.
+DRIVING = {
+    262: "right",
+    263: "left",
+    264: "down",
+    265: "up",
+    266: "page up",
+    267: "page down",
+    268: "home",
+    269: "end",
+    298: "f9",
+    **{ord(key): key for key in "6789."},
+}
 _VIEWER_THREAD = "(_launch_internal)"  # how Python names a thread after what it runs
 
 
@@ -25,6 +39,14 @@ def hindrance() -> str:
     if window not in ("glfw", "cgl"):
         return "there is no display (DISPLAY and WAYLAND_DISPLAY are not set)"
     return rendering.probe(window).reason
+
+
+def press(session: Session, key: int) -> None:
+    """Pass a key of the window on: to what is driven by keys, or as a command."""
+    if session.keys is not None and key in DRIVING:
+        session.keys.press(DRIVING[key])
+    elif key in KEYS:
+        session.ask(KEYS[key])
 
 
 class Native:
@@ -47,7 +69,7 @@ class Native:
             self._viewer = mujoco.viewer.launch_passive(
                 model,
                 data,
-                key_callback=lambda key: session.ask(KEYS[key]) if key in KEYS else None,
+                key_callback=lambda key: press(session, key),
                 show_left_ui=False,
                 show_right_ui=False,
             )
@@ -79,7 +101,7 @@ class Native:
             self._terrain = twin.model.hfield_data.copy()
             for i in range(twin.model.nhfield):
                 viewer.update_hfield(i)
-        self._tell(session.progress)
+        self._tell(session)
         viewer.sync()
         return True
 
@@ -99,9 +121,9 @@ class Native:
             mujoco.mjv_applyPerturbForce(model, data, perturb)
         session.push(data.xfrc_applied)
 
-    def _tell(self, progress: Progress) -> None:
+    def _tell(self, session: Session) -> None:
         """Write into the window what the terminal shows."""
-        told = self._told
+        progress, told = session.progress, self._told
         fresh = told is not None and (
             (told.seed, told.paused) == (progress.seed, progress.paused)
             and 0 <= progress.time - told.time < REFRESH
@@ -111,6 +133,8 @@ class Native:
         self._told = progress
         numbers = {**progress.terms, "reward": progress.reward, "return": progress.total}
         numbers = {"seed": progress.seed, "time": progress.time, **numbers}
+        driven = session.keys is not None
+        commands = {key: c for key, c in KEYS.items() if not (driven and key in DRIVING)}
         texts = [
             (
                 None,
@@ -121,10 +145,13 @@ class Native:
             (
                 None,
                 mujoco.mjtGridPos.mjGRID_BOTTOMLEFT.value,
-                NAMES,
-                "\n".join(command.value for command in KEYS.values()),
+                "\n".join(NAMES[key] for key in commands),
+                "\n".join(command.value for command in commands.values()),
             ),
         ]
+        if driven:
+            names, meanings = ("\n".join(column) for column in zip(*HELP, strict=True))
+            texts.append((None, mujoco.mjtGridPos.mjGRID_BOTTOMRIGHT.value, names, meanings))
         self._viewer.set_texts(texts)
 
     def close(self) -> None:

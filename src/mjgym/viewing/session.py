@@ -5,7 +5,7 @@ import queue
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -29,6 +29,18 @@ class Command(enum.StrEnum):
     RESET = "reset"
     NEXT = "next seed"
     QUIT = "quit"
+
+
+class Steering(Protocol):
+    """What makes actions of keys; see `mjgym.viewing.driving`."""
+
+    def press(self, key: str) -> None:
+        """Hear of a key that is down, from any thread."""
+        ...
+
+    def begin(self) -> None:
+        """Forget all keys, at the start of an episode."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -57,12 +69,15 @@ class Progress:
 
 
 class Session:
-    """What every viewer shows and steers. All but `ask` belongs to the thread that made it.
+    """What every viewer shows and steers.
+
+    All but `ask` and what takes keys belongs to the thread that made it.
 
     Args:
         env: single or vector environment of this package.
         act: gives an action for an observation.
         seed: of the first start. A batch uses as many seeds as it has sub-environments.
+        keys: what viewers pass keys to that are no commands; None if nothing is driven by them.
 
     Attributes:
         env: the environment, unwrapped.
@@ -74,11 +89,19 @@ class Session:
         progress: where the episode is; never changed, but replaced.
         episode: counts the starts.
         over: somebody has asked to quit.
+        keys: as given.
     """
 
-    def __init__(self, env: Any, act: Callable[[Any], np.ndarray], seed: int = 0) -> None:
+    def __init__(
+        self,
+        env: Any,
+        act: Callable[[Any], np.ndarray],
+        seed: int = 0,
+        keys: Steering | None = None,
+    ) -> None:
         self._wrapped = env
         self._act = act
+        self.keys = keys
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
         self.twin = Twin(self.env.task, self.env.model, QUALITIES["reference"])
@@ -99,6 +122,8 @@ class Session:
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
+        if self.keys is not None:
+            self.keys.begin()
         self._pushed = None
         self.episode += 1
         self.progress = Progress(seed, paused=self.paused, ended=ended)

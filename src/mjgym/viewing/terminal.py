@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import importlib.util
 import os
+import re
 import select
 import sys
 import time
@@ -22,9 +23,34 @@ KEYS = {
     "n": Command.NEXT,
     "q": Command.QUIT,
 }
+# What a terminal sends for keys that drive something, by the names of `mjgym.viewing.driving`.
+DRIVING = {
+    "\x1b[A": "up",
+    "\x1b[B": "down",
+    "\x1b[C": "right",
+    "\x1b[D": "left",
+    "\x1b[5~": "page up",
+    "\x1b[6~": "page down",
+    "\x1b[H": "home",
+    "\x1b[1~": "home",
+    "\x1b[F": "end",
+    "\x1b[4~": "end",
+    "\x1b[20~": "f9",
+    **{key: key for key in "6789."},
+}
+_SEQUENCE = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|.", re.DOTALL)
 REFRESH = 0.2  # s between two reports on a terminal
 LINES = 1.0  # s between two lines in a pipe
 BAR = 20  # characters of a term's bar
+
+
+def press(session: Session, typed: str) -> None:
+    """Pass on what was typed: commands, and keys to what is driven by them."""
+    for key in _SEQUENCE.findall(typed):
+        if session.keys is not None and key in DRIVING:
+            session.keys.press(DRIVING[key])
+        elif key.lower() in KEYS:
+            session.ask(KEYS[key.lower()])
 
 
 class Keys:
@@ -63,9 +89,7 @@ class Keys:
             if not typed:  # the terminal is gone
                 self.__exit__(None, None, None)
                 return
-            for key in typed.lower():
-                if key in KEYS:
-                    session.ask(KEYS[key])
+            press(session, typed)
 
 
 class Report:

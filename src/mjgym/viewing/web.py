@@ -28,13 +28,31 @@ from mujoco.studio import (
 )
 from mujoco.studio.dear_imgui import dear_imgui as imgui
 
+from mjgym.viewing.driving import HELP
 from mjgym.viewing.guard import Guard
-from mjgym.viewing.session import Command, Session
+from mjgym.viewing.session import Command, Session, Steering
 from mjgym.viewing.watch import ViewerError
 
 START = 30.0  # s, in which the server must be up
 _MOVED = ("qpos", "qvel", "mocap_pos", "mocap_quat")  # what a person can change by hand
 _BUTTONS = (Command.STEP, Command.RESET, Command.NEXT)
+# Keys of the page that drive something, by the names of `mjgym.viewing.driving`.
+_DRIVING = {
+    "up": imgui.Key.UpArrow,
+    "down": imgui.Key.DownArrow,
+    "left": imgui.Key.LeftArrow,
+    "right": imgui.Key.RightArrow,
+    "page up": imgui.Key.PageUp,
+    "page down": imgui.Key.PageDown,
+    "home": imgui.Key.Home,
+    "end": imgui.Key.End,
+    "6": imgui.Key.N6,
+    "7": imgui.Key.N7,
+    "8": imgui.Key.N8,
+    "9": imgui.Key.N9,
+    ".": imgui.Key.Period,
+    "f9": imgui.Key.F9,
+}
 _CLOSED = ("/drop",)  # where the page would send files that are dropped on it
 
 
@@ -272,9 +290,17 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
     def receive(self, message: messages.Message) -> None:
         """Draw, when it is time to."""
         if isinstance(message, messages.BuildGuiEvent):
+            if self._session.keys is not None:
+                self._drive(self._session.keys, imgui.IsKeyDown)
             self._draw()
         elif isinstance(message, plugin.ViewerInitEvent):
             self.ready.set()
+
+    @staticmethod
+    def _drive(keys: Steering, is_down: Callable[[Any], bool]) -> None:
+        for name, key in _DRIVING.items():
+            if is_down(key):
+                keys.press(name)
 
     def _draw(self) -> None:
         progress = self._session.progress
@@ -290,6 +316,9 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 imgui.ProgressBar(min(max(value, 0.0), 1.0), imgui.Vec2(120, 0), f"{value:.3f}")
                 imgui.SameLine()
                 imgui.TextUnformatted(name)
+            if self._session.keys is not None:
+                for key, meaning in HELP:
+                    imgui.TextUnformatted(f"{key}: {meaning}")
             for command in _BUTTONS:
                 if imgui.Button(command.value.capitalize()):
                     self._session.ask(command)

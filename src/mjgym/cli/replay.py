@@ -1,0 +1,68 @@
+"""`mjgym replay`: play episodes again that `mjgym teleop` has recorded."""
+
+import contextlib
+from typing import Annotated, Any
+
+import typer
+
+from mjgym.cli import viewers
+from mjgym.cli.output import console
+
+
+def replay(
+    name: Annotated[str, typer.Argument(help="Of a dataset that `mjgym teleop` has written.")],
+    episode: Annotated[int, typer.Option(min=0, help="The first that is played.")] = 0,
+    check: Annotated[
+        bool, typer.Option("--check", help="Show nothing; compare every step, bit for bit.")
+    ] = False,
+    camera: viewers.Camera = None,
+    web: viewers.Web = None,
+    port: viewers.Port = None,
+    host: viewers.Host = viewers.LOOPBACK,
+) -> None:
+    """Play recorded episodes again, in a window or in a browser, or check them.
+
+    With --check it exits with 1 if a step is another than the recorded one.
+    """
+    from mjgym import viewing
+    from mjgym.viewing import demonstrations
+
+    out = console()
+    with contextlib.ExitStack() as stack:
+        try:
+            recorded = demonstrations.Demonstrations(name)
+            if episode >= recorded.count:
+                raise typer.BadParameter(f"{name} has the episodes 0 to {recorded.count - 1}.")
+            env = recorded.environment()
+            stack.callback(env.close)
+            if check:
+                return _check(recorded, env, episode, out)
+            plain: Any = env.unwrapped
+            place = viewers.index_of(camera, plain)
+            session = demonstrations.Replay(env, recorded, episode)
+            viewer = viewers.open_viewer(session, place, web, host, port, out)
+        except (viewing.ViewerError, demonstrations.DemonstrationError) as error:
+            console(stderr=True).print(f"{error}", soft_wrap=True)
+            raise typer.Exit(1) from None
+        keys = viewing.Keys()
+        viewing.watch(session, viewer, keys, viewing.Report(out, keys.active))
+    return None
+
+
+def _check(recorded: Any, env: Any, first: int, out: Any) -> None:
+    """Compare all episodes from one on.
+
+    Raises:
+        typer.Exit: one differs.
+    """
+    differs = False
+    for number in range(first, recorded.count):
+        found = recorded.episode(number).check(env)
+        by_hand = f", {found.touched} of them after a push or a pull by hand" * bool(found.touched)
+        line = f"episode {number}: {found.steps} steps, bit for bit{by_hand}"
+        if found.differs is not None:
+            differs = True
+            line = f"episode {number}: step {found.differs} is another than the recorded one"
+        out.print(line, soft_wrap=True)
+    if differs:
+        raise typer.Exit(1)

@@ -1,0 +1,74 @@
+"""`mjgym teleop`: drive a robot's tool with the keyboard, and record what comes of it."""
+
+import contextlib
+from typing import Annotated, Any
+
+import typer
+
+from mjgym.cli import fields, viewers
+from mjgym.cli.ids import ID
+from mjgym.cli.output import console, facts
+
+
+def teleop(
+    id: Annotated[str, ID],
+    record: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A Minari dataset that the episodes are written to."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+    ] = 0,
+    camera: viewers.Camera = None,
+    web: viewers.Web = None,
+    port: viewers.Port = None,
+    host: viewers.Host = viewers.LOOPBACK,
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
+    ] = None,
+) -> None:
+    """Drive a robot's tool with the keyboard, in a window or in a browser.
+
+    Keys, in the window, the page or the terminal: arrows, page up and page down move the tool, 6 to
+    9, home and end turn it, the full stop closes and opens the fingers, F9 goes to the next arm.
+
+    In the terminal: space pauses, r drops the episode and resets, n keeps it and takes the next
+    seed, q keeps it and quits. Without --record nothing is kept.
+    """
+    from mjgym import viewing
+    from mjgym.viewing import demonstrations, driving
+
+    env = fields.make(id, set or [])
+    out = console()
+    with contextlib.ExitStack() as stack:
+        stack.callback(env.close)
+        plain: Any = env.unwrapped
+        try:
+            place = viewers.index_of(camera, plain)
+            driver = driving.Driver(plain.task.actions(plain.model))
+            if record is None:
+                session = viewing.Session(env, driver.act, seed, driver)
+            else:
+                recorder = demonstrations.Recorder(env, record)
+                stack.callback(_tell, out, recorder)
+                stack.callback(recorder.keep)
+                session = demonstrations.Driven(recorder, driver.act, seed, driver)
+            viewer = viewers.open_viewer(session, place, web, host, port, out)
+        except driving.DrivingError as error:
+            raise typer.BadParameter(f"{id}: {error}") from None
+        except (viewing.ViewerError, demonstrations.DemonstrationError) as error:
+            console(stderr=True).print(f"{error}", soft_wrap=True)
+            raise typer.Exit(1) from None
+        out.print(facts(dict(driving.HELP)))
+        keys = viewing.Keys()
+        viewing.watch(session, viewer, keys, viewing.Report(out, keys.active))
+
+
+def _tell(out: Any, recorder: Any) -> None:
+    kept = recorder.kept
+    if kept:
+        again = f"play them again: mjgym replay {recorder.name}"
+        out.print(f"{kept} episode{'s' * (kept > 1)} in {recorder.name!r}; {again}")
+    else:
+        out.print("nothing is recorded")

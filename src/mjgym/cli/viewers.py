@@ -1,0 +1,103 @@
+"""What the commands that show something live share: options, and the viewer that they open."""
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mjgym.cli.cameras import camera_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mjgym.viewing import Session, Viewer
+    from mjgym.viewing.several import Several
+    from mjgym.viewing.web import Web as Page
+
+LOOPBACK = "127.0.0.1"
+
+Camera = Annotated[
+    str | None,
+    typer.Option(
+        help="At the opening: name or index; -1 is the free camera. Default: the task's viewpoint."
+    ),
+]
+Web = Annotated[
+    bool | None,
+    typer.Option(
+        "--web/--native", help="A page or a window. Default: a window if there is a display."
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(min=1, max=65535, help="Of the page; default: the first free one from 8080."),
+]
+Host = Annotated[
+    str, typer.Option(help="The interface of the page; others may reach what is not loopback.")
+]
+
+
+def index_of(camera: str | None, env: Any) -> int:
+    """The index of the camera that an option names, else of the task's viewpoint; -1 is the free.
+
+    Raises:
+        typer.BadParameter: the model has none of that name.
+    """
+    from mjgym import pixels
+
+    task, model = env.unwrapped.task, env.unwrapped.model
+    asked = camera_of(camera)
+    try:
+        place = (
+            pixels.viewpoint(task, model)
+            if asked is None
+            else pixels.known_camera("--camera", asked, model)
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if isinstance(place, str):
+        return int(model.camera(place).id)
+    return place if model.ncam else -1
+
+
+def open_viewer(
+    session: "Session", camera: int, web: bool | None, host: str, port: int | None, out: "Console"
+) -> "Viewer":
+    """Open a window or a page on a session, and say where.
+
+    Raises:
+        typer.BadParameter: the page cannot listen there.
+        ViewerError: there is no viewer for this; the message says why.
+    """
+    from mjgym.viewing import ViewerError, ports
+
+    batch = session.count is not None
+    if not web and not batch:
+        from mjgym.viewing.native import Native, hindrance
+
+        reason = hindrance()
+        if not reason:
+            return Native(session, camera)
+        if web is False:
+            raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
+    if batch and importlib.util.find_spec("mjviser") is None:
+        raise ViewerError('--envs needs mjviser: pip install "mjgym[viewer]"')
+    try:
+        module = importlib.import_module(f"mjgym.viewing.{'several' if batch else 'web'}")
+    except ImportError as error:
+        raise ViewerError(f"there is no web viewer for this system: {error}") from error
+    try:
+        listener = ports.listen(host, port)
+    except ViewerError as error:
+        raise typer.BadParameter(str(error)) from None
+    tunnel = ports.tunnel(listener)
+    viewer: Page | Several = (module.Several if batch else module.Web)(session, camera, listener)
+    out.print(f"open {viewer.url}", soft_wrap=True)
+    if ports.is_loopback(host):
+        out.print(f"from another machine, first: {tunnel}", soft_wrap=True)
+    else:
+        warning = "others can reach this port, and the address is sent unencrypted"
+        out.print(f"{warning}: who has it can watch and steer", style="yellow", soft_wrap=True)
+    out.print("Ctrl-C ends it", style="dim")
+    return viewer
