@@ -18,6 +18,7 @@ __all__ = [
     "__version__",
     "fingerprint",
     "observe",
+    "parallel_env",
     "register",
     "registry",
     "variation",
@@ -45,6 +46,7 @@ if TYPE_CHECKING or not _deferred:
     from mjgym.episode import DivergenceError
     from mjgym.fingerprint import fingerprint
     from mjgym.observables import Observable, observe
+    from mjgym.registry import parallel_env
     from mjgym.task import Action, Task, register
     from mjgym.vector import VectorEnv
 

@@ -411,7 +411,7 @@ class Soccer(Task):
         scored = v.memory["scored"]
         if self.opponent is not None:
             return {"goal": scored}
-        return {"goal": scored[..., None] * v.xp.asarray(self._sides)}
+        return {"goal": scored[..., None] * v.xp.asarray(self._sides) + 0.0}  # without a -0.0
 
     def terminated(self, v: View) -> Array:
         ended = v.memory["scored"] != 0
