@@ -155,7 +155,5 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, np.ndarray]):
 
 def _copied(space: Any) -> Any:
     if isinstance(space, gymnasium.spaces.Dict):
-        return gymnasium.spaces.Dict(
-            [(name, _copied(part)) for name, part in space.spaces.items()]
-        )
+        return gymnasium.spaces.Dict([(name, _copied(part)) for name, part in space.spaces.items()])
     return gymnasium.spaces.Box(space.low, space.high, space.shape, space.dtype)

@@ -117,7 +117,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def step(self, actions: np.ndarray) -> Result:
         """Advance by one control step; see `VectorEnv.step`. Actions are (num_envs, k)."""
-        given = check_action(actions, self.action_space.shape)  # says which player's is bad
+        shape = (self.num_envs, *self.single_action_space.shape)
+        given = check_action(actions, shape)  # says which player's is bad
         observations, rewards, terminations, truncations, info = self.matches.step(
             given.reshape(self.matches.num_envs, -1)
         )

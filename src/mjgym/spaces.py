@@ -100,7 +100,9 @@ class Layout:
         self._flat = state == "flat"
         # Without a dict around it: one vector, or one picture.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
-        self.shapes = {name: np.shape(value)[len(self._players) :] for name, value in sample.items()}
+        self.shapes = {
+            name: np.shape(value)[len(self._players) :] for name, value in sample.items()
+        }
         # In a dict every entry has an axis, which learners' networks want.
         self._in_dict = {name: shape or (1,) for name, shape in self.shapes.items()}
         self.slices: dict[str, slice] = {}

@@ -26,7 +26,7 @@ def find_player(name: str) -> Player:
     """
     if ":" not in name:
         raise ValueError(
-            f"opponent: {name!r} is none of {', '.join(NAMED)}, nor \"module:function\" of your own"
+            f'opponent: {name!r} is none of {", ".join(NAMED)}, nor "module:function" of your own'
         )
     player: Player = _players.find(name)
     return player
@@ -34,7 +34,9 @@ def find_player(name: str) -> Player:
 
 def flat(xp: Any, entries: Arrays, lead: tuple[int, ...]) -> Array:
     """Entries joined into one vector, as a flat observation has them, (*lead, numbers)."""
-    return xp.concat([xp.reshape(value, (*lead, _size(value, lead))) for value in entries.values()], axis=-1)
+    return xp.concat(
+        [xp.reshape(value, (*lead, _size(value, lead))) for value in entries.values()], axis=-1
+    )
 
 
 def _size(value: Array, lead: tuple[int, ...]) -> int:

@@ -89,7 +89,7 @@ class Pitch(Arena):
 
     def field(self, half: Any) -> np.ndarray:
         """Half-lengths of the field, (2,) m."""
-        return np.asarray(half) - 2 * self.goal_size(half)[0]
+        return np.array(half) - 2 * float(self.goal_size(half)[0])
 
     def _posts(self, half: Any, side: float) -> tuple[np.ndarray, np.ndarray]:
         """Ends of a goal's posts, (n, 2, 3) m, and their radii, (n,) m."""
@@ -233,7 +233,7 @@ class Pitch(Arena):
         """
         share = rng.uniform(size=1 if self.keep_aspect_ratio else 2)
         low, high = np.array(self.smallest), np.array(self.largest)
-        half = low + share * (high - low)
+        half: np.ndarray = low + share * (high - low)
         self.place(v, half)
         return half
 
@@ -247,7 +247,7 @@ class Pitch(Arena):
         v.geom("wall_home").pos[0], v.geom("wall_away").pos[0] = -along, along
         for name, place in self._marks(half).items():
             v.site(name).pos = place
-        resized = []
+        resized: list[str] = []
         for team, side in zip(TEAMS, SIDES, strict=True):
             ends, radii = self._posts(half, side)
             names = tuple(f"{team}_goal_{name}" for name in POSTS)

@@ -1,15 +1,17 @@
 """A boxhead that goes behind the ball and shoots at the goal."""
 
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array, namespace, total
 from mjgym.rotations import norm
 from mjgym.task import Arrays
 
-BEHIND = 1.6  # m, from the ball, on the far side of it from the goal: where a run-up begins
-AIMED = 0.9  # cosine of the angle between ball and goal, from which on it runs at the ball
-NEAR = 1.2  # m, from where it starts its run, that will do
+BEHIND = 2.5  # m, from the ball on the line of the shot, where a run-up begins
+BESIDE = 2.0  # m, from the ball, past which a player goes who is before it
+AIMED = 0.85  # cosine between the ways to the ball and from it to the goal that is good enough
 TURNING = 1.6  # steering for each rad that it faces away from where it goes
-SETTLING = 0.35  # steering for each rad/s that it turns
-SLOWEST = 0.25  # of full speed while it turns
+SETTLING = 0.3  # steering for each rad/s that it turns
+FASTEST, SLOWEST = 9.0, 1.0  # m/s
+ARRIVING = 1.5  # m/s for each m from where a run-up begins
+DRIVING = 0.8  # rolling for each m/s that it is too slow
 
 
 def player(observation: Arrays) -> Array:
@@ -23,24 +25,25 @@ def player(observation: Arrays) -> Array:
     """
     ball = observation["ball_ego_position"][..., :2]
     goal = observation["opponent_goal_mid"][..., :2]
-    spin = observation["sensors_gyro"][..., 2]
     xp = namespace(ball)
-    shot = _unit(xp, goal - ball)
-    to_ball = _unit(xp, ball)
-    aimed = (to_ball * shot).sum(axis=-1) > AIMED
-    start = ball - BEHIND * shot
-    # Around the ball, not through it, where it is in the way.
-    side = xp.where(shot[..., 0] * ball[..., 1] - shot[..., 1] * ball[..., 0] > 0, -1.0, 1.0)
-    past = xp.stack([-shot[..., 1], shot[..., 0]], axis=-1) * side[..., None]
-    blocked = (to_ball * shot).sum(axis=-1) < 0
-    around = xp.where(blocked[..., None], start + BEHIND * past, start)
-    target = xp.where(aimed[..., None], goal, around)
-    target = xp.where((aimed & (norm(ball) > NEAR))[..., None], ball, target)
+    shot = _unit(goal - ball)
+    aim = total(_unit(ball) * shot)
+    shoots = xp.astype(aim > AIMED, xp.float64)[..., None]
+    # Around the ball, not through it, where that is in the way.
+    before = xp.astype(aim < 0, xp.float64)[..., None]
+    left = xp.astype(shot[..., 0] * ball[..., 1] - shot[..., 1] * ball[..., 0] < 0, xp.float64)
+    aside = xp.stack([-shot[..., 1], shot[..., 0]], axis=-1) * (2 * left - 1)[..., None]
+    run_up = ball - BEHIND * shot + before * BESIDE * aside
+    target = shoots * ball + (1 - shoots) * run_up
     angle = xp.atan2(target[..., 1], target[..., 0])
-    steer = xp.clip(-TURNING * angle - SETTLING * -spin, -1.0, 1.0)
-    ahead = xp.maximum(xp.cos(angle), xp.full_like(angle, SLOWEST))
-    return xp.stack([-ahead, steer, xp.zeros_like(angle)], axis=-1)
+    steer = xp.clip(SETTLING * observation["sensors_gyro"][..., 2] - TURNING * angle, -1.0, 1.0)
+    facing = xp.cos(angle)
+    limit = FASTEST * shoots[..., 0] + (1 - shoots[..., 0]) * (SLOWEST + ARRIVING * norm(target))
+    wanted = xp.clip(limit, SLOWEST, FASTEST) * (facing + abs(facing)) / 2 * abs(facing)
+    faster = wanted - observation["sensors_velocimeter"][..., 0]
+    roll = xp.clip(-DRIVING * faster, -1.0, 1.0)
+    return xp.stack([roll, steer, 0 * roll], axis=-1)
 
 
-def _unit(xp: object, vector: Array) -> Array:
+def _unit(vector: Array) -> Array:
     return vector / (norm(vector)[..., None] + 1e-9)

@@ -133,7 +133,9 @@ class Seen:
 
         axes, centre = mine(self.axes), mine(self.centre)
         away = of_others(self.centre) - centre
-        moves = of_others(self.velocity) - mine(self.velocity) - cross(mine(self.spin) + 0 * away, away)
+        moves = (
+            of_others(self.velocity) - mine(self.velocity) - cross(mine(self.spin) + 0 * away, away)
+        )
         matrix = of_others(self.axes)
         turned = xp.concat([to_local(axes, matrix[..., k::3]) for k in range(3)], axis=-1)
         limbs = of_others(self.players.take("xipos", self.walker.end_effectors))
@@ -161,9 +163,7 @@ class Seen:
         away = xp.take(marks, teams, axis=len(lead)) - self.place[..., None, :]
         solid = xp.asarray(np.where(SOLID[:, None] == 3, 1.0, FLAT))
         seen = to_local(self.turn[..., None, :], away * solid)
-        return {
-            name: seen[..., k, : int(SOLID[k])] for k, name in enumerate(LANDMARKS)
-        }
+        return {name: seen[..., k, : int(SOLID[k])] for k, name in enumerate(LANDMARKS)}
 
     def statistics(self, velocimeter: Array, scored: Array) -> Arrays:
         """Figures by which players are compared."""
@@ -176,9 +176,7 @@ class Seen:
         nearest = xp.reshape(by_team == xp.min(by_team, axis=-1, keepdims=True), distance.shape)
         goals = v.take("site_xpos", ("away_goal_mid", "home_goal_mid"))
         to_goal = goals - ball[..., None, :]
-        of_goal = total(
-            to_goal / norm(to_goal)[..., None] * self.ball_velocity()[..., None, :]
-        )
+        of_goal = total(to_goal / norm(to_goal)[..., None] * self.ball_velocity()[..., None, :])
         teams = xp.asarray(np.arange(2 * size) // size)
         apart = self._mean_distance()
         return {
@@ -187,9 +185,9 @@ class Seen:
             "stats_veloc_forward": velocimeter[..., 0],
             "stats_vel_ball_to_goal": xp.take(of_goal, teams, axis=-1),
             "stats_home_avg_teammate_dist": apart,
-            "stats_teammate_spread_out": xp.where(apart > SPREAD, 1.0, 0.0),
-            "stats_home_score": xp.where(scored > 0, 1.0, 0.0),
-            "stats_away_score": xp.where(scored < 0, 1.0, 0.0),
+            "stats_teammate_spread_out": xp.astype(apart > SPREAD, xp.float64),
+            "stats_home_score": xp.astype(scored > 0, xp.float64),
+            "stats_away_score": xp.astype(scored < 0, xp.float64),
         }
 
     def _mean_distance(self) -> Array:
@@ -239,12 +237,12 @@ def labels(walker: Walker, team_size: int, actions: tuple[str, ...]) -> dict[str
         ):
             said[f"{name}_{part}"] = _in_frame(Signal(f"{what} of {whose}", unit=unit), names, root)
         said[f"{name}_end_effectors_pos"] = Signal(
-            f"places of the end effectors of {whose} as it sees them itself", limbs, "m",
-            f"its {root}",
-        )  # fmt: skip
+            f"places of the end effectors of {whose} as it sees them itself", limbs, "m"
+        )
     for name, count in zip(LANDMARKS, SOLID.tolist(), strict=True):
-        axes = tuple("xyz"[:count])
-        said[name] = Signal(f"{name.replace('_', ' ')} of the pitch", axes, "m", root)
+        said[name] = Signal(
+            f"the pitch's {name.replace('_', ' ')}", tuple("xyz"[:count]), "m", root
+        )
     return said
 
 

@@ -38,7 +38,7 @@ SMALL_GOAL = (0.61, 1.83, 0.61)  # m, half of a goal of humanoids
 
 
 class BallNumbers(NamedTuple):
-    """What a ball is: radius (m), mass (kg), friction, and time constant and damping of contacts."""
+    """Radius (m), mass (kg), friction, and time constant and damping of contacts."""
 
     radius: float
     mass: float
@@ -117,34 +117,22 @@ class Soccer(Task):
     Observation: what a player sees in its own axes: itself, the ball, each teammate and opponent,
     the corners of field and goals; and statistics.
 
-    Args:
-        walker: what plays: its name, or "module:Class" of one's own.
-        team_size: players of a team, 1 to 11.
-        pitch: smallest and largest half-lengths (m), between which each match has its own; "large",
-            or "by_players" for 100 to 350 m^2 for each player.
-        keep_aspect_ratio: whether length and width of the pitch are drawn together.
-        goal: half of a goal along x, y and z (m); None for the published one of large pitches, as
-            wide as a third of the pitch.
-        ball: "large", as light as a beach ball, or "regulation".
-        box: whether the field is closed for the ball, which nothing is thrown in then.
-        ends_on_goal: whether a goal ends the match; else the ball is thrown in.
-        frees_ball: whether a start is drawn again in which the ball is inside a player.
-        opponent: who plays for the away team: "still", "random", "scripted" (boxheads), or
-            "module:function" from what each of its players sees, (..., numbers), to their actions.
-            The home team is then one agent. None where every player is one: then actions,
-            observations and rewards have an axis of players.
+    Opponent: with `opponent`, the home team is one agent, whose actions and observations are those
+    of its players, one after the other. A function of one's own is called with what the away team's
+    players see, (..., team_size, numbers), and returns their actions, (..., team_size, k). Without,
+    actions, observations and rewards have an axis of players.
     """
 
-    walker: str = "boxhead"
-    team_size: int = 2
-    pitch: str | tuple[Half, Half] = "large"
-    keep_aspect_ratio: bool = False
-    goal: tuple[float, float, float] | None = None
-    ball: str = "large"
-    box: bool = False
-    ends_on_goal: bool = True
-    frees_ball: bool = True
-    opponent: str | None = None
+    walker: str = "boxhead"  # of all players: its name, or "module:Class"
+    team_size: int = 2  # players, 1 to 11
+    pitch: str | tuple[Half, Half] = "large"  # m, half-lengths from and to; or "by_players"
+    keep_aspect_ratio: bool = False  # the pitch's length and width are drawn together
+    goal: tuple[float, float, float] | None = None  # m, half of its sizes; None goes by the pitch
+    ball: str = "large"  # as light as a beach ball; or "regulation"
+    box: bool = False  # walls around the field keep the ball in, and let players through
+    ends_on_goal: bool = True  # else the ball is thrown in after a goal
+    frees_ball: bool = True  # a start with the ball inside a player is drawn again
+    opponent: str | None = None  # "still", "random", "scripted", "module:function"; None: nobody's
     time_limit: float = 45.0  # s
     control_timestep: float = 0.025  # s
     physics_timestep: float = 0.005  # s
@@ -359,11 +347,8 @@ class Soccer(Task):
         """What the away team's players do, as far as it is no chance."""
         if self.opponent == opponents.STILL:
             return v.xp.zeros_like(home)
-        axis = (..., slice(self.team_size, None))
-        seen = {
-            name: value[(*axis, *[slice(None)] * (value.ndim - len(v.lead) - 1))]
-            for name, value in self._seen(v).items()
-        }
+        theirs = (*[slice(None)] * len(v.lead), slice(self.team_size, None), ...)
+        seen = {name: value[theirs] for name, value in self._seen(v).items()}
         if self.opponent == opponents.SCRIPTED:
             return scripted.player(seen)
         player = opponents.find_player(self.opponent or "")
@@ -433,7 +418,7 @@ class Soccer(Task):
         if self.opponent is None:
             return seen
         return {
-            f"{name}/{entry}": value[(*[slice(None)] * axis, i)]
+            f"{name}/{entry}": value[(*[slice(None)] * axis, i, ...)]
             for i, name in enumerate(self.names[: self.team_size])
             for entry, value in seen.items()
         }
@@ -449,7 +434,9 @@ class Soccer(Task):
             stated = said.get(entry, walker.labels().get(entry, Signal()))
             said[entry] = dataclasses.replace(stated, meaning=stated.meaning or meaning)
         return {
-            f"{name}/{entry}": signal
+            f"{name}/{entry}": dataclasses.replace(
+                signal, frame=f"{name}/{signal.frame}" if signal.frame else ""
+            )
             for name in self.names[: self.team_size]
             for entry, signal in said.items()
             if entry in own
