@@ -40,6 +40,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, np.ndarray]):
         self.players = PlayersVectorEnv(task, 1, threads=1, autoreset_mode="Disabled", **options)
         self.possible_agents = list(task.players)
         self.agents: list[str] = []
+        self._begun = False
         self.render_mode = self.players.render_mode
         self.metadata = {
             "name": name or type(task).__name__,
@@ -76,7 +77,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, np.ndarray]):
             Observations and infos by agent; an info tells its `team` and `number`.
         """
         observations, info = self.players.reset(seed=seed)
-        self.agents = list(self.possible_agents)
+        self.agents, self._begun = list(self.possible_agents), True
         return self._by_agent(observations), self._infos(info)
 
     def step(
@@ -102,7 +103,9 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, np.ndarray]):
             ValueError: an agent has no action, there is no such agent, or an action has a wrong
                 shape or is not finite; nothing has been stepped.
         """
-        if not self.agents and bool(self.players.matches.get_state()["steps"][0]):
+        if not self.agents:
+            if not self._begun:
+                raise gymnasium.error.ResetNeeded("call reset() before step()")
             return {}, {}, {}, {}, {}
         for agent in self.agents:
             if agent not in actions:

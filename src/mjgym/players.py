@@ -134,7 +134,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         """Arrays (matches, players, ...) with one row for each player."""
         if isinstance(values, dict):
             return {name: self._rows(value) for name, value in values.items()}
-        return values.reshape(-1, *values.shape[2:])
+        return values.reshape(self.num_envs, *values.shape[2:])
 
     def _each(self, values: np.ndarray) -> np.ndarray:
         """What is of a match, for each of its players."""
