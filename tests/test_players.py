@@ -65,8 +65,8 @@ def test_players_see_what_the_home_team_sees_as_one_agent():
     size = PLAYERS // 2
     rows = slice(PLAYERS, PLAYERS + size)
     assert np.array_equal(start[rows].ravel(), alone)
-    for actions in actions_for(envs, 5):
-        actions = actions.reshape(MATCHES, PLAYERS, -1)
+    for drawn in actions_for(envs, 5):
+        actions = drawn.reshape(MATCHES, PLAYERS, -1)
         actions[1, size:] = 0  # the opponent stands still
         observations, rewards, *_ = envs.step(actions.reshape(envs.num_envs, -1))
         alone, reward, *_ = one.step(actions[1, :size].ravel())
@@ -225,11 +225,11 @@ def test_attributes_and_methods_of_each_player():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="Cartpole has no players"):
+    with pytest.raises(ValueError, match=r"Cartpole has no players"):
         PlayersVectorEnv(Cartpole())
     with pytest.raises(ValueError, match="visualize_reward"):
         make(visualize_reward=True)
-    with pytest.raises(TypeError, match="team_sise.*team_size"):
+    with pytest.raises(TypeError, match=r"team_sise.*team_size"):
         make(team_sise=3)
 
 

@@ -18,6 +18,8 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from mjgym.actions import bounds
+from mjgym.actions import controls as actuators
 from mjgym.sim.engine import quiet
 from mjgym.vector import allowed_cores
 
@@ -95,7 +97,8 @@ def batch(
     envs = gymnasium.make_vec(id, num_envs=num_envs, threads=threads, **kwargs)
     envs.reset(seed=seed)
     space: Any = envs.single_action_space
-    actions = random_actions(space.low, space.high, (num_envs,), np.float32, CYCLE, seed)
+    # Of a task with players there are num_envs matches, and a row for each player.
+    actions = random_actions(space.low, space.high, (envs.num_envs,), np.float32, CYCLE, seed)
 
     def call() -> bool:
         _, _, terminations, truncations, _ = envs.step(next(actions))
@@ -140,11 +143,11 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
     data = [mujoco.MjData(model) for _ in range(threads)]
     states = np.empty((num_envs, physics_steps, starts.shape[1]))
     sensors = np.empty((num_envs, physics_steps, model.nsensordata))
-    space = env.action_space
+    low, high = env.action_space.low, env.action_space.high
+    if len(low) != model.nu:  # actions are not the controls themselves, or not all of them
+        low, high = bounds(actuators(model))
     count = -(-CYCLE // control_steps)
-    drawn = random_actions(
-        space.low, space.high, (num_envs, control_steps), np.float64, count=count, seed=seed
-    )
+    drawn = random_actions(low, high, (num_envs, control_steps), np.float64, count=count, seed=seed)
     controls = itertools.cycle(
         [np.repeat(actions, substeps, axis=1) for actions in itertools.islice(drawn, count)]
     )

@@ -16,7 +16,7 @@ except ImportError as error:
 _STATE = ("qpos", "qvel", "act")  # what `state` holds
 
 
-class ParallelEnv(pettingzoo.ParallelEnv[str, Any, np.ndarray]):
+class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
     """A match whose players are the agents: home_0, home_1, ..., away_0, ...
 
     All agents act until the match ends, which it does for all of them in the same step.

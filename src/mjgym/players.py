@@ -61,6 +61,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         count = len(low) // self.num_players
         self.single_action_space = box(low[:count], high[:count])
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._action_shape = (self.num_envs, count)
         self.single_observation_space = _of_one(matches.single_observation_space)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         teams = [name.rpartition("_")[0] for name in players]
@@ -117,8 +118,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def step(self, actions: np.ndarray) -> Result:
         """Advance by one control step; see `VectorEnv.step`. Actions are (num_envs, k)."""
-        shape = (self.num_envs, *self.single_action_space.shape)
-        given = check_action(actions, shape)  # says which player's is bad
+        given = check_action(actions, self._action_shape)  # says which player's is bad
         observations, rewards, terminations, truncations, info = self.matches.step(
             given.reshape(self.matches.num_envs, -1)
         )

@@ -10,7 +10,7 @@ import typer
 from mjgym.cli import fields
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
-from mjgym.cli.policies import PolicyError, load_policy
+from mjgym.cli.policies import OF_TEAMS, PolicyError, load_policy, of_teams
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ def view(
         str,
         typer.Option(
             metavar="POLICY",
-            help='"random", "zero", or "module:function" from observation to action.',
+            help='"random", "zero", or "module:function" from observation to action.' + OF_TEAMS,
         ),
     ] = "random",
     seed: Annotated[
@@ -66,7 +66,8 @@ def view(
 
     if envs > 1 and web is False:
         raise typer.BadParameter("--envs shows a page; leave out --native.")
-    env, place = _make(id, set or [], envs, camera)
+    policy, opponent = of_teams(policy)
+    env, place = _make(id, set or [], envs, camera, opponent)
     out = console()
     try:
         with contextlib.closing(env):
@@ -79,11 +80,15 @@ def view(
         raise typer.Exit(1) from None
 
 
-def _make(id: str, settings: list[str], envs: int, camera: str) -> tuple[Any, int]:
+def _make(
+    id: str, settings: list[str], envs: int, camera: str, opponent: dict[str, str]
+) -> tuple[Any, int]:
     """The environment, or the batch from two sub-environments on; and the index of the camera."""
     import gymnasium
 
-    kwargs = fields.arguments(id, settings)
+    from mjgym.registry import one_agent
+
+    kwargs = {**fields.arguments(id, settings), **opponent}
     for name, option in {"camera": "camera", "num_envs": "envs"}.items():
         if name in kwargs:
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
@@ -92,7 +97,7 @@ def _make(id: str, settings: list[str], envs: int, camera: str) -> tuple[Any, in
         if envs == 1:
             env: Any = gymnasium.make(id, **kwargs)
         else:
-            env = gymnasium.make_vec(id, num_envs=envs, **kwargs)
+            env = gymnasium.make_vec(id, num_envs=envs, **one_agent(id, **kwargs))
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
     place, model = kwargs["camera"], env.unwrapped.model

@@ -56,8 +56,8 @@ STAND = (8.0, 16.0)  # m, of the camera that follows the ball: behind the side l
 class Pitch(Arena):
     """A field with two goals between four walls without end.
 
-    Goals stand within the pitch: the field, which the ball must not leave, ends at their mouths, and
-    leaves as much at the other two sides. It is compiled in its smallest size; `draw` sizes it.
+    Goals stand within the pitch: the field, which the ball must not leave, ends at their mouths,
+    and leaves as much at the other two sides. It is compiled in its smallest size; `draw` sizes it.
 
     Args:
         smallest, largest: half of its length and width, m; each is uniform between them.
@@ -103,8 +103,14 @@ class Pitch(Arena):
         place = self.goal_place(half, side)
         slope = math.hypot(1.2 * depth, 2 * height)
         return {
-            "back": (place + (0.4 * side * depth, 0, 0), np.array([slope / 2, width, NET])),
-            "top": (place + (-0.6 * side * depth, 0, height), np.array([0.4 * depth, width, NET])),
+            "back": (
+                place + np.array([0.4 * side * depth, 0, 0]),
+                np.array([slope / 2, width, NET]),
+            ),
+            "top": (
+                place + np.array([-0.6 * side * depth, 0, height]),
+                np.array([0.4 * depth, width, NET]),
+            ),
         }
 
     def _box(self, half: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -155,7 +161,7 @@ class Pitch(Arena):
             add(spec.worldbody, "site", name=name, pos=place, size=(0.05, 0, 0), group=4)
         for team, side, colour in zip(TEAMS, SIDES, COLOURS, strict=True):
             self._add_goal(spec, team, side, (*colour, 1.0))
-            for name, y in (("right", -1.0), ("left", 1.0)):
+            for name in ("right", "left"):
                 # Hoardings along half of a side, in the colour of the team whose half it is.
                 add(
                     spec.worldbody, "geom", name=f"hoarding_{team}_{name}", type="box",
@@ -212,7 +218,7 @@ class Pitch(Arena):
         points = [(x, y, z) for y in (-NET, NET) for x, z in corners]
         add(spec, "mesh", name=f"{team}_net_side", uservert=np.ravel(points))
         for name, way in (("right", -1), ("left", 1)):
-            place = self.goal_place(self.smallest, side) + (0, way * width, 0)
+            place = self.goal_place(self.smallest, side) + np.array([0, way * width, 0])
             add(
                 spec.worldbody, "geom", name=f"{team}_net_{name}", type="mesh", pos=place,
                 meshname=f"{team}_net_side", material="net", contype=0, conaffinity=0,
@@ -274,7 +280,7 @@ class Pitch(Arena):
         wider = self.goal_size(half)[1] - self.goal_size(self.smallest)[1]
         for name, way in (("right", -1), ("left", 1)):
             # Where a mesh is drawn is not where its own origin is: it is moved.
-            v.geom(f"{team}_net_{name}").pos += moved + (0, way * wider, 0)
+            v.geom(f"{team}_net_{name}").pos += moved + np.array([0, way * wider, 0])
             board = v.geom(f"hoarding_{team}_{name}")
             board.pos[:2], board.size[0] = (side * along / 2, way * across), along / 2
         board = v.geom(f"hoarding_{team}")

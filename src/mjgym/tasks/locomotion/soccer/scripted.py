@@ -1,7 +1,6 @@
 """A boxhead that goes behind the ball and shoots at the goal."""
 
 from mjgym.arrays import Array, namespace, total
-from mjgym.rotations import norm
 from mjgym.task import Arrays
 
 BEHIND = 2.5  # m, from the ball on the line of the shot, where a run-up begins
@@ -38,12 +37,26 @@ def player(observation: Arrays) -> Array:
     angle = xp.atan2(target[..., 1], target[..., 0])
     steer = xp.clip(SETTLING * observation["sensors_gyro"][..., 2] - TURNING * angle, -1.0, 1.0)
     facing = xp.cos(angle)
-    limit = FASTEST * shoots[..., 0] + (1 - shoots[..., 0]) * (SLOWEST + ARRIVING * norm(target))
+    limit = FASTEST * shoots[..., 0] + (1 - shoots[..., 0]) * (SLOWEST + ARRIVING * _length(target))
     wanted = xp.clip(limit, SLOWEST, FASTEST) * (facing + abs(facing)) / 2 * abs(facing)
     faster = wanted - observation["sensors_velocimeter"][..., 0]
     roll = xp.clip(-DRIVING * faster, -1.0, 1.0)
     return xp.stack([roll, steer, 0 * roll], axis=-1)
 
 
+def team(observation: Arrays) -> Array:
+    """What a team does that is one agent, (..., 3 players), for its observation as a dict."""
+    players = dict.fromkeys(name.partition("/")[0] for name in observation)
+    acting = [
+        player({name.partition("/")[2]: x for name, x in observation.items() if name.startswith(p)})
+        for p in (f"{name}/" for name in players)
+    ]
+    return namespace(acting[0]).concat(acting, axis=-1)
+
+
+def _length(vector: Array) -> Array:
+    return namespace(vector).sqrt(total(vector * vector))
+
+
 def _unit(vector: Array) -> Array:
-    return vector / (norm(vector)[..., None] + 1e-9)
+    return vector / (_length(vector)[..., None] + 1e-9)
