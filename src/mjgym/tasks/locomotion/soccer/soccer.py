@@ -29,6 +29,7 @@ APART = 3.0  # m, between players before any start is drawn
 REDRAWS = 100  # of a start in which players touch each other or the ball
 NEAREST, FARTHEST = 0.7, 0.9  # of a ball's way from the middle, where it is thrown in
 THROWS = 64  # throw-ins that are drawn with a match, after which the first one comes again
+GOALS = ("away_goal_lower", "away_goal_upper", "home_goal_lower", "home_goal_upper")
 NOBODY = -1.0  # in place of a player's number
 
 LARGE = ((32.0, 24.0), (48.0, 36.0))  # m, smallest and largest half-lengths of a pitch
@@ -295,7 +296,7 @@ class Soccer(Task):
     # A control step.
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        m, xp, nobody = v.memory, v.xp, xp_full(v, NOBODY)
+        m, xp, nobody = v.memory, v.xp, v.xp.zeros(v.lead, dtype=v.xp.float64) + NOBODY
         out, thrown = m["out"], m["throws"] + xp.astype(m["out"], xp.float64)
         return {
             **self._acting(v, action),
@@ -367,18 +368,17 @@ class Soccer(Task):
 
     def substep(self, v: View) -> Arrays:
         m, xp = v.memory, v.xp
-        ball = v.geom("ball").xpos
-        by_home, by_away = (
-            xp.astype(_within(v, ball, f"{team}_goal_lower", f"{team}_goal_upper"), xp.float64)
-            for team in ("away", "home")
-        )
+        ball = v.geom("ball").xpos[..., None, :]
+        corners = v.take("site_xpos", GOALS)  # of the away goal, then of the home goal
+        inside = (ball > corners[..., 0::2, :]) & (ball < corners[..., 1::2, :])
+        goals = xp.astype(xp.all(inside, axis=-1), xp.float64)
         touched = v.take("sensordata", self._contacts) > 0
         first = xp.astype(xp.argmax(xp.astype(touched, xp.int64), axis=-1), xp.float64)
-        hits = xp.any(touched, axis=-1)
+        new = (m["hit"] == NOBODY) & xp.any(touched, axis=-1)
         return {
-            "scored": xp.where(m["scored"] == 0, by_home - by_away, m["scored"]),
-            "hit": xp.where((m["hit"] == NOBODY) & hits, first, m["hit"]),
-            "last_player": xp.where((m["hit"] == NOBODY) & hits, first, m["last_player"]),
+            "scored": xp.where(m["scored"] == 0, goals[..., 0] - goals[..., 1], m["scored"]),
+            "hit": xp.where(new, first, m["hit"]),
+            "last_player": xp.where(new, first, m["last_player"]),
         }
 
     @functools.cached_property
@@ -441,14 +441,3 @@ class Soccer(Task):
             for entry, signal in said.items()
             if entry in own
         }
-
-
-def xp_full(v: View, value: float) -> Array:
-    """A number for each simulation."""
-    return v.xp.zeros(v.lead, dtype=v.xp.float64) + value
-
-
-def _within(v: View, point: Array, lower: str, upper: str) -> Array:
-    """Whether a point is inside the box between two sites."""
-    inside = (point > v.site(lower).xpos) & (point < v.site(upper).xpos)
-    return v.xp.all(inside, axis=-1)
