@@ -26,6 +26,10 @@ CASES = [(id, {}) for id in registry.ids()] + [
     ("locomotion/rodent-two_touch-v0", {"walker": "jumping_ball"}),
     ("locomotion/cmu_humanoid-tracking-v0", {"play": True, "ghost": True}),
     ("locomotion/cmu_humanoid-tracking-v0", {"ends_on_fall": True}),
+    ("soccer/boxhead-2v2-v0", {"opponent": "random"}),
+    ("soccer/boxhead-2v2-v0", {"opponent": "scripted"}),
+    ("soccer/boxhead-2v2-v0", {"opponent": "opponents:waits"}),
+    ("soccer/boxhead-1v1-v0", {"opponent": "still", "ends_on_goal": False, "box": True}),
 ]
 STEPS = 3  # with random actions, so that the state and the memory are no start's
 

@@ -36,6 +36,11 @@ AUTORESET = [(id, observation, mode) for id in SOME for observation in KINDS for
 ]
 
 
+def make_vec(id, **kwargs):
+    """As many environments like that of `make`: `test_players` has those of each player's own."""
+    return gymnasium.make_vec(id, **registry.one_agent(id, **kwargs))
+
+
 @pytest.mark.parametrize("observation", ["flat", pytest.param("dict", marks=pytest.mark.slow)])
 @every_id
 def test_gymnasium_checker(id, observation):
@@ -94,7 +99,7 @@ def test_every_slot_equals_a_single_env(id):
 
 
 def assert_every_slot_equals_a_single_env(id, count=N, steps=6, **fields):
-    envs = gymnasium.make_vec(id, num_envs=count, **EXACT, **fields)
+    envs = make_vec(id, num_envs=count, **EXACT, **fields)
     singles = [gymnasium.make(id, **EXACT, **fields) for _ in range(count)]
     starts, infos = envs.reset(seed=100)
     assert envs.observation_space.contains(starts)
@@ -132,7 +137,7 @@ def assert_info_of_slot(infos, i, info):
 def test_autoreset_equals_sync_vector_env(id, observation, mode):
     """Transition by transition, infos included, over episodes that end at different times."""
     kwargs = {"observation": observation, "max_episode_steps": 2}
-    ours = gymnasium.make_vec(id, num_envs=2, autoreset_mode=mode, **kwargs)
+    ours = make_vec(id, num_envs=2, autoreset_mode=mode, **kwargs)
     sync = SyncVectorEnv([lambda: gymnasium.make(id, **kwargs)] * 2, autoreset_mode=mode)
     assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
     assert ours.single_observation_space == sync.single_observation_space
@@ -182,7 +187,7 @@ def test_a_state_restores_bit_for_bit(id):
 @pytest.mark.slow
 def test_states_of_a_batch_restore_bit_for_bit(id):
     flat = {"observation": "flat", "dtype": "float64"}
-    envs = gymnasium.make_vec(id, num_envs=N, max_episode_steps=6, **flat)
+    envs = make_vec(id, num_envs=N, max_episode_steps=6, **flat)
     envs.reset(seed=0)
     before = rollout(envs, 3)[-1][0]
     state = envs.get_state()
@@ -214,7 +219,7 @@ def test_states_of_a_batch_restore_bit_for_bit(id):
 def test_copies_continue_bit_for_bit(id):
     """Of one environment and of a batch, pickled or copied, into the next episode."""
     env = gymnasium.make(id, observation="flat", max_episode_steps=4)
-    envs = gymnasium.make_vec(id, num_envs=2, observation="flat", max_episode_steps=4)
+    envs = make_vec(id, num_envs=2, observation="flat", max_episode_steps=4)
     for one in (env, envs):
         one.reset(seed=3)
         rollout(one, 2)

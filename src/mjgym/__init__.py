@@ -19,6 +19,7 @@ from mjgym.env import Env
 from mjgym.episode import DivergenceError
 from mjgym.fingerprint import fingerprint
 from mjgym.observables import Observable, observe
+from mjgym.registry import parallel_env
 from mjgym.task import Action, Task, register
 from mjgym.vector import VectorEnv
 from mjgym.version import __version__
@@ -33,6 +34,7 @@ __all__ = [
     "__version__",
     "fingerprint",
     "observe",
+    "parallel_env",
     "register",
     "registry",
     "variation",

@@ -95,7 +95,8 @@ def batch(
     envs = gymnasium.make_vec(id, num_envs=num_envs, threads=threads, **kwargs)
     envs.reset(seed=seed)
     space: Any = envs.single_action_space
-    actions = random_actions(space.low, space.high, (num_envs,), np.float32, CYCLE, seed)
+    # Of a task with players there are num_envs matches, and a row for each player.
+    actions = random_actions(space.low, space.high, (envs.num_envs,), np.float32, CYCLE, seed)
 
     def call() -> bool:
         _, _, terminations, truncations, _ = envs.step(next(actions))

@@ -570,6 +570,7 @@ def _determinism(subject: _Subject) -> Results:
 def _single_is_batch(subject: _Subject) -> Results:
     n = NUM_ENVS
     arguments = {**subject.kwargs, "max_episode_steps": SHORT_EPISODE, "threads": 2}
+    arguments = registry.one_agent(subject.id, **arguments)
     envs = gymnasium.make_vec(subject.id, num_envs=n, **arguments)
     supply = subject.random_actions((n,))
     actions = [next(supply) for _ in range(STEPS)]

@@ -107,7 +107,7 @@ class Options:
         """
         simulation = episodes.simulation
         model, sample = simulation.model, simulation.sample
-        entries = episodes.task.observation(sample)
+        entries, players = episodes.task.observation(sample), episodes.task.players
         observables = merge(entries, episodes.task.observables, self.observables)
         images = {n: o.source for n, o in observables.items() if isinstance(o.source, Image)}
         for name, image in images.items():  # a wrong picture is refused by its own name
@@ -130,7 +130,8 @@ class Options:
                 )
             observables = {n: o for n, o in observables.items() if n not in images}
         if not observables:
-            return Layout(entries, self.observation, self.dtype, self.pictures(model))
+            pictures = self.pictures(model)
+            return Layout(entries, self.observation, self.dtype, pictures, players=players)
         plain = {} if self.observation == "pixels" else entries
         n = simulation.n
         sensing = Sensing(observables, plain, sample, pixels.blank, n, episodes.substeps)
@@ -140,4 +141,5 @@ class Options:
         shown = {name: image for name, (image, _) in seen.items()}
         several = {name: readings for name, (_, readings) in seen.items()}
         sample_entries = {n: np.zeros(s) for n, s in sensing.shapes.items() if n not in seen}
-        return Layout(sample_entries, self.observation, self.dtype, {**chosen, **shown}, several)
+        pictures = {**chosen, **shown}
+        return Layout(sample_entries, self.observation, self.dtype, pictures, several, players)

@@ -10,17 +10,21 @@ import inspect
 import math
 import pkgutil
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
 from mjgym import task as _task
 from mjgym.env import Env
 from mjgym.options import Options
+from mjgym.players import PlayersVectorEnv
 from mjgym.suggestions import did_you_mean, or_else
 from mjgym.task import Registration, Task
 from mjgym.variation.written import revived
 from mjgym.vector import VectorEnv
+
+if TYPE_CHECKING:
+    from mjgym.parallel import ParallelEnv
 
 NO_LIMIT = math.inf  # steps of an episode
 
@@ -51,7 +55,7 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
     """
     cls = _load(task_class)
     fields, options = _split(cls, kwargs, _OPTIONS, _GYMNASIUM)
-    task = cls(**fields)
+    task = cls(**fields).as_one_agent()
     own = _own_limit(task)
     if own is None:
         return Env(task, **options)
@@ -80,8 +84,8 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
     return steps, set(registered)
 
 
-def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv:
-    """Vector entry point of every id: a batch.
+def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVectorEnv:
+    """Vector entry point of every id: a batch; of a task with players, `num_envs` matches.
 
     Args:
         task_class: "module:Class".
@@ -103,7 +107,50 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv:
         steps, registered = own
         given = NO_LIMIT if limit == -1 or limit in registered else limit
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
-    return VectorEnv(task, max_episode_steps=None if limit == -1 else limit, **options)
+    options["max_episode_steps"] = None if limit == -1 else limit
+    if task.players:
+        return PlayersVectorEnv(task, options.pop("num_envs", 1), **options)
+    return VectorEnv(task, **options)
+
+
+def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
+    """Keyword arguments with which `make_vec` gives as many environments like that of `make`.
+
+    They are those given, and for a task with players also what makes one agent of them.
+
+    Raises:
+        gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
+    """
+    registered = registration(id)
+    names = {f.name for f in dataclasses.fields(registered.task_class)}
+    given = {name: value for name, value in kwargs.items() if name in names}
+    task = registered.task_class(**{**registered.fields, **given})
+    alone = task.as_one_agent()
+    changed = {n: getattr(alone, n) for n in names if getattr(alone, n) != getattr(task, n)}
+    return {**kwargs, **changed}
+
+
+def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
+    """One match of a task with players, as a PettingZoo `ParallelEnv`.
+
+    Args:
+        id: of the task.
+        **kwargs: fields of its class, `max_episode_steps` (the registered limit by default) and
+            keyword arguments of `Env`.
+
+    Raises:
+        gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
+        ImportError: PettingZoo is not installed.
+        TypeError: an argument is unknown; the message names the nearest ones.
+        ValueError: the task has no players.
+    """
+    from mjgym.parallel import ParallelEnv
+
+    registered = registration(id)
+    given = {**registered.fields, **registered.options, **kwargs}
+    fields, options = _split(registered.task_class, given, (*_OPTIONS, "max_episode_steps"), ())
+    task = registered.task_class(**fields)
+    return ParallelEnv(task, id, **{"max_episode_steps": task.episode_steps(), **options})
 
 
 def _load(task_class: str) -> type[Task]:

@@ -22,7 +22,11 @@ Draw = Callable[[Image], np.ndarray]
 
 def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:
     """The ranges of the actions as a space, float32, one dimension for each number."""
-    low, high = bounds(actions)
+    return box(*bounds(actions))
+
+
+def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
+    """A space of float32 between bounds."""
     return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
@@ -73,6 +77,8 @@ class Layout:
         dtype: of the entries.
         pictures: by name; only used with pixels.
         readings: how many of a picture an observation shows, by name, see `mjgym.pixels.space`.
+        players: of a match, () for one agent: entries then have an axis of players before their
+            own, and so has the observation; all players see the same pictures.
     """
 
     def __init__(
@@ -82,7 +88,9 @@ class Layout:
         dtype: str,
         pictures: dict[str, Image] | None = None,
         readings: Mapping[str, int] | None = None,
+        players: tuple[str, ...] = (),
     ) -> None:
+        self._players = (len(players),) if players else ()
         state, _, added = mode.partition("+")
         self.dtype = np.dtype(dtype)
         self.pictures = (pictures or {}) if "pixels" in (state, added) else {}
@@ -92,7 +100,9 @@ class Layout:
         self._flat = state == "flat"
         # Without a dict around it: one vector, or one picture.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
-        self.shapes = {name: np.shape(value) for name, value in sample.items()}
+        self.shapes = {
+            name: np.shape(value)[len(self._players) :] for name, value in sample.items()
+        }
         # In a dict every entry has an axis, which learners' networks want.
         self._in_dict = {name: shape or (1,) for name, shape in self.shapes.items()}
         self.slices: dict[str, slice] = {}
@@ -109,6 +119,7 @@ class Layout:
 
     def space(self, lead: tuple[int, ...] = ()) -> gymnasium.Space[Any]:
         """The space of one observation, or of a batch; entries are unbounded, as quantities are."""
+        lead = (*lead, *self._players)
 
         def box(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
             return gymnasium.spaces.Box(-np.inf, np.inf, (*lead, *shape), self.dtype.type)
@@ -157,13 +168,14 @@ class Layout:
                 (part if shape else part[..., 0])[...] = entries[name]
         for name, picture in self.pictures.items():
             target = buffer if self._bare else buffer[name]
-            target[...] = entries[name] if name in entries else draw(picture)
+            shown = entries[name] if name in entries else draw(picture)
+            target[...] = np.expand_dims(shown, 1) if self._players else shown
         return buffer
 
     def pack(self, entries: Arrays, draw: Draw, lead: tuple[int, ...] = ()) -> Any:
         """The observation made of the entries and pictures, in new arrays."""
         if self._flat and self._bare:  # the common case, without a space in between
-            buffer = np.empty((*lead, self.size), self.dtype)
+            buffer = np.empty((*lead, *self._players, self.size), self.dtype)
         else:
             buffer = self.empty(lead)
         return self.write(entries, buffer, draw)

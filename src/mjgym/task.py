@@ -154,6 +154,20 @@ class Task:
         gallery, where none is asked for. `render()` takes camera 0."""
         return 0
 
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Names of those who act in an episode together, where they are several.
+
+        Then observations and rewards have an axis of players behind `v.lead`, and an action is
+        theirs one after the other, each as long as the others'. How the episode ends is the same
+        for all of them.
+        """
+        return ()
+
+    def as_one_agent(self) -> "Task":
+        """The task as `gymnasium.make` gives it: itself, unless it has players."""
+        return self
+
     # What there is.
 
     def model(self) -> Spec:

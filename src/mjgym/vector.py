@@ -258,7 +258,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         if begun is not None and begun.all():  # nobody is left to step
             self._observe()
             none = np.zeros(self.num_envs, dtype=bool)
-            rewards = np.zeros(self.num_envs)
+            rewards = np.zeros(np.shape(self._episodes.rewards))
             return (
                 self._observation(),
                 rewards,

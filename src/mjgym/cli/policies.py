@@ -12,6 +12,7 @@ from mjgym.cli.ids import ModuleError, load
 
 RANDOM, ZERO = "random", "zero"
 FORM = f'"{RANDOM}", "{ZERO}" or "module:function"'
+OF_TEAMS = ' Of two teams, one each: "home,away".'
 _UNBOUNDED = 1.0  # where an action has no bound
 
 Policy = Callable[[Any], np.ndarray]
@@ -19,6 +20,17 @@ Policy = Callable[[Any], np.ndarray]
 
 class PolicyError(Exception):
     """A policy of somebody's own fails, or returns what is no action; the message says where."""
+
+
+def of_teams(text: str) -> tuple[str, dict[str, str]]:
+    """The policy of the one agent, and of the other team as an argument of make.
+
+    Args:
+        text: of the command: "random,zero" gives "random" and {"opponent": "still"}; without a
+            comma, the other team's is left as it is.
+    """
+    own, comma, other = text.partition(",")
+    return own, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:

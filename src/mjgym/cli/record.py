@@ -14,7 +14,7 @@ from mjgym.cli import fields
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
-from mjgym.cli.policies import PolicyError, load_policy
+from mjgym.cli.policies import OF_TEAMS, PolicyError, load_policy, of_teams
 
 if TYPE_CHECKING:
     from mjgym.rendering.film import Film
@@ -41,7 +41,7 @@ def record(
         str,
         typer.Option(
             metavar="POLICY",
-            help='"random", "zero", or "module:function" from observation to action.',
+            help='"random", "zero", or "module:function" from observation to action.' + OF_TEAMS,
         ),
     ] = "random",
     seed: Annotated[
@@ -89,7 +89,9 @@ def record(
         "visualize_reward": visualize_reward,
     }
     with contextlib.ExitStack() as stack:
-        player = _Player(_make(id, set or [], envs, drawing), envs, columns, drawing["camera"])
+        policy, opponent = of_teams(policy)
+        made = _make(id, set or [], envs, drawing, opponent)
+        player = _Player(made, envs, columns, drawing["camera"])
         stack.callback(player.env.close)
         act = load_policy(policy, player.env, seed=seed)
         try:
@@ -107,11 +109,15 @@ def record(
     out_.print(facts({"written": str(out), **film.about(), **player.about()}))
 
 
-def _make(id: str, settings: list[str], envs: int, drawing: dict[str, Any]) -> Any:
+def _make(
+    id: str, settings: list[str], envs: int, drawing: dict[str, Any], opponent: dict[str, str]
+) -> Any:
     """The environment, or the batch from two sub-environments on."""
     import gymnasium
 
-    kwargs = fields.arguments(id, settings)
+    from mjgym.registry import one_agent
+
+    kwargs = {**fields.arguments(id, settings), **opponent}
     for name in kwargs:
         if name in (*drawing, "num_envs"):
             option = {"render_quality": "quality", "num_envs": "envs"}.get(name, name)
@@ -122,7 +128,7 @@ def _make(id: str, settings: list[str], envs: int, drawing: dict[str, Any]) -> A
     try:
         if envs == 1:
             return gymnasium.make(id, **kwargs)
-        return gymnasium.make_vec(id, num_envs=envs, **kwargs)
+        return gymnasium.make_vec(id, num_envs=envs, **one_agent(id, **kwargs))
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
 

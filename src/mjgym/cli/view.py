@@ -9,7 +9,7 @@ from mjgym.cli import fields, viewers
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
-from mjgym.cli.policies import PolicyError, load_policy
+from mjgym.cli.policies import OF_TEAMS, PolicyError, load_policy, of_teams
 
 
 def view(
@@ -18,7 +18,7 @@ def view(
         str,
         typer.Option(
             metavar="POLICY",
-            help='"random", "zero", or "module:function" from observation to action.',
+            help='"random", "zero", or "module:function" from observation to action.' + OF_TEAMS,
         ),
     ] = "random",
     seed: Annotated[
@@ -46,7 +46,8 @@ def view(
 
     if envs > 1 and web is False:
         raise typer.BadParameter("--envs shows a page; leave out --native.")
-    env, place = _make(id, set or [], envs, camera)
+    policy, opponent = of_teams(policy)
+    env, place = _make(id, set or [], envs, camera, opponent)
     out = console()
     try:
         with contextlib.closing(env):
@@ -59,11 +60,15 @@ def view(
         raise typer.Exit(1) from None
 
 
-def _make(id: str, settings: list[str], envs: int, camera: str | None) -> tuple[Any, int]:
+def _make(
+    id: str, settings: list[str], envs: int, camera: str | None, opponent: dict[str, str]
+) -> tuple[Any, int]:
     """The environment, or the batch from two sub-environments on; and the index of the camera."""
     import gymnasium
 
-    kwargs = fields.arguments(id, settings)
+    from mjgym.registry import one_agent
+
+    kwargs = {**fields.arguments(id, settings), **opponent}
     for name, option in {"camera": "camera", "num_envs": "envs"}.items():
         if name in kwargs:
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
@@ -73,7 +78,7 @@ def _make(id: str, settings: list[str], envs: int, camera: str | None) -> tuple[
         if envs == 1:
             env: Any = gymnasium.make(id, **kwargs)
         else:
-            env = gymnasium.make_vec(id, num_envs=envs, **kwargs)
+            env = gymnasium.make_vec(id, num_envs=envs, **one_agent(id, **kwargs))
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
     return env, viewers.index_of(camera, env)

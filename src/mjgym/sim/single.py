@@ -258,8 +258,10 @@ class Single:
         if _left_out(where):
             return
         for name, value in fields.items():
-            getattr(self.view, name)[...] = value
-        self._written = True
+            held = getattr(self.view, name)
+            if not np.array_equal(held, value):  # else nothing new follows
+                held[...] = value
+                self._written = True
 
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False

@@ -40,7 +40,7 @@ _OWNERS = {
     "sensordata": ("sensor", "sensor_adr"),
     "ctrl": ("actuator", None),
     "act": ("actuator", "actuator_actadr"),
-    **dict.fromkeys(("xpos", "xquat", "xmat", "xipos", "cvel"), ("body", None)),
+    **dict.fromkeys(("xpos", "xquat", "xmat", "xipos", "ximat", "cvel"), ("body", None)),
     **dict.fromkeys(("subtree_com", "subtree_linvel"), ("body", None)),
 }
 _PREFIXES = {"ten": "tendon", "cam": "camera", "jnt": "joint"}

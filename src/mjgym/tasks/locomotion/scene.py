@@ -14,9 +14,9 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
 from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
+from mjgym.tasks.locomotion.walkers.any_walker import LEAST_INERTIA, LEAST_MASS
 
 EYE = 64  # pixels, of the egocentric camera's pictures each way
-LEAST_MASS, LEAST_INERTIA = 1e-5, 1e-11  # kg, kg m^2, of a body that moves
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,10 @@ from mjgym.task import Arrays, Signal
 TOUCHED = 1e-3  # N; touch sensors with more are on
 RANGE = 10.0  # m, beyond which rangefinders tell little
 TORQUE_SCALE = 60.0 / 2  # N m; torques are squashed by tanh(torque / scale)
+LEAST_MASS, LEAST_INERTIA = 1e-5, 1e-11  # kg, kg m^2, of a body that moves
 HOW_MANY = (1, 0, 1)  # of a contact sensor: count the contacts, as they are, in one number
+Colour = tuple[float, float, float]
+"""Red, green and blue from 0 to 1."""
 # The engine's numbers for a joint that slides, a tendon over joints, an actuator at a joint.
 SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
 
@@ -62,6 +65,7 @@ class Walker:
         hidden_groups: of geoms that the egocentric camera does not see: the walker's own.
         touch, force, torque, rangefinder: names of its sensors of each kind.
         velocimeter, gyro, accelerometer: names of its sensors; empty for none.
+        jersey: geoms that wear the colour of its team; empty for all that are seen.
         prefix: of all its names in the scene, and the name of its frame's body.
     """
 
@@ -87,6 +91,7 @@ class Walker:
     velocimeter: str = ""
     gyro: str = ""
     accelerometer: str = ""
+    jersey: tuple[str, ...] = ()
     prefix: str = "walker/"
 
     @functools.cache  # noqa: B019  (hooks ask for the same few at each step)
@@ -110,13 +115,35 @@ class Walker:
 
     def enter(self, scene: Spec) -> None:
         """Join a scene: with a frame of its own, and a sensor for `velocity`."""
-        body = add(scene.worldbody, "body", name=self.prefix)
-        self.hang(body)
-        scene.attach(self.model(), prefix=self.prefix, frame=body.add_frame())
+        self.join(scene, self.model())
         add(
             scene, "sensor", name=self._velocity, type="subtreelinvel", objtype="body",
             objname=self.prefix + self.root,
         )  # fmt: skip
+
+    def join(
+        self, scene: Spec, model: Spec, place: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    ) -> None:
+        """Hang a model of the creature in a scene, with a frame of its own.
+
+        Args:
+            scene: that it joins.
+            model: of the creature alone; it is moved, not copied.
+            place: of the frame before any episode, m: several creatures stand apart.
+        """
+        # Said here, because the engine would have the mass of a frame that stands apart elsewhere.
+        body = add(
+            scene.worldbody, "body", name=self.prefix, pos=place, explicitinertial=True,
+            mass=LEAST_MASS, inertia=(LEAST_INERTIA,) * 3, ipos=(0, 0, 0),
+        )  # fmt: skip
+        self.hang(body)
+        scene.attach(model, prefix=self.prefix, frame=body.add_frame())
+
+    def dress(self, model: Spec, colour: Colour) -> None:
+        """Give a model of the creature, which is in no scene yet, the colour of a team."""
+        for geom in model.geoms:
+            if geom.name in self.jersey or (not self.jersey and geom.rgba[3] > 0):
+                geom.material, geom.rgba = "", (*colour, 1.0)
 
     def watch_ground(self, scene: Spec, ground: Mapping[str, str]) -> None:
         """Give a scene the sensors for `fallen`: they count what touches the ground.

@@ -1,0 +1,71 @@
+"""A view of several creatures of one kind, which are one more axis of every array."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from mjgym.arrays import Array
+from mjgym.sim.views import Named, View, owner
+
+
+class AlikeView(View):
+    """Elements that are there several times under different prefixes, seen as one creature's.
+
+    `AlikeView(v, ("home_0/", "away_0/")).body("head").xpos` is (*v.lead, 2, 3): hooks that are
+    written for one creature run for all of them at once. Its arrays are copies.
+
+    Args:
+        view: of the simulations.
+        prefixes: of the names of each creature's elements.
+    """
+
+    def __init__(self, view: View, prefixes: tuple[str, ...]) -> None:
+        super().__init__((*view.lead, len(prefixes)), view.xp)
+        self.__dict__.update(_view=view, _model=view._model, _prefixes=prefixes)
+
+    @classmethod
+    def of(cls, view: View, prefixes: tuple[str, ...]) -> "AlikeView":
+        """The view of some creatures, made once for each view of simulations."""
+        key = "alike", prefixes
+        if key not in view._rows:
+            view._rows[key] = cls(view, prefixes)
+        found: AlikeView = view._rows[key]
+        return found
+
+    def take(self, field: str, names: Iterable[str]) -> Array:
+        """As of one creature, with the axis of creatures behind that of the simulations."""
+        view, count = self._view, len(self._prefixes)
+        values = view.take(field, self._full(tuple(names)))
+        lead = len(view.lead)
+        own = values.shape[lead] // count
+        return self.xp.reshape(values, (*self.lead, own, *values.shape[lead + 1 :]))
+
+    def _full(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        full: tuple[str, ...] | None = self._rows.get(names)
+        if full is None:
+            full = tuple(prefix + name for prefix in self._prefixes for name in names)
+            self._rows[names] = full
+        return full
+
+    def _element(self, kind: str, name: str) -> Named:
+        return _Several(lambda attribute: self._attribute(kind, name, attribute))
+
+    def _attribute(self, kind: str, name: str, attribute: str) -> Array:
+        """Of the elements of a name, (*lead, ...)."""
+        if kind == "sensor":
+            return self.take("sensordata", (name,))
+        field = attribute if owner(attribute)[0] == kind else f"{kind}_{attribute}"
+        values = self.take(field, (name,))
+        return values if kind == "joint" else values[..., 0, :]
+
+    def _field(self, name: str) -> Array:
+        raise AttributeError(f"{name}: ask for it by the names of elements, with take()")
+
+
+class _Several(Named):
+    """Looked up anew each time: what it gives are copies."""
+
+    def __init__(self, fetch: Callable[[str], Any]) -> None:
+        self.__dict__["_fetch"] = fetch
+
+    def __getattr__(self, attribute: str) -> Array:
+        return self._fetch(attribute)

@@ -1,0 +1,1 @@
+"""Soccer: two teams of walkers and a ball on a pitch."""

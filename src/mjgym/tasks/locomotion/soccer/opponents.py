@@ -1,0 +1,62 @@
+"""Who plays for the away team where the home team is the one agent."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from mjgym.arrays import Array
+from mjgym.catalogue import Catalogue
+from mjgym.task import Arrays
+
+STILL, RANDOM, SCRIPTED = "still", "random", "scripted"
+NAMED = (STILL, RANDOM, SCRIPTED)
+SEEDS = 2**31  # numbers from 1 below it begin a sequence
+_WORD = 2**32 - 1
+
+Player = Callable[[Array], Array]
+"""From what players see, (..., numbers of the flat observation), to their actions, (..., k)."""
+
+_players: Catalogue[Any] = Catalogue("opponent", cast(Any, Callable))
+
+
+def find_player(name: str) -> Player:
+    """The function of "module:function".
+
+    Raises:
+        ValueError: there is none; the message names the nearest ones.
+    """
+    if ":" not in name:
+        raise ValueError(
+            f'opponent: {name!r} is none of {", ".join(NAMED)}, nor "module:function" of your own'
+        )
+    player: Player = _players.find(name)
+    return player
+
+
+def flat(xp: Any, entries: Arrays, lead: tuple[int, ...]) -> Array:
+    """Entries joined into one vector, as a flat observation has them, (*lead, numbers)."""
+    return xp.concat(
+        [xp.reshape(value, (*lead, _size(value, lead))) for value in entries.values()], axis=-1
+    )
+
+
+def _size(value: Array, lead: tuple[int, ...]) -> int:
+    size = 1
+    for length in value.shape[len(lead) :]:
+        size *= int(length)
+    return size
+
+
+def following(words: Array) -> Array:
+    """The next random words, whole numbers from 1 to 2^32 - 1 (Marsaglia's xorshift, 2003).
+
+    Hooks are functions of the state alone: what they draw at random follows from words that the
+    memory holds.
+    """
+    words = words ^ ((words << 13) & _WORD)
+    words = words ^ (words >> 17)
+    return words ^ ((words << 5) & _WORD)
+
+
+def as_shares(xp: Any, words: Array) -> Array:
+    """Random words as numbers from 0 to 1."""
+    return xp.astype(words, xp.float64) / _WORD

@@ -1,0 +1,297 @@
+"""The pitch: a field with two goals between walls, whose size is drawn for each match."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjgym.mjcf import Spec, add, load
+from mjgym.sim.single import SingleView
+from mjgym.tasks.locomotion.arenas.any_arena import PLACED, Arena
+
+Half = tuple[float, float]
+"""Half-lengths of a rectangle along x and y, m."""
+
+TEAMS = ("home", "away")
+SIDES = (-1.0, 1.0)  # of x, where each team's own goal is
+COLOURS = ((0.12, 0.36, 0.86), (0.88, 0.16, 0.14))  # of the teams: blue and red
+
+GOAL_DEPTH = GOAL_HEIGHT = 8 / 3  # m, half of a goal along x and z, unless they are given
+GOAL_WIDTH = 0.33  # half of a goal along y, of the pitch's half-width
+THICKNESS = 0.07  # radius of a post, of the mean of the goal's three half-sizes
+
+# Posts from and to, in halves of a goal from its middle; +x is into the field. The radius of what
+# is called top is 1.01 times that of the others, that of supports 0.75 times.
+POSTS = {
+    "right_post": ((1, -1, -1), (1, -1, 1)),
+    "left_post": ((1, 1, -1), (1, 1, 1)),
+    "top_post": ((1, -1, 1), (1, 1, 1)),
+    "right_base": ((1, -1, -1), (-1, -1, -1)),
+    "left_base": ((1, 1, -1), (-1, 1, -1)),
+    "back_base": ((-1, -1, -1), (-1, 1, -1)),
+    "right_support": ((-1, -1, -1), (0.2, -1, 1)),
+    "right_top_support": ((0.2, -1, 1), (1, -1, 1)),
+    "left_support": ((-1, 1, -1), (0.2, 1, 1)),
+    "left_top_support": ((0.2, 1, 1), (1, 1, 1)),
+}
+_ENDS = np.array(list(POSTS.values()))
+_WIDER = np.array([1.01 if "top" in name else 1.0 for name in POSTS])
+_THINNER = np.array([0.75 if "support" in name else 1.0 for name in POSTS])
+NET = 0.01  # m, half of its thickness
+
+CORNERS = ("lower", "mid", "upper")  # sites of a goal: its two corners and its middle
+BOX_ONLY = 2  # contype of a closed field's walls, which the ball alone meets
+WALL = 0.5  # m, half of the thickness of such a wall
+LID = 12.0  # m, height of a closed field
+HOARDING = 0.45  # m, half of the height of what stands around the pitch, which is only drawn
+
+LIGHTS = tuple((x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0))  # one over each corner
+TOP = 95.0  # m, of the camera that sees the whole pitch
+MARGIN = 1.1  # how much more than the pitch it sees
+STAND = (8.0, 16.0)  # m, of the camera that follows the ball: behind the side line, and its height
+
+
+@dataclass(frozen=True)
+class Pitch(Arena):
+    """A field with two goals between four walls without end.
+
+    Goals stand within the pitch: the field, which the ball must not leave, ends at their mouths,
+    and leaves as much at the other two sides. It is compiled in its smallest size; `draw` sizes it.
+
+    Args:
+        smallest, largest: half of its length and width, m; each is uniform between them.
+        keep_aspect_ratio: whether one draw stands for both.
+        goal: half of a goal along x, y and z, m; None for the published one, as wide as a third of
+            the pitch.
+        box: whether walls and a lid around the field keep the ball in, and let players through.
+    """
+
+    smallest: Half = (32.0, 24.0)
+    largest: Half = (48.0, 36.0)
+    keep_aspect_ratio: bool = False
+    goal: tuple[float, float, float] | None = None
+    box: bool = False
+    varies: ClassVar[tuple[str, ...]] = (
+        *PLACED, "site_pos", "light_pos", "light_dir", "cam_pos", "cam_fovy",
+    )  # fmt: skip
+
+    # What follows from the half-lengths of a pitch.
+
+    def goal_size(self, half: Any) -> np.ndarray:
+        """Half of a goal along x, y and z, (3,) m."""
+        return np.array(self.goal or (GOAL_DEPTH, GOAL_WIDTH * half[1], GOAL_HEIGHT))
+
+    def goal_place(self, half: Any, side: float) -> np.ndarray:
+        """The middle of a goal, (3,) m."""
+        depth, _, height = self.goal_size(half)
+        return np.array([side * (half[0] - depth), 0.0, height])
+
+    def field(self, half: Any) -> np.ndarray:
+        """Half-lengths of the field, (2,) m."""
+        return np.array(half) - 2 * float(self.goal_size(half)[0])
+
+    def _posts(self, half: Any, side: float) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of a goal's posts, (n, 2, 3) m, and their radii, (n,) m."""
+        size = self.goal_size(half)
+        ends = self.goal_place(half, side) + _ENDS * size * (-side, -side, 1)
+        return ends, THICKNESS * float(size.sum()) / 3 * _THINNER * _WIDER
+
+    def _net(self, half: Any, side: float) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Places and half-sizes of the nets behind and over a goal, (3,) m each."""
+        depth, width, height = self.goal_size(half)
+        place = self.goal_place(half, side)
+        slope = math.hypot(1.2 * depth, 2 * height)
+        return {
+            "back": (
+                place + np.array([0.4 * side * depth, 0, 0]),
+                np.array([slope / 2, width, NET]),
+            ),
+            "top": (
+                place + np.array([-0.6 * side * depth, 0, height]),
+                np.array([0.4 * depth, width, NET]),
+            ),
+        }
+
+    def _box(self, half: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Places and half-sizes of the walls of a closed field, (3,) m each."""
+        along, across = self.field(half)
+        _, width, height = self.goal_size(half)
+        beside, above = (across - width) / 2, LID / 2 - height
+        walls = {
+            f"box_{name}": (
+                np.array([0.0, y * (across + WALL), LID / 2]),
+                np.array([along + 2 * WALL, WALL, LID / 2]),
+            )
+            for name, y in (("right", -1), ("left", 1))
+        }
+        for team, x in zip(TEAMS, SIDES, strict=True):
+            at = x * (along + WALL)
+            for name, y in (("right", -1), ("left", 1)):
+                walls[f"box_{team}_{name}"] = (
+                    np.array([at, y * (width + beside), LID / 2]),
+                    np.array([WALL, beside, LID / 2]),
+                )
+            walls[f"box_{team}_over"] = (
+                np.array([at, 0.0, 2 * height + above]),
+                np.array([WALL, width, above]),
+            )
+        return walls
+
+    def _marks(self, half: Any) -> dict[str, np.ndarray]:
+        """Places of the sites that players see, (3,) m each."""
+        size, field = self.goal_size(half), self.field(half)
+        marks = {}
+        for team, side in zip(TEAMS, SIDES, strict=True):
+            place = self.goal_place(half, side)
+            for corner, way in zip(CORNERS, (-1, 0, 1), strict=True):
+                marks[f"{team}_goal_{corner}"] = place + way * size
+        return {
+            **marks,
+            "field_lower": np.array([*-field, 0.0]),
+            "field_upper": np.array([*field, 0.0]),
+        }
+
+    # Its model.
+
+    def model(self) -> Spec:
+        spec = load("locomotion/soccer/pitch.xml")
+        half = self.smallest
+        for name, place in self._marks(half).items():
+            add(spec.worldbody, "site", name=name, pos=place, size=(0.05, 0, 0), group=4)
+        for team, side, colour in zip(TEAMS, SIDES, COLOURS, strict=True):
+            self._add_goal(spec, team, side, (*colour, 1.0))
+            for name in ("right", "left"):
+                # Hoardings along half of a side, in the colour of the team whose half it is.
+                add(
+                    spec.worldbody, "geom", name=f"hoarding_{team}_{name}", type="box",
+                    pos=(0, 0, HOARDING), size=(1, 0.06, HOARDING), contype=0, conaffinity=0,
+                    rgba=(*(0.35 + 0.5 * c for c in colour), 1.0),
+                )  # fmt: skip
+            add(
+                spec.worldbody, "geom", name=f"hoarding_{team}", type="box",
+                pos=(0, 0, HOARDING), size=(0.06, 1, HOARDING), contype=0, conaffinity=0,
+                rgba=(*(0.35 + 0.5 * c for c in colour), 1.0),
+            )  # fmt: skip
+        if self.box:
+            for name, (place, size) in self._box(half).items():
+                self._add_wall(spec, name, type="box", pos=place, size=size)
+            self._add_wall(
+                spec, "box_lid", type="plane", pos=(0, 0, LID), zaxis=(0, 0, -1), size=(1e-7,) * 3
+            )
+        add(
+            spec.worldbody, "camera", name="follow", mode="targetbody", targetbody="ball",
+            pos=(0, -half[1] - STAND[0], STAND[1]), fovy=32,
+        )  # fmt: skip
+        add(spec.worldbody, "camera", name="top_down", pos=(0, 0, TOP), fovy=45)
+        # It goes with the ball, around which there are shadows.
+        add(
+            spec.body("ball"), "light", name="sun", type="directional", mode="track",
+            pos=(-8, -12, 24), dir=(0.35, 0.5, -1), diffuse=(0.45,) * 3, specular=(0.1,) * 3,
+        )  # fmt: skip
+        for i, (x, y) in enumerate(LIGHTS):
+            add(
+                spec.worldbody, "light", name=f"floodlight_{i}", type="spot", pos=(x, y, 1),
+                dir=(-x, -y, -1), diffuse=(0.12,) * 3, specular=(0.05,) * 3, cutoff=70,
+                castshadow=False,
+            )  # fmt: skip
+        return spec
+
+    def _add_goal(self, spec: Spec, team: str, side: float, colour: tuple[float, ...]) -> None:
+        goal = add(spec.worldbody, "body", name=f"{team}_goal")
+        ends, radii = self._posts(self.smallest, side)
+        for name, post, radius in zip(POSTS, ends, radii, strict=True):
+            add(
+                goal, "geom", name=f"{team}_goal_{name}", type="capsule", size=(radius, 0, 0),
+                fromto=post.ravel(), rgba=colour,
+            )  # fmt: skip
+        depth, width, height = self.goal_size(self.smallest)
+        tilt = math.atan2(2 * height, -1.2 * side * depth)  # of the net behind it
+        for name, (place, size) in self._net(self.smallest, side).items():
+            turn = -tilt / 2 if name == "back" else 0.0
+            add(
+                spec.worldbody, "geom", name=f"{team}_net_{name}", type="box", pos=place,
+                size=size, quat=(math.cos(turn), 0, math.sin(turn), 0), material="net",
+                contype=0, conaffinity=0,
+            )  # fmt: skip
+        corners = np.array([(1, -1), (-1, -1), (0.2, 1), (1, 1)]) * (-side * depth, height)
+        points = [(x, y, z) for y in (-NET, NET) for x, z in corners]
+        add(spec, "mesh", name=f"{team}_net_side", uservert=np.ravel(points))
+        for name, way in (("right", -1), ("left", 1)):
+            place = self.goal_place(self.smallest, side) + np.array([0, way * width, 0])
+            add(
+                spec.worldbody, "geom", name=f"{team}_net_{name}", type="mesh", pos=place,
+                meshname=f"{team}_net_side", material="net", contype=0, conaffinity=0,
+            )  # fmt: skip
+
+    def _add_wall(self, spec: Spec, name: str, **shape: Any) -> None:
+        add(
+            spec.worldbody, "geom", name=name, contype=BOX_ONLY, conaffinity=0,
+            rgba=(1, 1, 1, 0.08), **shape,
+        )  # fmt: skip
+
+    # What differs from match to match.
+
+    def draw(self, v: SingleView, rng: Any) -> np.ndarray:
+        """Draw the size of the pitch, and place all that follows from it; returns its half-lengths.
+
+        Two draws, or one with `keep_aspect_ratio`.
+        """
+        share = rng.uniform(size=1 if self.keep_aspect_ratio else 2)
+        low, high = np.array(self.smallest), np.array(self.largest)
+        half: np.ndarray = low + share * (high - low)
+        self.place(v, half)
+        return half
+
+    def place(self, v: SingleView, half: Any) -> None:
+        """Give a pitch, which is as it has been compiled, its size: half-lengths (2,) m."""
+        along, across = half
+        field = self.field(half)
+        v.geom("ground").size[:2] = field
+        v.geom("surroundings").size[:2] = 1.15 * along, 1.15 * across
+        v.geom("wall_right").pos[1], v.geom("wall_left").pos[1] = -across, across
+        v.geom("wall_home").pos[0], v.geom("wall_away").pos[0] = -along, along
+        for name, place in self._marks(half).items():
+            v.site(name).pos = place
+        resized: list[str] = []
+        for team, side in zip(TEAMS, SIDES, strict=True):
+            ends, radii = self._posts(half, side)
+            names = tuple(f"{team}_goal_{name}" for name in POSTS)
+            rows = v.rows("geom_pos", names)
+            v.geom_pos[rows] = ends.mean(axis=1)
+            v.geom_size[rows, 0] = radii
+            v.geom_size[rows, 1] = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=-1) / 2
+            resized += names
+            self._place_drawn(v, half, team, side)
+        if self.box:
+            for name, (place, size) in self._box(half).items():
+                v.geom(name).pos, v.geom(name).size = place, size
+                resized.append(name)
+        v.refit(resized)
+        self._light_and_film(v, half, field)
+
+    def _place_drawn(self, v: SingleView, half: Any, team: str, side: float) -> None:
+        """Nets and hoardings."""
+        along, across = half
+        for name, (place, size) in self._net(half, side).items():
+            net = v.geom(f"{team}_net_{name}")
+            net.pos, net.size = place, size
+        moved = self.goal_place(half, side) - self.goal_place(self.smallest, side)
+        wider = self.goal_size(half)[1] - self.goal_size(self.smallest)[1]
+        for name, way in (("right", -1), ("left", 1)):
+            # Where a mesh is drawn is not where its own origin is: it is moved.
+            v.geom(f"{team}_net_{name}").pos += moved + np.array([0, way * wider, 0])
+            board = v.geom(f"hoarding_{team}_{name}")
+            board.pos[:2], board.size[0] = (side * along / 2, way * across), along / 2
+        board = v.geom(f"hoarding_{team}")
+        board.pos[0], board.size[1] = side * along, across
+
+    def _light_and_film(self, v: SingleView, half: Any, field: np.ndarray) -> None:
+        height = 2 / 3 * float(field.mean())
+        for i, corner in enumerate(LIGHTS):
+            place = np.array([*(corner * field), height])
+            light = v.light(f"floodlight_{i}")
+            light.pos, light.dir = place, -place * (1, 1, 2) / np.linalg.norm(place * (1, 1, 2))
+        v.camera("follow").pos[1] = -half[1] - STAND[0]
+        angle = 2 * math.atan2(MARGIN * max(half), TOP)
+        v.camera("top_down").fovy = math.degrees(angle)

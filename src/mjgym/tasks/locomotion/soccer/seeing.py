@@ -1,0 +1,250 @@
+"""What players see: themselves, the ball, each other, the pitch, and figures of how they do.
+
+All functions are of all players at once: arrays are (*lead, players, ...).
+"""
+
+import functools
+
+import numpy as np
+
+from mjgym.arrays import Array, total
+from mjgym.rotations import cross, norm, to_local
+from mjgym.sim import AlikeView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, Signal, vector_names
+from mjgym.tasks.locomotion.walkers import Walker
+
+FLAT = (1.0, 1.0, 0.0)  # leaves out the height
+# The pitch as the home team sees it; for the other team it is turned by half: four places on.
+MARKS = (
+    "home_goal_lower", "home_goal_mid", "home_goal_upper", "field_upper",
+    "away_goal_upper", "away_goal_mid", "away_goal_lower", "field_lower",
+)  # fmt: skip
+LANDMARKS = (
+    "team_goal_back_right", "team_goal_mid", "team_goal_front_left", "field_front_left",
+    "opponent_goal_back_left", "opponent_goal_mid", "opponent_goal_front_right",
+    "field_back_right",
+)  # fmt: skip
+SOLID = np.array([3 if name.endswith("_mid") else 2 for name in LANDMARKS])  # how many numbers
+SPREAD = 5.0  # m, of the mean distance to the team, from which on it is spread out
+LEAST = 1e-7  # m, added to a distance that is divided by
+
+
+@functools.cache
+def others(team_size: int) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names that a player has for the others, and who they are: (players, others) numbers."""
+    count = 2 * team_size
+    names = [f"teammate_{k}" for k in range(team_size - 1)]
+    names += [f"opponent_{k}" for k in range(team_size)]
+    who = [
+        [
+            *(j for j in range(count) if j != i and j // team_size == i // team_size),
+            *(j for j in range(count) if j // team_size != i // team_size),
+        ]
+        for i in range(count)
+    ]
+    return tuple(names), np.array(who)
+
+
+class Seen:
+    """What all players see, at one moment.
+
+    Args:
+        v: the view.
+        walker: what the players are.
+        prefixes: of their names, the home team's first.
+        size: players of a team.
+    """
+
+    def __init__(self, v: View, walker: Walker, prefixes: tuple[str, ...], size: int) -> None:
+        self.v, self.xp, self.size = v, v.xp, size
+        self.walker = walker.with_prefix("")
+        self.players = AlikeView.of(v, prefixes)
+        self.names, self._who = others(size)
+        players, root = self.players, self.walker.root
+        self.place = players.body(root).xpos
+        self.turn = players.body(root).xmat
+        # Other bodies are seen from the inertial frame, which may differ.
+        self.centre, self.axes = players.body(root).xipos, players.body(root).ximat
+        motion = players.body(root).cvel
+        self.spin = motion[..., :3]
+        self.drift = motion[..., 3:]  # of the point of the body that is at the whole's centre
+        middle = players.take("subtree_com", ("",))[..., 0, :]
+        self.velocity = self.drift + cross(self.spin, self.centre - middle)
+
+    def _each(self, value: Array) -> Array:
+        """What is of the match, with an axis of players."""
+        return value[..., None, :]
+
+    def entries(self, previous: Array, scored: Array) -> Arrays:
+        """The entries of an observation, in their order.
+
+        Args:
+            previous: the players' actions.
+            scored: whether each player's team has just scored, 1, or the other one, -1.
+        """
+        own = {
+            **self.walker.proprioception(self.players),
+            **self.walker.kinematics(self.players),
+            "prev_action": previous,
+        }
+        return {
+            **{name: own[name] for name in sorted(own)},
+            **self.ball(),
+            **self.each_other(own["end_effectors_pos"]),
+            **self.landmarks(),
+            **self.statistics(own["sensors_velocimeter"], scored),
+        }
+
+    def ball(self) -> Arrays:
+        """The ball: angular velocity, place and velocity."""
+        ball = self.v.body("ball")
+        away = self._each(ball.xipos) - self.centre
+        moves = self._each(self.ball_velocity()) - self.velocity - cross(self.spin, away)
+        return {
+            "ball_ego_angular_velocity": self._own(self._each(ball.cvel[..., :3]) - self.spin),
+            "ball_ego_position": self._own(away),
+            "ball_ego_linear_velocity": self._own(moves),
+        }
+
+    def ball_velocity(self) -> Array:
+        """Of its centre, in the world, (*lead, 3) m/s."""
+        ball = self.v.body("ball")
+        return ball.cvel[..., 3:] + cross(ball.cvel[..., :3], ball.xipos - ball.subtree_com)
+
+    def _own(self, vector: Array) -> Array:
+        return to_local(self.axes, vector)
+
+    def each_other(self, effectors: Array) -> Arrays:
+        """Each other player: end effectors, velocity, place, orientation."""
+        xp, lead = self.xp, self.v.lead
+        count, rest = self._who.shape
+        if rest == 0:
+            return {}
+        who = xp.asarray(np.ravel(self._who))
+
+        def of_others(values: Array) -> Array:
+            """Of each player's others, (*lead, players, others, ...)."""
+            taken = xp.take(values, who, axis=len(lead))
+            return xp.reshape(taken, (*lead, count, rest, *values.shape[len(lead) + 1 :]))
+
+        def mine(values: Array) -> Array:
+            return values[..., :, None, :]
+
+        axes, centre = mine(self.axes), mine(self.centre)
+        away = of_others(self.centre) - centre
+        moves = (
+            of_others(self.velocity) - mine(self.velocity) - cross(mine(self.spin) + 0 * away, away)
+        )
+        matrix = of_others(self.axes)
+        turned = xp.concat([to_local(axes, matrix[..., k::3]) for k in range(3)], axis=-1)
+        limbs = of_others(self.players.take("xipos", self.walker.end_effectors))
+        limbs = to_local(axes[..., None, :], limbs - centre[..., None, :])
+        parts = {
+            "ego_end_effectors_pos": xp.reshape(limbs, (*lead, count, rest, -1)),
+            "ego_linear_velocity": to_local(axes, moves),
+            "ego_position": to_local(axes, away),
+            "ego_orientation": turned,
+            "end_effectors_pos": of_others(effectors),
+        }
+        return {
+            f"{name}_{part}": values[..., k, :]
+            for k, name in enumerate(self.names)
+            for part, values in parts.items()
+        }
+
+    def landmarks(self) -> Arrays:
+        """The goals' and the field's corners, seen from above, and the goals' middles."""
+        xp, lead, count = self.xp, self.v.lead, 2 * self.size
+        turned = (*MARKS[4:], *MARKS[:4])
+        marks = self.v.take("site_xpos", (*MARKS, *turned))
+        marks = xp.reshape(marks, (*lead, 2, len(MARKS), 3))
+        teams = xp.asarray(np.arange(count) // self.size)
+        away = xp.take(marks, teams, axis=len(lead)) - self.place[..., None, :]
+        solid = xp.asarray(np.where(SOLID[:, None] == 3, 1.0, FLAT))
+        seen = to_local(self.turn[..., None, :], away * solid)
+        return {name: seen[..., k, : int(SOLID[k])] for k, name in enumerate(LANDMARKS)}
+
+    def statistics(self, velocimeter: Array, scored: Array) -> Arrays:
+        """Figures by which players are compared."""
+        xp, v, size = self.xp, self.v, self.size
+        ball = v.geom("ball").xpos
+        to_ball = (self._each(ball) - self.place)[..., :2]
+        distance = norm(to_ball)
+        approach = total(to_ball / (distance[..., None] + LEAST) * self.drift[..., :2])
+        by_team = xp.reshape(distance, (*v.lead, 2, size))
+        nearest = xp.reshape(by_team == xp.min(by_team, axis=-1, keepdims=True), distance.shape)
+        goals = v.take("site_xpos", ("away_goal_mid", "home_goal_mid"))
+        to_goal = goals - ball[..., None, :]
+        of_goal = total(to_goal / norm(to_goal)[..., None] * self.ball_velocity()[..., None, :])
+        teams = xp.asarray(np.arange(2 * size) // size)
+        apart = self._mean_distance()
+        return {
+            "stats_vel_to_ball": approach,
+            "stats_closest_vel_to_ball": xp.where(nearest, approach, 0.0),
+            "stats_veloc_forward": velocimeter[..., 0],
+            "stats_vel_ball_to_goal": xp.take(of_goal, teams, axis=-1),
+            "stats_home_avg_teammate_dist": apart,
+            "stats_teammate_spread_out": xp.astype(apart > SPREAD, xp.float64),
+            "stats_home_score": xp.astype(scored > 0, xp.float64),
+            "stats_away_score": xp.astype(scored < 0, xp.float64),
+        }
+
+    def _mean_distance(self) -> Array:
+        """To the teammates, (*lead, players) m; 0 for who has none."""
+        mates = self.size - 1
+        if mates == 0:
+            return 0 * self.place[..., 0]
+        xp, lead, who = self.xp, self.v.lead, self._who[:, :mates]
+        taken = xp.take(self.place, xp.asarray(np.ravel(who)), axis=len(lead))
+        taken = xp.reshape(taken, (*lead, *who.shape, 3))
+        return total(norm(taken - self.place[..., :, None, :])) / mates
+
+
+def labels(walker: Walker, team_size: int, actions: tuple[str, ...]) -> dict[str, Signal]:
+    """What is to be said of the entries of one player, by name; see `Task.labels`."""
+    root = walker.root
+    limbs = vector_names(*walker.end_effectors)
+    said = {
+        "prev_action": Signal("the last action", actions, "1", source="memory action"),
+        "ball_ego_angular_velocity": Signal("angular velocity of the ball", unit="rad/s"),
+        "ball_ego_position": Signal("place of the ball", unit="m"),
+        "ball_ego_linear_velocity": Signal("velocity of the ball", unit="m/s"),
+        "stats_vel_to_ball": Signal("speed towards the ball", ("speed",), "m/s"),
+        "stats_closest_vel_to_ball": Signal(
+            "speed towards the ball of the team's nearest player, else 0", ("speed",), "m/s"
+        ),
+        "stats_veloc_forward": Signal("speed forwards", ("speed",), "m/s"),
+        "stats_vel_ball_to_goal": Signal(
+            "speed of the ball towards the goal of the others", ("speed",), "m/s"
+        ),
+        "stats_home_avg_teammate_dist": Signal(
+            "mean distance of the teammates", ("distance",), "m"
+        ),
+        "stats_teammate_spread_out": Signal("1 where that is more than 5 m", ("spread",), "1"),
+        "stats_home_score": Signal("1 where the own team has just scored", ("scored",), "1"),
+        "stats_away_score": Signal("1 where the other team has just scored", ("scored",), "1"),
+    }
+    for name in ("ball_ego_angular_velocity", "ball_ego_position", "ball_ego_linear_velocity"):
+        said[name] = _in_frame(said[name], vector_names("ball"), root)
+    for name in others(team_size)[0]:
+        whose = f"{name.replace('_', ' ')}"
+        for part, what, names, unit in (
+            ("ego_end_effectors_pos", "places of the end effectors", limbs, "m"),
+            ("ego_linear_velocity", "velocity", vector_names(root), "m/s"),
+            ("ego_position", "place", vector_names(root), "m"),
+            ("ego_orientation", "axes", vector_names("x axis", "y axis", "z axis"), "1"),
+        ):
+            said[f"{name}_{part}"] = _in_frame(Signal(f"{what} of {whose}", unit=unit), names, root)
+        said[f"{name}_end_effectors_pos"] = Signal(
+            f"places of the end effectors of {whose} as it sees them itself", limbs, "m"
+        )
+    for name, count in zip(LANDMARKS, SOLID.tolist(), strict=True):
+        said[name] = Signal(
+            f"the pitch's {name.replace('_', ' ')}", tuple("xyz"[:count]), "m", root
+        )
+    return said
+
+
+def _in_frame(signal: Signal, names: tuple[str, ...], frame: str) -> Signal:
+    return Signal(signal.meaning, names, signal.unit, frame)

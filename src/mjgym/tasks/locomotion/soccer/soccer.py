@@ -1,0 +1,443 @@
+"""Two teams, a ball and two goals."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mjgym.actions import Action, Model, bounds, controls
+from mjgym.arrays import Array
+from mjgym.docstrings import meanings
+from mjgym.mjcf import Spec, add
+from mjgym.rotations import about_z
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, Signal, Task, register
+from mjgym.tasks.locomotion.soccer import opponents, scripted, seeing
+from mjgym.tasks.locomotion.soccer.pitch import BOX_ONLY, COLOURS, TEAMS, Half, Pitch
+from mjgym.tasks.locomotion.walkers import Walker, find_walker
+from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
+
+MOST = 11  # players of a team
+SPREAD = 0.6  # of the pitch's half-lengths, within which ball and players start
+BALL_HEIGHT = 0.5  # m, of the ball's frame at the start, and when it is thrown in
+APART = 3.0  # m, between players before any start is drawn
+REDRAWS = 100  # of a start in which players touch each other or the ball
+NEAREST, FARTHEST = 0.7, 0.9  # of a ball's way from the middle, where it is thrown in
+THROWS = 64  # throw-ins that are drawn with a match, after which the first one comes again
+GOALS = ("away_goal_lower", "away_goal_upper", "home_goal_lower", "home_goal_upper")
+NOBODY = -1.0  # in place of a player's number
+
+LARGE = ((32.0, 24.0), (48.0, 36.0))  # m, smallest and largest half-lengths of a pitch
+AREA = (100.0, 350.0)  # m^2 for each player, of the smallest and the largest pitch by players
+ASPECT = 0.75  # of such a pitch, width to length
+SMALL_GOAL = (0.61, 1.83, 0.61)  # m, half of a goal of humanoids
+
+
+class BallNumbers(NamedTuple):
+    """Radius (m), mass (kg), friction, and time constant and damping of contacts."""
+
+    radius: float
+    mass: float
+    friction: tuple[float, float, float]
+    solref: tuple[float, float]
+
+
+BALLS = {
+    "large": BallNumbers(0.35, 0.045, (0.7, 0.075, 0.075), (0.02, 1.0)),
+    "regulation": BallNumbers(0.117, 0.45, (0.7, 0.05, 0.04), (0.02, 0.4)),
+}
+
+_HUMANOID: dict[str, Any] = {
+    "walker": "soccer_humanoid", "pitch": "by_players", "goal": SMALL_GOAL, "ball": "regulation",
+}  # fmt: skip
+
+
+@register(
+    "soccer/boxhead-1v1-v0",
+    summary="Two rolling players, one against one, and a ball.",
+    tags=("multi-agent",),
+    team_size=1,
+)
+@register(
+    "soccer/boxhead-2v2-v0",
+    summary="Four rolling players, two against two, and a ball.",
+    tags=("multi-agent",),
+    team_size=2,
+)
+@register(
+    "soccer/boxhead-3v3-v0",
+    summary="Six rolling players, three against three, and a ball.",
+    tags=("multi-agent",),
+    team_size=3,
+)
+@register(
+    "soccer/ant-1v1-v0",
+    summary="Two ants, one against one, and a ball.",
+    tags=("multi-agent",),
+    walker="ant",
+    team_size=1,
+)
+@register(
+    "soccer/ant-2v2-v0",
+    summary="Four ants, two against two, and a ball.",
+    tags=("multi-agent",),
+    walker="ant",
+    team_size=2,
+)
+@register(
+    "soccer/humanoid-1v1-v0",
+    summary="Two humanoids, one against one, and a football.",
+    tags=("multi-agent",),
+    team_size=1,
+    **_HUMANOID,
+)
+@register(
+    "soccer/humanoid-2v2-v0",
+    summary="Four humanoids, two against two, and a football.",
+    tags=("multi-agent",),
+    team_size=2,
+    **_HUMANOID,
+)
+@dataclass(frozen=True)
+class Soccer(Task):
+    """Two teams of walkers play football.
+
+    Reward: for each player 1 in the step in which its team scores, -1 in which the other one does.
+
+    Start: the ball and the players anywhere in the inner 60 % of the pitch each way; the players
+    upright at rest, turned at random; drawn again while players touch each other or the ball.
+
+    End: a goal. A ball that leaves the field otherwise is thrown in with the next control step, at
+    rest, 70 to 90 % of its way from the middle in x and in y.
+
+    Observation: what a player sees in its own axes: itself, the ball, each teammate and opponent,
+    the corners of field and goals; and statistics.
+
+    Opponent: with `opponent`, the home team is one agent, whose actions and observations are those
+    of its players, one after the other. A function of one's own is called with what the away team's
+    players see, (..., team_size, numbers), and returns their actions, (..., team_size, k). Without,
+    actions, observations and rewards have an axis of players.
+    """
+
+    walker: str = "boxhead"  # of all players: its name, or "module:Class"
+    team_size: int = 2  # players, 1 to 11
+    pitch: str | tuple[Half, Half] = "large"  # m, half-lengths from and to; or "by_players"
+    keep_aspect_ratio: bool = False  # the pitch's length and width are drawn together
+    goal: tuple[float, float, float] | None = None  # m, half of its sizes; None goes by the pitch
+    ball: str = "large"  # as light as a beach ball; or "regulation"
+    box: bool = False  # walls around the field keep the ball in, and let players through
+    ends_on_goal: bool = True  # else the ball is thrown in after a goal
+    frees_ball: bool = True  # a start with the ball inside a player is drawn again
+    opponent: str | None = None  # "still", "random", "scripted", "module:function"; None: nobody's
+    time_limit: float = 45.0  # s
+    control_timestep: float = 0.025  # s
+    physics_timestep: float = 0.005  # s
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.team_size <= MOST:
+            raise ValueError(f"team_size: expected 1 to {MOST}, got {self.team_size}")
+        if self.ball not in BALLS:
+            raise ValueError(f"ball: {self.ball!r} is none of {', '.join(BALLS)}")
+        smallest, largest = self.ground.smallest, self.ground.largest
+        field = self.ground.field(smallest)
+        if any(low > high for low, high in zip(smallest, largest, strict=True)):
+            raise ValueError(f"pitch: {smallest} is larger than {largest}")
+        if min(field) <= 0 or self.ground.goal_size(smallest)[1] >= field[1]:
+            raise ValueError(f"pitch: goals leave no field on a pitch of half-lengths {smallest} m")
+        if self.opponent == opponents.SCRIPTED and self.walker != "boxhead":
+            raise ValueError(f"opponent: 'scripted' plays with boxheads, not with {self.walker!r}")
+        if self.opponent is not None and self.opponent not in opponents.NAMED:
+            opponents.find_player(self.opponent)
+
+    @functools.cached_property
+    def ground(self) -> Pitch:
+        """The pitch."""
+        return Pitch(*self._half_lengths(), self.keep_aspect_ratio, self.goal, self.box)
+
+    def _half_lengths(self) -> tuple[Half, Half]:
+        if self.pitch == "large":
+            return LARGE
+        if self.pitch == "by_players":
+            areas = [2 * self.team_size * area for area in AREA]
+            low, high = ((math.sqrt(a / ASPECT) / 2, math.sqrt(a * ASPECT) / 2) for a in areas)
+            return low, high
+        if isinstance(self.pitch, str):
+            raise ValueError(
+                f"pitch: {self.pitch!r} is neither large, by_players, nor two pairs of half-lengths"
+            )
+        try:
+            (x0, y0), (x1, y1) = self.pitch
+            return (float(x0), float(y0)), (float(x1), float(y1))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"pitch: expected ((x, y), (x, y)), half-lengths in m, got {self.pitch!r}"
+            ) from None
+
+    # Who plays.
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of all players: home_0, home_1, ..., away_0, ..."""
+        return tuple(f"{team}_{i}" for team in TEAMS for i in range(self.team_size))
+
+    @functools.cached_property
+    def prefixes(self) -> tuple[str, ...]:
+        """What the names of the players' elements begin with."""
+        return tuple(f"{name}/" for name in self.names)
+
+    @functools.cached_property
+    def creatures(self) -> tuple[Walker, ...]:
+        """The players' walkers."""
+        return tuple(find_walker(self.walker).with_prefix(prefix) for prefix in self.prefixes)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self.names if self.opponent is None else ()
+
+    def as_one_agent(self) -> Task:
+        """The home team against an opponent, by default one that stands still."""
+        if self.opponent is not None:
+            return self
+        return dataclasses.replace(self, opponent=opponents.STILL)
+
+    @functools.cached_property
+    def _sides(self) -> np.ndarray:
+        """1 for the home team's players, -1 for the others."""
+        return np.repeat([1.0, -1.0], self.team_size)
+
+    @property
+    def varies(self) -> tuple[str, ...]:
+        return self.ground.varies
+
+    # The model.
+
+    def model(self) -> Spec:
+        spec = self.ground.model()
+        spec.option.timestep = self.physics_timestep
+        self._exchange_ball(spec)
+        for i, walker in enumerate(self.creatures):
+            dressed = walker.model()
+            walker.dress(dressed, COLOURS[i // self.team_size])
+            team, number = divmod(i, self.team_size)
+            walker.join(spec, dressed, (APART * (2 * team - 1), APART * (number + 1), 0.0))
+            add(
+                spec, "sensor", name=f"ball at {walker.prefix}", type="contact", intprm=HOW_MANY,
+                objtype="geom", objname="ball", reftype="xbody", refname=walker.prefix,
+            )  # fmt: skip
+        # What is drawn for a throw-in, and where the sequences of a random opponent begin.
+        spec.nuserdata = 2 * THROWS + (self._drawn(spec) if self._plays_at_random else 0)
+        return spec
+
+    @property
+    def _plays_at_random(self) -> bool:
+        return self.opponent == opponents.RANDOM
+
+    def _drawn(self, spec: Spec) -> int:
+        return len(list(spec.actuators)) // 2
+
+    def _exchange_ball(self, spec: Spec) -> None:
+        numbers, ball = BALLS[self.ball], spec.geom("ball")
+        ball.size[0], ball.pos[2], ball.mass = numbers.radius, numbers.radius, numbers.mass
+        ball.friction, ball.solref = numbers.friction, numbers.solref
+        if self.box:
+            ball.conaffinity = 1 | BOX_ONLY
+
+    def actions(self, model: Model) -> Sequence[Action]:
+        every = controls(model)
+        return every if self.players else every[: len(every) // 2]
+
+    # The start.
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        half = self.ground.draw(v, rng)
+        v.userdata[: 2 * THROWS] = rng.uniform(NEAREST, FARTHEST, 2 * THROWS)
+        v.userdata[2 * THROWS :] = rng.integers(1, opponents.SEEDS, v.userdata.size - 2 * THROWS)
+        for _ in range(REDRAWS):
+            self._scatter(v, half, rng)
+            v.detect_contacts()
+            if not self._crowded(v):
+                return
+
+    def _scatter(self, v: SingleView, half: np.ndarray, rng: Any) -> None:
+        v.joint("ball").qpos[:3] = *rng.uniform(-SPREAD, SPREAD, 2) * half, BALL_HEIGHT
+        for walker in self.creatures:
+            x, y = rng.uniform(-SPREAD, SPREAD, 2) * half
+            walker.stand(v, (x, y, 0.0), about_z(rng.uniform(-math.pi, math.pi)))
+
+    def _crowded(self, v: SingleView) -> bool:
+        """Whether players touch each other, or the ball."""
+        movers = [v.body(prefix).id for prefix in self.prefixes]
+        if self.frees_ball:
+            movers.append(v.body("ball").id)
+        pairs = v.body_rootid[v.geom_bodyid[v.contact.geom]][v.contact.dist <= 0]
+        apart = pairs[:, 0] != pairs[:, 1]
+        return bool((apart & np.isin(pairs, movers).all(axis=1)).any())
+
+    def memory(self, v: View) -> Arrays:
+        xp, nothing = v.xp, v.xp.zeros(v.lead, dtype=v.xp.float64)
+        count = len(self.names)
+        remembered = {
+            "action": xp.zeros((*v.lead, count, v.ctrl.shape[-1] // count), dtype=xp.float64),
+            "scored": nothing,  # in this control step: 1 if home has, -1 if away has
+            "out": xp.zeros(v.lead, dtype=xp.bool),  # the ball was, at the end of the last step
+            "throws": nothing,  # how often it has been thrown in
+            "hit": nothing + NOBODY,  # who has first hit the ball in this control step
+            "last_player": nothing + NOBODY,  # who has hit it last
+        }
+        if self._plays_at_random:
+            remembered["words"] = xp.astype(v.userdata[..., 2 * THROWS :], xp.int64)
+        return remembered
+
+    # A control step.
+
+    def before_step(self, v: View, action: Array) -> Arrays:
+        m, xp, nobody = v.memory, v.xp, v.xp.zeros(v.lead, dtype=v.xp.float64) + NOBODY
+        out, thrown = m["out"], m["throws"] + xp.astype(m["out"], xp.float64)
+        return {
+            **self._acting(v, action),
+            **self._thrown_in(v, out),
+            "scored": xp.zeros_like(m["scored"]),
+            "throws": thrown,
+            "hit": nobody,
+            "last_player": xp.where(out, nobody, m["last_player"]),
+        }
+
+    def _thrown_in(self, v: View, out: Array) -> Arrays:
+        """Positions and velocities with the ball back on the field, where it has been out."""
+        xp = v.xp
+        shares = xp.reshape(v.userdata[..., : 2 * THROWS], (*v.lead, THROWS, 2))
+        number = v.memory["throws"] % THROWS
+        chosen = xp.arange(float(THROWS)) == number[..., None]
+        share = xp.sum(xp.where(chosen[..., None], shares, 0.0), axis=-2)
+        place = v.geom("ball").xpos[..., :2] * share
+        upright = xp.asarray([BALL_HEIGHT, 1.0, 0.0, 0.0, 0.0]) + xp.zeros((*v.lead, 1))
+        pose = xp.concat([place, upright], axis=-1)
+        ball, rest = v.qpos[..., :7], v.qpos[..., 7:]
+        moving, others = v.qvel[..., :6], v.qvel[..., 6:]
+        return {
+            "qpos": xp.concat([xp.where(out[..., None], pose, ball), rest], axis=-1),
+            "qvel": xp.concat([xp.where(out[..., None], 0.0, moving), others], axis=-1),
+        }
+
+    def _acting(self, v: View, action: Array) -> Arrays:
+        """What all players do."""
+        xp, m = v.xp, v.memory
+        shape = m["action"].shape
+        given = xp.astype(action, xp.float64)
+        if self.opponent is None:
+            return {"action": xp.reshape(given, shape)}
+        home = xp.reshape(given, (*v.lead, self.team_size, shape[-1]))
+        if self._plays_at_random:
+            words = opponents.following(m["words"])
+            low, high = (xp.asarray(bound) for bound in self._away_bounds(v))
+            drawn = low + (high - low) * opponents.as_shares(xp, words)
+            away = xp.reshape(drawn, home.shape)
+            return {"action": xp.concat([home, away], axis=-2), "words": words}
+        return {"action": xp.concat([home, self._replied(v, home)], axis=-2)}
+
+    def _away_bounds(self, v: View) -> tuple[np.ndarray, np.ndarray]:
+        every = controls(v._model)
+        return bounds(every[len(every) // 2 :])
+
+    def _replied(self, v: View, home: Array) -> Array:
+        """What the away team's players do, as far as it is no chance."""
+        if self.opponent == opponents.STILL:
+            return v.xp.zeros_like(home)
+        theirs = (*[slice(None)] * len(v.lead), slice(self.team_size, None), ...)
+        seen = {name: value[theirs] for name, value in self._seen(v).items()}
+        if self.opponent == opponents.SCRIPTED:
+            return scripted.player(seen)
+        player = opponents.find_player(self.opponent or "")
+        lead = (*v.lead, self.team_size)
+        action = v.xp.asarray(player(opponents.flat(v.xp, seen, lead)))
+        if action.shape != home.shape:
+            raise ValueError(
+                f"opponent: {self.opponent} returned shape {tuple(action.shape)}, its players'"
+                f" actions have {tuple(home.shape)}"
+            )
+        return v.xp.astype(action, v.xp.float64)
+
+    def control(self, v: View, action: Array) -> Array:
+        acting = v.memory["action"]
+        return v.xp.reshape(acting, (*v.lead, acting.shape[-2] * acting.shape[-1]))
+
+    def substep(self, v: View) -> Arrays:
+        m, xp = v.memory, v.xp
+        ball = v.geom("ball").xpos[..., None, :]
+        corners = v.take("site_xpos", GOALS)  # of the away goal, then of the home goal
+        inside = (ball > corners[..., 0::2, :]) & (ball < corners[..., 1::2, :])
+        goals = xp.astype(xp.all(inside, axis=-1), xp.float64)
+        touched = v.take("sensordata", self._contacts) > 0
+        first = xp.astype(xp.argmax(xp.astype(touched, xp.int64), axis=-1), xp.float64)
+        new = (m["hit"] == NOBODY) & xp.any(touched, axis=-1)
+        return {
+            "scored": xp.where(m["scored"] == 0, goals[..., 0] - goals[..., 1], m["scored"]),
+            "hit": xp.where(new, first, m["hit"]),
+            "last_player": xp.where(new, first, m["last_player"]),
+        }
+
+    @functools.cached_property
+    def _contacts(self) -> tuple[str, ...]:
+        return tuple(f"ball at {prefix}" for prefix in self.prefixes)
+
+    def update(self, v: View) -> Arrays:
+        ball = v.geom("ball").xpos[..., :2]
+        corner = v.site("field_upper").xpos[..., :2]
+        return {"out": v.xp.any(abs(ball) > corner, axis=-1)}
+
+    # What it is worth.
+
+    def terms(self, v: View) -> Arrays:
+        scored = v.memory["scored"]
+        if self.opponent is not None:
+            return {"goal": scored}
+        return {"goal": scored[..., None] * v.xp.asarray(self._sides) + 0.0}  # without a -0.0
+
+    def terminated(self, v: View) -> Array:
+        ended = v.memory["scored"] != 0
+        return ended if self.ends_on_goal else ended & False
+
+    def success(self, v: View) -> Array | None:
+        return None if self.opponent is None else v.memory["scored"] > 0
+
+    # What is seen.
+
+    def _seen(self, v: View) -> Arrays:
+        """The entries of all players' observations, with an axis of players."""
+        scored = v.memory["scored"][..., None] * v.xp.asarray(self._sides)
+        seen = seeing.Seen(v, self.creatures[0], self.prefixes, self.team_size)
+        return seen.entries(v.memory["action"], scored)
+
+    def observation(self, v: View) -> Arrays:
+        seen, axis = self._seen(v), len(v.lead)
+        if self.opponent is None:
+            return seen
+        return {
+            f"{name}/{entry}": value[(*[slice(None)] * axis, i, ...)]
+            for i, name in enumerate(self.names[: self.team_size])
+            for entry, value in seen.items()
+        }
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        if self.opponent is None:
+            return {}
+        walker = self.creatures[0]
+        own = self._seen(v)
+        acting = tuple(a.name.partition("/")[2] for a in self.actions(v._model))
+        said = seeing.labels(walker, self.team_size, acting[: len(acting) // self.team_size])
+        for entry, meaning in meanings(type(walker), own).items():
+            stated = said.get(entry, walker.labels().get(entry, Signal()))
+            said[entry] = dataclasses.replace(stated, meaning=stated.meaning or meaning)
+        return {
+            f"{name}/{entry}": dataclasses.replace(
+                signal, frame=f"{name}/{signal.frame}" if signal.frame else ""
+            )
+            for name in self.names[: self.team_size]
+            for entry, signal in said.items()
+            if entry in own
+        }
