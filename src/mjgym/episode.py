@@ -159,7 +159,7 @@ class Episodes:
             expected.parts_of_memory("update", task.update(view), view.memory)
             expected.entries("observation", task.observation(view))
         # With several players a reward has an axis of them behind lead.
-        shape = np.shape(reward)[len(view.lead) :]
+        shape = getattr(reward, "shape", ())[len(view.lead) :]
         self.rewards: Array = view.xp.full((*view.lead, *shape), view.xp.nan)
         # A plain bool depends on no state: forces then come with the physics, or never.
         self._forces_always = always is True
@@ -271,7 +271,7 @@ class Episodes:
         """Who has diverged, those whose reward is not finite among them."""
         xp = self.view.xp
         finite = xp.isfinite(xp.asarray(reward))
-        if finite.all():
+        if xp is np and finite.all():  # a device is not waited for
             return diverged
         players = tuple(range(len(self.view.lead), finite.ndim))
         bad = ~xp.all(finite, axis=players) if players else ~finite
@@ -424,14 +424,14 @@ class Episodes:
 
     def by_row(self, value: Array) -> np.ndarray:
         """An array whose shape begins with lead, with an axis of simulations."""
-        own = np.shape(value)[len(self.view.lead) :]
+        own = value.shape[len(self.view.lead) :]
         return np.reshape(self.view.to_numpy(value), (self.simulation.n, *own))
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
         """An array whose shape begins with lead, with other values in some rows."""
         by_row = np.array(self.by_row(old))
         by_row[rows] = value
-        return self.view.from_numpy(np.reshape(by_row, np.shape(old)))
+        return self.view.from_numpy(np.reshape(by_row, old.shape))
 
 
 def in_simulation(name: str) -> bool:
