@@ -1,7 +1,7 @@
 """Many environments on a device: a task on MuJoCo Warp, whose arrays are torch's tensors."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -11,10 +11,10 @@ from gymnasium.vector import AutoresetMode
 
 from mjgym.episode import DivergenceError, Step
 from mjgym.infos import TERMS, of_variation
+from mjgym.models import substeps
 from mjgym.sim.warp import Buffers, Device, Worlds, measured
 from mjgym.spaces import check_action
 from mjgym.task import Arrays, Task
-from mjgym.models import substeps
 from mjgym.variation.varying import Varying
 from mjgym.vector import VectorEnv
 

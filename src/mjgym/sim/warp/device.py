@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 import warp
 
-warp.config.quiet = True  # else each kernel that is compiled or loaded prints a line
+warp.config.log_level = warp.LOG_ERROR  # else each kernel that is loaded prints a line
 
 
 class Device:

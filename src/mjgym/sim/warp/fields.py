@@ -89,7 +89,9 @@ class WorldModel:
         self._fields = {name: self._held(name) for name in varies}
         everyone = torch.arange(n, device=device)
         for name, field in self._fields.items():
-            field.write(everyone, self.tensor(name).expand(n, *np.shape(episode_field(model, name))))
+            field.write(
+                everyone, self.tensor(name).expand(n, *np.shape(episode_field(model, name)))
+            )
 
     def _held(self, name: str) -> _Held:
         shape = np.shape(episode_field(self._model, name))
@@ -121,10 +123,11 @@ class WorldModel:
         model, engine, n = self._model, self.engine, self._n
         for name in _TERRAIN:
             shared = getattr(engine, name)
-            tiled = np.concatenate([shared.numpy()] * n)
+            own = shared.numpy()
+            tiled = np.concatenate([own] * n)
             if name == "hfield_adr":
                 tiled = tiled + np.repeat(np.arange(n) * model.nhfielddata, model.nhfield)
-            setattr(engine, name, warp.array(tiled.astype(shared.numpy().dtype), dtype=shared.dtype))
+            setattr(engine, name, warp.array(tiled.astype(own.dtype), dtype=shared.dtype))
         chosen = warp.to_torch(engine.geom_dataid)
         rough = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD)
         first = torch.arange(n, device=self._device, dtype=chosen.dtype)[:, None] * model.nhfield

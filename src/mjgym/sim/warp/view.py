@@ -125,7 +125,7 @@ def _place(source: Any, kind: str, attribute: str, own: np.ndarray) -> tuple[str
         if not isinstance(whole, np.ndarray) or whole.itemsize != own.itemsize:
             continue
         first, rest = divmod(address - whole.__array_interface__["data"][0], own.itemsize)
-        if rest == 0 and 0 <= first and first + own.size <= whole.size:
+        if rest == 0 and first >= 0 and first + own.size <= whole.size:
             return prefix + attribute, first
     raise AttributeError(f"{kind}s have no {attribute!r} of each world")
 

@@ -34,8 +34,12 @@ _WITH_FORCES = (
     "cfrc_ext",
     "sensordata",
 )
+# What decides where a geom is that no joint moves; the engine looks at that when worlds are made.
+_PLACES = frozenset({"geom_pos", "geom_quat", "body_pos", "body_quat"})
+_WHERE_STILL = ("geom_xpos", "geom_xmat")
 _HUGE = 1e10  # mjMAXVAL: MuJoCo takes a larger position, velocity or acceleration for divergence
 _OVERFLOWS = mujoco_warp.OverflowType
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class Worlds:
@@ -84,12 +88,10 @@ class Worlds:
             model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax
         )
         self.view = WorldView(model, self._worlds, self._fields, self.sample)
-        self._probe = None if varying is None else copy.copy(model)
+        self._still = _still_geoms(model) if _PLACES.intersection(self._varied()) else _NONE
         self._state = {name: getattr(self.view, name) for name in self.state_fields}
         self._forces = {
-            name: value
-            for name in _WITH_FORCES
-            if (value := getattr(self.view, name)).numel()
+            name: value for name in _WITH_FORCES if (value := getattr(self.view, name)).numel()
         }
         defaults = mujoco.MjData(model)
         self._defaults = {
@@ -105,9 +107,7 @@ class Worlds:
         self._graphs: dict[tuple[Any, ...], Any] = {}
 
     @staticmethod
-    def scratch(
-        model: mujoco.MjModel, varies: tuple[str, ...], varying: Varying | None
-    ) -> Single:
+    def scratch(model: mujoco.MjModel, varies: tuple[str, ...], varying: Varying | None) -> Single:
         """A simulation on the processor, in which starts are written, at the model's defaults."""
         own = copy.copy(model) if episode_fields(varies, varying) else model
         scratch = Single(own, varies, varying)
@@ -191,29 +191,21 @@ class Worlds:
         ids = self._ids(where)
         if not ids.size:
             return
-        rows: dict[str, list[np.ndarray]] = {name: [] for name in self._state}
-        fields: dict[str, list[np.ndarray]] = {name: [] for name in self._varied()}
+        starts, fields = [], []
         scratch = self._scratch
         for i in ids.tolist():
             start(i, scratch)
-            for name, values in rows.items():
-                values.append(np.array(getattr(scratch.data, name)))
-            for name, values in fields.items():
-                values.append(np.array(episode_field(scratch.model, name)))
-        self._write_rows(
-            {name: np.stack(values) for name, values in rows.items()},
-            {name: np.stack(values) for name, values in fields.items()},
-            ids,
-        )
+            starts.append({n: np.array(getattr(scratch.data, n)) for n in self._state})
+            fields.append(self._fields_of_scratch(self._varied()))
+        self._write_rows(_stacked(starts), _stacked(fields), ids)
         self._forward(ids, actuation=False)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
         """Overwrite fields of MjData, by name; what follows comes with the next step."""
         for name, value in fields.items():
             values = getattr(self.view, name)
-            if where is not None:
-                value = torch.where(_spread(where, values), value, values)
-            values.copy_(value.expand(values.shape))
+            mask = torch.ones_like(self._bad) if where is None else where
+            values.copy_(torch.where(_spread(mask, values), value, values))
         self._behind = True
 
     def step(
@@ -272,8 +264,9 @@ class Worlds:
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
         """Write entries of `get_state`, and compute what follows from them."""
         fields = {name: value for name, value in state.items() if name in self.varies}
-        if fields and self.varying is not None:
-            fields = self._followed({**self._read_fields(self.varies, self._places(rows)), **fields})
+        if fields:
+            places = self._places(rows)
+            fields = self._followed({**self._read_fields(self.varies, places), **fields})
         data = {name: value for name, value in state.items() if name in self._state}
         self._write_rows(data, fields, rows)
         self._forward(rows, actuation=True)
@@ -329,21 +322,30 @@ class Worlds:
             found[name] = self.view.to_numpy(values[places]).astype(dtype)
         return found
 
+    def _fields_of_scratch(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Copies of model fields of the scratch simulation, and where its still geoms are."""
+        scratch = self._scratch
+        fields = {name: np.array(episode_field(scratch.model, name)) for name in names}
+        if self._still.size:
+            scratch.view.kinematics()
+            for name in _WHERE_STILL:
+                fields[name] = getattr(scratch.data, name)[self._still]
+        return fields
+
     def _followed(self, fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Model fields of some simulations with what follows from them."""
-        varying, probe = self.varying, self._probe
-        assert varying is not None
-        assert probe is not None
-        rows: list[dict[str, np.ndarray]] = []
+        scratch, rows = self._scratch, []
         for i in range(len(next(iter(fields.values())))):
+            scratch.restore_defaults()
             for name, values in fields.items():
                 if values.ndim > 1:
-                    episode_field(probe, name)[...] = values[i]
+                    episode_field(scratch.model, name)[...] = values[i]
                 else:
-                    set_field(probe, name, values[i])
-            varying.follow(probe)
-            rows.append({n: np.array(episode_field(probe, n)) for n in varying.derived})
-        return {**fields, **{n: np.stack([row[n] for row in rows]) for n in varying.derived}}
+                    set_field(scratch.model, name, values[i])
+            if self.varying is not None:
+                self.varying.follow(scratch.model)
+            rows.append(self._fields_of_scratch(self._varied()))
+        return _stacked(rows)
 
     def _write_rows(
         self, data: Mapping[str, np.ndarray], fields: Mapping[str, np.ndarray], ids: np.ndarray
@@ -353,8 +355,14 @@ class Worlds:
         for name, value in data.items():
             values = self._state[name]
             values[places] = self._tensor(value, values.dtype)
-        if fields:
-            self._fields.write(places, fields)
+        own = {
+            name: value for name, value in fields.items() if self._fields.field(name) is not None
+        }
+        self._fields.write(places, own)
+        for name in fields.keys() - own.keys():  # where still geoms are
+            values = getattr(self.view, name)
+            still = self._places(self._still)
+            values[places[:, None], still] = self._tensor(fields[name], values.dtype)
         self._bad[places] = False
 
     def _forward(self, ids: np.ndarray, *, actuation: bool) -> None:
@@ -366,6 +374,17 @@ class Worlds:
         with self._only(where):
             self._run("_compute", actuation)
         self._behind = not actuation  # a start is computed without actuators
+
+
+def _still_geoms(model: mujoco.MjModel) -> np.ndarray:
+    """Numbers of the geoms that neither a joint nor a mocap body moves."""
+    body = model.geom_bodyid
+    fixed = (model.body_weldid[body] == 0) & (model.body_mocapid[model.body_rootid[body]] == -1)
+    return np.flatnonzero(fixed)
+
+
+def _stacked(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 
 def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
