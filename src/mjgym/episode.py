@@ -281,7 +281,8 @@ class Episodes:
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
         task, view, sensing = self.task, self.view, self.sensing
-        stops = [] if sensing is None else sensing.stops(self._time(), where)
+        active = None if where is None else view.to_numpy(where)
+        stops = [] if sensing is None else sensing.stops(self._time(), active)
         if self._in_parts:
             stops = list(range(1, self.substeps))
         done = 0

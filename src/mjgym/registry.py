@@ -30,7 +30,7 @@ _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
 # Of the vector environments on each engine.
 _BACKENDS = {
     "mujoco": ("threads", "copy"),
-    "warp": ("device", "output", "nconmax", "njmax"),
+    "warp": ("device", "output", "nconmax", "njmax", "start_threads"),
 }
 # Of Gymnasium's own; they are taken by make() before they get here.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")

@@ -182,7 +182,7 @@ class Layout:
                      for name in self.shapes]  # fmt: skip
             return xp.concat(parts, axis=-1)
         return {
-            name: xp.asarray(xp.reshape(entries[name], (n, *shape)), dtype=dtype, copy=True)
+            name: xp.reshape(xp.asarray(entries[name], dtype=dtype, copy=True), (n, *shape))
             for name, shape in self._in_dict.items()
         }
 

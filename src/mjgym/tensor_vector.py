@@ -1,7 +1,7 @@
 """Many environments on a device: a task on MuJoCo Warp, whose arrays are torch's tensors."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium
@@ -9,10 +9,12 @@ import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
 
+from mjgym import generators
 from mjgym.episode import DivergenceError, Step
 from mjgym.infos import TERMS, of_variation
 from mjgym.models import substeps
-from mjgym.sim.warp import Buffers, Device, Worlds, measured
+from mjgym.sim import Single
+from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
 from mjgym.spaces import check_action
 from mjgym.task import Arrays, Task
 from mjgym.variation.varying import Varying
@@ -46,6 +48,9 @@ class TensorVectorEnv(VectorEnv):
         nconmax: contacts of a world, on average over all; None for what some episodes with random
             actions need, twice.
         njmax: rows of constraints of each world; None as for `nconmax`.
+        start_threads: that draw the starts of the next episodes while the present ones run; 0 to
+            draw a start when an episode begins. None for one on a GPU and none on the processor.
+            Where `vary` varies something they are not used.
         **options: as of `VectorEnv`, without `threads` and `copy`.
 
     Attributes:
@@ -67,11 +72,16 @@ class TensorVectorEnv(VectorEnv):
         output: str = "torch",
         nconmax: int | None = None,
         njmax: int | None = None,
+        start_threads: int | None = None,
         **options: Any,
     ) -> None:
         if output not in OUTPUTS:
             raise ValueError(f"output: {output!r} is none of {', '.join(OUTPUTS)}")
-        for name, number in (("nconmax", nconmax), ("njmax", njmax)):
+        for name, number in (
+            ("nconmax", nconmax),
+            ("njmax", njmax),
+            ("start_threads", start_threads),
+        ):
             if number is not None and number < 0:
                 raise ValueError(f"{name}: cannot be negative, got {number}")
         if "pixels" in options.get("observation", "flat"):
@@ -82,6 +92,7 @@ class TensorVectorEnv(VectorEnv):
         self._device = Device(device)
         self._numpy = output == "numpy"
         self._room = nconmax, njmax
+        self._start_threads = start_threads
         self._steps_made = 0
         self._overflow_told = False
         with self._device.use():
@@ -91,26 +102,56 @@ class TensorVectorEnv(VectorEnv):
             self._done = self._flags(False)
         self.device = self._device.name
         self.buffers = self._simulations.buffers
-        self._arguments.update(device=device, output=output, nconmax=nconmax, njmax=njmax)
+        self._arguments.update(
+            device=device,
+            output=output,
+            nconmax=self.buffers.nconmax,
+            njmax=self.buffers.njmax,
+            start_threads=start_threads,
+        )
         for argument in ("threads", "copy"):
             del self._arguments[argument]
 
     def _simulate(self, varying: Varying | None) -> Worlds:
         nconmax, njmax = self._room
         task, model = self.task, self.model
+
+        def scratch() -> Single:
+            return Worlds.scratch(model, task.varies, varying)
+
         if nconmax is None or njmax is None:
-            scratch = Worlds.scratch(model, task.varies, varying)
 
             def start(i: int, simulation: Any) -> None:
                 rng = np.random.default_rng(i)
                 simulation.restore_defaults(None if varying is None else varying.draw(rng, 0))
                 task.initialize(simulation.view, rng)
 
-            found = measured(scratch, start, substeps(task, model))
+            found = measured(scratch(), start, substeps(task, model))
             nconmax = found.nconmax if nconmax is None else nconmax
             njmax = found.njmax if njmax is None else njmax
         room = Buffers(nconmax, njmax)
-        return Worlds(model, self.num_envs, self._device, room, task.varies, varying)
+        threads = self._start_threads
+        if threads is None:
+            threads = 1 if self._device.is_cuda else 0
+        # What varies is drawn with an episode, whose values a state holds.
+        starts = Starts(scratch, self._generator_state, 0 if varying is not None else threads)
+        return Worlds(model, self.num_envs, self._device, room, starts, task.varies, varying)
+
+    def _generator_state(self, i: int) -> np.ndarray:
+        return generators.encode(self._rng(i))
+
+    def _forget_starts(self, rows: Iterable[int]) -> None:
+        """Throw away starts that have been drawn ahead, as if they had not been."""
+        for i in rows:
+            before = self._simulations.starts.forget(i)
+            if before is not None:
+                generators.decode(self._rng(i), before)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The sub-environments' random generators."""
+        self._forget_starts(range(self.num_envs))
+        return tuple(self._rng(i) for i in range(self.num_envs))
 
     @property
     def _xp(self) -> Any:
@@ -131,6 +172,8 @@ class TensorVectorEnv(VectorEnv):
 
         The mask in `options` may be a tensor.
         """
+        if seed is not None:
+            self._forget_starts(range(self.num_envs))
         mask = (options or {}).get("reset_mask")
         if isinstance(mask, torch.Tensor):
             options = {**(options or {}), "reset_mask": mask.cpu().numpy()}
@@ -335,14 +378,28 @@ class TensorVectorEnv(VectorEnv):
         The entries are NumPy's, as of every backend.
         """
         with self._device.use():
-            return super().get_state(ids)
+            state = super().get_state(ids)
+        for k, i in enumerate(self._rows(ids).tolist()):
+            before = self._simulations.starts.before(i)
+            if before is not None:
+                state["rng"][k] = before
+        return state
 
     def set_state(
         self, state: dict[str, Any], ids: Sequence[int] | np.ndarray | None = None
     ) -> Any:
         """Write a state of any backend; see `VectorEnv.set_state`."""
+        self._check_usable()
+        self._forget_starts(self._rows(ids).tolist())
         with self._device.use():
             return self._given(super().set_state(state, ids))
+
+    def set_attr(
+        self, name: str, values: Any, *, ids: Sequence[int] | np.ndarray | None = None
+    ) -> None:
+        """Set the random generators of sub-environments; see `VectorEnv.set_attr`."""
+        self._forget_starts(range(self.num_envs))
+        super().set_attr(name, values, ids=ids)
 
     # In the library that the user wants.
 

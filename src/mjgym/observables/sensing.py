@@ -282,7 +282,7 @@ class Sensing:
             value = own[entry.name]
         else:
             value = source(view)
-        whole = np.asarray(value).reshape(self._n, *entry.readings.shape[2:])
+        whole = view.to_numpy(value).reshape(self._n, *entry.readings.shape[2:])
         return whole[rows], own
 
     def stops(self, time: np.ndarray, active: np.ndarray | None) -> list[int]:
@@ -362,5 +362,6 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _check_shape(value: Any, shape: tuple[int, ...]) -> None:
-    if np.shape(value) != shape:
-        raise ValueError(f"gives shape {np.shape(value)}, expected {shape}")
+    found = tuple(getattr(value, "shape", ()))
+    if found != shape:
+        raise ValueError(f"gives shape {found}, expected {shape}")

@@ -88,4 +88,4 @@ def _near(model: mujoco.MjModel, data: mujoco.MjData, pairs: np.ndarray) -> int:
         normal = data.geom_xmat[plane].reshape(-1, 3, 3)[..., 2]
         height = (normal * (data.geom_xpos[geom] - data.geom_xpos[plane])).sum(axis=-1)
         close |= endless & (height <= radius[geom])
-    return int(np.count_nonzero(close)) + model.npair
+    return int(np.count_nonzero(close)) + int(model.npair)

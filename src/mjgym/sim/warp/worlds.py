@@ -13,10 +13,12 @@ import warp
 
 from mjgym.arrays import Array
 from mjgym.sim.engine import ACTUATION_OFF, episode_field, set_field, state_fields
+from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
 from mjgym.sim.warp.fields import WorldModel
+from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.view import WorldView, copies
 from mjgym.variation.varying import Varying
 
@@ -53,6 +55,7 @@ class Worlds:
         n: number of simulations.
         device: of Warp and torch; all methods are called within `device.use()`.
         buffers: room for contacts and constraints.
+        starts: draws the starts of episodes.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
         varying: what else a user varies of the model, and what follows from it.
@@ -67,6 +70,7 @@ class Worlds:
         n: int,
         device: Device,
         buffers: Buffers,
+        starts: Starts,
         varies: tuple[str, ...] = (),
         varying: Varying | None = None,
     ) -> None:
@@ -74,6 +78,7 @@ class Worlds:
         self.n = n
         self.device = device
         self.buffers = buffers
+        self.starts = starts
         self.varying = varying
         self.varies = episode_fields(varies, varying)
         derived = () if varying is None else varying.derived
@@ -183,21 +188,17 @@ class Worlds:
         """Compute everything that follows from the states, with the actuators switched off."""
         self._run("_compute", False)
 
-    def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
+    def reset(self, start: Start, where: Array | None = None) -> None:
         """Begin an episode in some simulations and compute what follows from its start.
 
-        Starts are written on the processor, one after the other, and copied over all at once.
+        Starts are written on the processor and copied over all at once.
         """
         ids = self._ids(where)
         if not ids.size:
             return
-        starts, fields = [], []
-        scratch = self._scratch
-        for i in ids.tolist():
-            start(i, scratch)
-            starts.append({n: np.array(getattr(scratch.data, n)) for n in self._state})
-            fields.append(self._fields_of_scratch(self._varied()))
-        self._write_rows(_stacked(starts), _stacked(fields), ids)
+        numbers = _stacked(self.starts.take(ids.tolist(), start, self._copy_start))
+        data = {name: numbers.pop(name) for name in self._state}
+        self._write_rows(data, numbers, ids)
         self._forward(ids, actuation=False)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
@@ -295,6 +296,7 @@ class Worlds:
 
     def close(self) -> None:
         """Let go of the worlds; nothing else works afterwards."""
+        self.starts.close()
         self.view.release()
         for name in ("_worlds", "_engine", "_fields", "_state", "_forces", "_graphs", "_bad"):
             self.__dict__.pop(name, None)
@@ -322,9 +324,14 @@ class Worlds:
             found[name] = self.view.to_numpy(values[places]).astype(dtype)
         return found
 
-    def _fields_of_scratch(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        """Copies of model fields of the scratch simulation, and where its still geoms are."""
-        scratch = self._scratch
+    def _copy_start(self, scratch: Single) -> dict[str, np.ndarray]:
+        """Copies of the state that a start has written, and of its model's fields."""
+        state = {name: np.array(getattr(scratch.data, name)) for name in self._state}
+        return {**state, **self._copy_fields(scratch)}
+
+    def _copy_fields(self, scratch: Single) -> dict[str, np.ndarray]:
+        """Copies of the fields that episodes write, and of where its still geoms are then."""
+        names = self._varied()
         fields = {name: np.array(episode_field(scratch.model, name)) for name in names}
         if self._still.size:
             scratch.view.kinematics()
@@ -344,7 +351,7 @@ class Worlds:
                     set_field(scratch.model, name, values[i])
             if self.varying is not None:
                 self.varying.follow(scratch.model)
-            rows.append(self._fields_of_scratch(self._varied()))
+            rows.append(self._copy_fields(scratch))
         return _stacked(rows)
 
     def _write_rows(
