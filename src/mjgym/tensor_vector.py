@@ -63,6 +63,9 @@ class TensorVectorEnv(VectorEnv):
         ValueError: there is no such device, or another value is wrong.
     """
 
+    _done: Any  # tensors here
+    _buffers: list[Any]
+
     def __init__(
         self,
         task: Task,
@@ -77,13 +80,13 @@ class TensorVectorEnv(VectorEnv):
     ) -> None:
         if output not in OUTPUTS:
             raise ValueError(f"output: {output!r} is none of {', '.join(OUTPUTS)}")
-        for name, number in (
-            ("nconmax", nconmax),
-            ("njmax", njmax),
-            ("start_threads", start_threads),
+        for name, number, least in (
+            ("nconmax", nconmax, 1),
+            ("njmax", njmax, 1),
+            ("start_threads", start_threads, 0),
         ):
-            if number is not None and number < 0:
-                raise ValueError(f"{name}: cannot be negative, got {number}")
+            if number is not None and number < least:
+                raise ValueError(f"{name}: must be at least {least}, got {number}")
         if "pixels" in options.get("observation", "flat"):
             raise NotImplementedError(
                 f"observation={options['observation']!r}: pictures are not drawn on the device;"
@@ -178,7 +181,8 @@ class TensorVectorEnv(VectorEnv):
         if isinstance(mask, torch.Tensor):
             options = {**(options or {}), "reset_mask": mask.cpu().numpy()}
         with self._device.use():
-            return self._given(super().reset(seed=seed, options=options))
+            observation, info = self._given(super().reset(seed=seed, options=options))
+            return observation, info
 
     def _begin(self, mask: np.ndarray, *, by_reset: bool = False) -> None:
         where = torch.as_tensor(mask, device=self._device.torch)
@@ -227,7 +231,6 @@ class TensorVectorEnv(VectorEnv):
         begun = None
         if asked[_ENDED]:
             if self.autoreset_mode == AutoresetMode.DISABLED:
-                self._done = self._done.cpu().numpy()
                 self._autoreset_disabled()
             begun = self._done
             self._begin(begun.cpu().numpy())
@@ -363,7 +366,8 @@ class TensorVectorEnv(VectorEnv):
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them."""
         with self._device.use():
-            return self._given(super().observe())
+            entries: Arrays = self._given(super().observe())
+            return entries
 
     def camera(self, *args: Any, **kwargs: Any) -> np.ndarray:
         """Pictures of the present states, drawn on the processor; see `VectorEnv.camera`."""

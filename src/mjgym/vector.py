@@ -345,7 +345,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def _autoreset_disabled(self) -> NoReturn:
         """Refuse to step what has ended and has not been reset."""
-        i = int(np.flatnonzero(self._done)[0])
+        i = int(np.flatnonzero(self._episodes.view.to_numpy(self._done))[0])
         raise gymnasium.error.ResetNeeded(
             f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
         )
