@@ -4,6 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import warnings
 
 import gymnasium
 import mujoco
@@ -74,7 +75,9 @@ def test_episodes_are_those_of_the_processor(task, mode, options):
     done = np.zeros(N, dtype=bool)
     for step in range(2 * EPISODE + 3):
         if mode == AutoresetMode.DISABLED and done.any():
-            with pytest.raises(gymnasium.error.ResetNeeded, match="sub-environment [0-2] has ended"):
+            with pytest.raises(
+                gymnasium.error.ResetNeeded, match=r"sub-environment [0-2] has ended"
+            ):
                 ours.step(np.zeros((N, 1)))
             mask = {"reset_mask": done}
             assert_same(ours.reset(options=mask), theirs.reset(options=mask), "reset")
@@ -303,13 +306,16 @@ def test_varied_numbers_are_those_of_the_processor():
     theirs.close()
 
 
-def test_full_buffers_are_noticed_once():
-    with pytest.warns(BufferWarning, match="contacts: nconmax=1 per world") as noted:
-        envs = make("dmc/walker-walk-v0", nconmax=1, njmax=64)
-        envs.reset(seed=0)
-        for _ in range(200):
+def test_full_buffers_are_noticed_once(monkeypatch):
+    monkeypatch.setattr("mjgym.tensor_vector.LOOK_EVERY", 2)
+    envs = make("dmc/walker-walk-v0", nconmax=1, njmax=64)
+    envs.reset(seed=0)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        for _ in range(60):  # until the walkers have fallen
             envs.step(np.zeros((N, 6)))
-    assert len([w for w in noted if issubclass(w.category, BufferWarning)]) == 1
+    (said,) = [str(w.message) for w in noted if issubclass(w.category, BufferWarning)]
+    assert "contacts: nconmax=1 per world" in said
     envs.close()
 
 

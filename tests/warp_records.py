@@ -21,6 +21,7 @@ from mjgym.sim.converted import ConvertedView
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 FIELDS = ("qpos", "qvel", "act")
+DEEP = 0.01  # m: deeper in each other, bodies are thrown apart, and where to depends on rounding
 SAMPLED, DEPTHS = 8, (3, 10, 25, 60)  # episodes, and control steps after which one is looked at
 
 
@@ -143,14 +144,15 @@ class Errors:
         state: positions, velocities and activations, (n,).
         observation: all entries, (n,).
         reward: (n,).
+        deep: which begin with a penetration deeper than DEEP, (n,) bool.
         hooks: of observations and rewards, between torch and NumPy on the same state.
-        seconds: that making the environments took, mostly to compile kernels.
     """
 
     source: str
     state: np.ndarray
     observation: np.ndarray
     reward: np.ndarray
+    deep: np.ndarray
     hooks: float
 
 
@@ -161,7 +163,7 @@ def errors(id: str, device: str = "cpu") -> Errors:
         found[0].source,
         *(
             np.concatenate([getattr(one, what) for one in found])
-            for what in ("state", "observation", "reward")
+            for what in ("state", "observation", "reward", "deep")
         ),
         max(one.hooks for one in found),
     )
@@ -187,10 +189,23 @@ def _errors(id: str, made: Steps, device: str) -> Errors:
         largest(state, after),
         largest(observation, made.observation),
         suite.relative_errors(reward, made.reward),
+        _deep(id, made),
         hook_error(envs),
     )
     envs.close()
     return result
+
+
+def _deep(id: str, made: Steps) -> np.ndarray:
+    """Which steps begin with bodies that are deep in each other or in the ground."""
+    env: Any = gymnasium.make(id, observation="dict", **made.arguments).unwrapped
+    env.reset(seed=0)
+    deepest = np.zeros(len(made.actions))
+    for i in range(len(deepest)):
+        env.set_state({name: values[i] for name, values in made.states.items()})
+        deepest[i] = env.data.contact.dist.min(initial=0.0)
+    env.close()
+    return deepest < -DEEP
 
 
 class DoubleView(ConvertedView):

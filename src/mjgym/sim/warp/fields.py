@@ -173,7 +173,8 @@ class WorldModel:
         of_touch = model.sensor_objid[kinds == _SITE_SENSORS[0]]
         within = model.sensor_refid[kinds == _SITE_SENSORS[1]]
         seen = np.concatenate([of_touch, within])
-        changed = [i for i in seen if (sizes[:, i] != model.site_size[i]).any()]
+        given, own = sizes.astype(np.float32), model.site_size.astype(np.float32)
+        changed = [i for i in seen if (given[:, i] != own[i]).any()]
         if changed:
             raise NotImplementedError(
                 "MuJoCo Warp holds site_size once for all worlds, and a sensor looks into"
