@@ -1,6 +1,7 @@
 """What the README and the guides show runs, what they link to is there, and `mjgym guide`."""
 
 import importlib
+import importlib.util
 import os
 import re
 import subprocess
@@ -18,6 +19,9 @@ README = ROOT / "README.md"
 FOLDER = ROOT / "assets" / "guides"
 GUIDES = sorted(FOLDER.glob("*.md"))
 ELSEWHERE = {"clients"}  # test_clients.py runs its blocks
+WARP = pytest.mark.skipif(
+    importlib.util.find_spec("mujoco_warp") is None, reason='needs pip install "mjgym[gpu]"'
+)
 # What trains for hours is shown with the steps that it takes, and tried with a few.
 SHORTER = {"total_timesteps=1_000_000": "total_timesteps=150"}
 LINK = re.compile(
@@ -29,6 +33,7 @@ def pages():
     for page in (README, *GUIDES):
         if page.stem not in ELSEWHERE and program(page).strip():
             marks = [pytest.mark.gl] if needs_gl(page) else []
+            marks += [pytest.mark.warp, WARP] if page.stem == "gpu" else []
             yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
 
 

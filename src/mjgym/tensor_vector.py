@@ -338,6 +338,12 @@ class TensorVectorEnv(VectorEnv):
         info.update(final_info=final_info, _final_info=ended.clone())
         return info
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the device that hold the worlds; what a step takes besides is not counted."""
+        self._check_open()
+        return int(self._simulations.nbytes())
+
     def _tell_overflow(self) -> None:
         """Say once that the buffers are too small, and which argument makes them larger."""
         if self._overflow_told or not (missing := self._simulations.overflow()):

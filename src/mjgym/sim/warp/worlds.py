@@ -294,6 +294,12 @@ class Worlds:
             room.append(f"contacts: nconmax={size.nconmax} per world")
         return " and ".join(room)
 
+    def nbytes(self) -> int:
+        """Bytes of the arrays that hold the worlds; what a step takes besides is not counted."""
+        held = [self._worlds, self._worlds.contact, self._worlds.efc]
+        arrays = [value for part in held for value in vars(part).values()]
+        return sum(a.capacity for a in arrays if isinstance(a, warp.array))
+
     def close(self) -> None:
         """Let go of the worlds; nothing else works afterwards."""
         self.starts.close()
