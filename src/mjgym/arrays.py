@@ -22,6 +22,11 @@ def namespace(*arrays: Array) -> Any:
     return array_api_compat.array_namespace(*others)
 
 
+def shape(x: Array) -> tuple[int, ...]:
+    """The shape of an array, wherever it is, or of what NumPy takes for one."""
+    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
+
+
 # Along the last axis. Reductions and methods of NumPy's own take half the time of its functions.
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym import generators
-from mjgym.arrays import Array
+from mjgym.arrays import Array, shape
 from mjgym.contract import Expected
 from mjgym.models import substeps
 from mjgym.observables import Sensing
@@ -159,8 +159,8 @@ class Episodes:
             expected.parts_of_memory("update", task.update(view), view.memory)
             expected.entries("observation", task.observation(view))
         # With several players a reward has an axis of them behind lead.
-        shape = getattr(reward, "shape", ())[len(view.lead) :]
-        self.rewards: Array = view.xp.full((*view.lead, *shape), view.xp.nan)
+        players = shape(reward)[len(view.lead) :]
+        self.rewards: Array = view.xp.full((*view.lead, *players), view.xp.nan)
         # A plain bool depends on no state: forces then come with the physics, or never.
         self._forces_always = always is True
         self._forces_sometimes = not isinstance(always, bool)
@@ -425,14 +425,14 @@ class Episodes:
 
     def by_row(self, value: Array) -> np.ndarray:
         """An array whose shape begins with lead, with an axis of simulations."""
-        own = value.shape[len(self.view.lead) :]
+        own = shape(value)[len(self.view.lead) :]
         return np.reshape(self.view.to_numpy(value), (self.simulation.n, *own))
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
         """An array whose shape begins with lead, with other values in some rows."""
         by_row = np.array(self.by_row(old))
         by_row[rows] = value
-        return self.view.from_numpy(np.reshape(by_row, old.shape))
+        return self.view.from_numpy(np.reshape(by_row, shape(old)))
 
 
 def in_simulation(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, shape
 from mjgym.observables.observable import AGGREGATORS, Observable
 from mjgym.observables.observe import Image, Quantity
 from mjgym.observables.schedule import schedule
@@ -361,7 +361,6 @@ def _named(name: str) -> Iterator[None]:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _check_shape(value: Any, shape: tuple[int, ...]) -> None:
-    found = tuple(getattr(value, "shape", ()))
-    if found != shape:
-        raise ValueError(f"gives shape {found}, expected {shape}")
+def _check_shape(value: Any, wanted: tuple[int, ...]) -> None:
+    if shape(value) != wanted:
+        raise ValueError(f"gives shape {shape(value)}, expected {wanted}")
