@@ -16,7 +16,7 @@ def _missing_backends() -> str:
     return "; ".join(f"{p.backend}: {p.reason}" for p in found if not p.works)
 
 
-NEEDS = ("gl", "browser", "display", "wheel")
+NEEDS = ("gl", "browser", "display", "warp", "wheel")
 
 
 @pytest.hookimpl(tryfirst=True)

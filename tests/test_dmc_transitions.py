@@ -36,7 +36,7 @@ def _bounds(name, kind, rows):
     return bounds
 
 
-def _states(env, record):
+def recorded_states(env, record):
     """The recorded states before each step, as arguments of set_state."""
     states = {k.removeprefix("before_"): v for k, v in record.items() if k.startswith("before_")}
     for key in [k for k in record if k.startswith("model_")]:
@@ -60,7 +60,7 @@ def test_single_env_reproduces_transitions(id, kind):
     arguments = ARGUMENTS.get((name, kind), {})
     env = gymnasium.make(id, dtype="float64", observation="dict", **arguments).unwrapped
     env.reset(seed=0)
-    states = _states(env, record)
+    states = recorded_states(env, record)
     assert list(env.observation_space) == list(TASKS[name]["observation"])
     bounds = _bounds(name, kind, len(record["action"]))
     for i, (action, bound) in enumerate(zip(record["action"], bounds, strict=True)):
@@ -92,7 +92,7 @@ def test_batch_reproduces_transitions(id, kind):
         **ARGUMENTS.get((name, kind), {}),
     )
     envs.reset(seed=0)
-    envs.set_state(_states(envs, record))
+    envs.set_state(recorded_states(envs, record))
     observation, reward, terminated, _, info = envs.step(record["action"])
     bounds = _bounds(name, kind, len(record["action"]))
     for entry, value in observation.items():

@@ -1,6 +1,7 @@
 """What the README and the guides show runs, what they link to is there, and `mjgym guide`."""
 
 import importlib
+import importlib.util
 import os
 import re
 import subprocess
@@ -26,6 +27,9 @@ from typer.testing import CliRunner
 from mjgym.cli.app import app
 from mjgym.cli.guide import guides, programs
 
+WARP = pytest.mark.skipif(
+    importlib.util.find_spec("mujoco_warp") is None, reason='needs pip install "mjgym[gpu]"'
+)
 LINK = re.compile(
     r"(?<!\\)\]\(([^)\s]+)\)|^\[\w+\]: (\S+)$|(?:src|href)=\"([^\"]+)\"", re.MULTILINE
 )
@@ -34,6 +38,7 @@ LINK = re.compile(
 def marked():
     for page in pages():
         marks = [pytest.mark.gl] if needs_gl(page) else []
+        marks += [pytest.mark.warp, WARP] if page.stem == "gpu" else []
         yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
 
 

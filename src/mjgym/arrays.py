@@ -22,6 +22,11 @@ def namespace(*arrays: Array) -> Any:
     return array_api_compat.array_namespace(*others)
 
 
+def shape(x: Array) -> tuple[int, ...]:
+    """The shape of an array, wherever it is, or of what NumPy takes for one."""
+    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
+
+
 # NumPy's own reductions and methods take half the time of its functions, or less.
 
 

@@ -106,6 +106,34 @@ def batch(
     return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
 
 
+def batch_on_device(
+    id: str, num_envs: int, *, device: str, seed: int = 0, **kwargs: Any
+) -> Subject:
+    """`gymnasium.make_vec(..., backend="warp")`, autoreset included, with random actions.
+
+    Actions are on the device beforehand, and results stay there.
+
+    Args:
+        id: of the task.
+        num_envs: sub-environments.
+        device: "cpu", "cuda" or "cuda:<number>".
+        seed: of the first sub-environment and of the actions.
+        **kwargs: of make_vec.
+    """
+    envs: Any = gymnasium.make_vec(id, num_envs, backend="warp", device=device, **kwargs)
+    observation, _ = envs.reset(seed=seed)
+    like = observation if hasattr(observation, "new_tensor") else next(iter(observation.values()))
+    space = envs.single_action_space
+    drawn = random_actions(space.low, space.high, (num_envs,), np.float32, CYCLE, seed)
+    actions = itertools.cycle([like.new_tensor(a) for a in itertools.islice(drawn, CYCLE)])
+
+    def call() -> bool:
+        _, _, terminations, truncations, _ = envs.step(next(actions))
+        return bool((terminations | truncations).all())  # which waits for the device
+
+    return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
+
+
 def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0) -> Subject:
     """The engine's `mj_step` in its own C loop: what no environment can be faster than.
 
@@ -283,20 +311,35 @@ def median_rate(subject: Subject, seconds: float, episode_steps: float) -> float
     return statistics.median(rates({"it": subject}, seconds, episode_steps)["it"])
 
 
-def creation_seconds(id: str, num_envs: int, *, threads: int | None = None) -> float:
+def creation_seconds(
+    id: str, num_envs: int, *, threads: int | None = None, device: str | None = None
+) -> float:
     """Seconds that make (for one) or make_vec takes: the median of a few."""
 
     def create() -> None:
-        make(id, num_envs, threads=threads).close()
+        make(id, num_envs, threads=threads, device=device).close()
 
     return _median_seconds(create)
 
 
-def make(id: str, num_envs: int, *, threads: int | None = None) -> Any:
-    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more."""
+def make(id: str, num_envs: int, *, threads: int | None = None, device: str | None = None) -> Any:
+    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device."""
+    if device is not None:
+        return gymnasium.make_vec(id, num_envs=num_envs, backend="warp", device=device)
     if num_envs == 1:
         return gymnasium.make(id)
     return gymnasium.make_vec(id, num_envs=num_envs, threads=threads)
+
+
+def memory_on_device(id: str, num_envs: int, device: str) -> float:
+    """Bytes of a device that the arrays of each environment take.
+
+    What a step takes besides, and what Warp and torch keep for later use, is not counted.
+    """
+    envs = make(id, num_envs, device=device)
+    held = envs.nbytes / num_envs
+    envs.close()
+    return float(held)
 
 
 def _median_seconds(act: Callable[[], Any]) -> float:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym import generators
-from mjgym.arrays import Array
+from mjgym.arrays import Array, shape
 from mjgym.contract import Expected
 from mjgym.models import substeps
 from mjgym.observables import Sensing
@@ -159,8 +159,8 @@ class Episodes:
             expected.parts_of_memory("update", task.update(view), view.memory)
             expected.entries("observation", task.observation(view))
         # With several players a reward has an axis of them behind lead.
-        shape = np.shape(reward)[len(view.lead) :]
-        self.rewards: Array = view.xp.full((*view.lead, *shape), view.xp.nan)
+        players = shape(reward)[len(view.lead) :]
+        self.rewards: Array = view.xp.full((*view.lead, *players), view.xp.nan)
         # A plain bool depends on no state: forces then come with the physics, or never.
         self._forces_always = always is True
         self._forces_sometimes = not isinstance(always, bool)
@@ -271,7 +271,7 @@ class Episodes:
         """Who has diverged, those whose reward is not finite among them."""
         xp = self.view.xp
         finite = xp.isfinite(xp.asarray(reward))
-        if finite.all():
+        if xp is np and finite.all():  # a device is not waited for
             return diverged
         players = tuple(range(len(self.view.lead), finite.ndim))
         bad = ~xp.all(finite, axis=players) if players else ~finite
@@ -280,7 +280,8 @@ class Episodes:
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
-        stops = [] if self.sensing is None else self.sensing.stops(self._time(), where)
+        active = None if where is None else self.view.to_numpy(where)
+        stops = [] if self.sensing is None else self.sensing.stops(self._time(), active)
         if self._in_parts:
             stops = list(range(1, self.substeps))
         stops.append(self.substeps)
@@ -456,14 +457,14 @@ class Episodes:
 
     def by_row(self, value: Array) -> np.ndarray:
         """An array whose shape begins with lead, with an axis of simulations."""
-        own = np.shape(value)[len(self.view.lead) :]
+        own = shape(value)[len(self.view.lead) :]
         return np.reshape(self.view.to_numpy(value), (self.simulation.n, *own))
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
         """An array whose shape begins with lead, with other values in some rows."""
         by_row = np.array(self.by_row(old))
         by_row[rows] = value
-        return self.view.from_numpy(np.reshape(by_row, np.shape(old)))
+        return self.view.from_numpy(np.reshape(by_row, shape(old)))
 
 
 def in_simulation(name: str) -> bool:

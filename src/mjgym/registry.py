@@ -7,6 +7,7 @@ environments, "mjgym:dmc/walker-walk-v0" lets Gymnasium import the package there
 import dataclasses
 import importlib
 import inspect
+import itertools
 import math
 import pkgutil
 from collections.abc import Iterable
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
 NO_LIMIT = math.inf  # steps of an episode
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
-_VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "threads", "autoreset_mode", "copy")
+_VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
+# Of the vector environments on each engine.
+_BACKENDS = {
+    "mujoco": ("threads", "copy"),
+    "warp": ("device", "output", "nconmax", "njmax", "start_threads"),
+}
 # Of Gymnasium's own; they are taken by make() before they get here.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
 # What make and make_vec take besides the fields of a task, which must therefore not be named so.
@@ -37,6 +43,8 @@ _TAKEN = {
     "task_class",
     *_OPTIONS,
     *_VECTOR_OPTIONS,
+    "backend",
+    *itertools.chain(*_BACKENDS.values()),
     *inspect.signature(gymnasium.make).parameters,
     *inspect.signature(gymnasium.make_vec).parameters,
 } - {"kwargs"}
@@ -91,13 +99,24 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         task_class: "module:Class".
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 is none. With a
-            `time_limit` of the user's own, the first of the two ends an episode.
+            `time_limit` of the user's own, the first of the two ends an episode. `backend` is
+            "mujoco", or "warp" for `mjgym.tensor_vector.TensorVectorEnv`.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
+        ValueError: there is no such backend; the message names those that there are.
+        ImportError: the backend is not installed; the message says how to.
     """
     cls = _load(task_class)
-    fields, options = _split(cls, kwargs, (*_OPTIONS, *_VECTOR_OPTIONS), ())
+    backend = kwargs.pop("backend", "mujoco")
+    if backend not in _BACKENDS:
+        raise ValueError(f"backend: {backend!r} is none of {', '.join(_BACKENDS)}")
+    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *_BACKENDS[backend])
+    for other, names in _BACKENDS.items():
+        for name in names:
+            if other != backend and name in kwargs:
+                raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
+    fields, options = _split(cls, kwargs, known, ())
     task = cls(**fields)
     limit = options.pop("max_episode_steps", None)
     if limit is None:
@@ -109,8 +128,11 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
     if task.players:
+        if backend != "mujoco":
+            raise ValueError(f"backend: {backend!r} does not run tasks with several players yet")
         return PlayersVectorEnv(task, options.pop("num_envs", 1), **options)
-    return VectorEnv(task, **options)
+    made = VectorEnv if backend == "mujoco" else _tensor_vector_env()
+    return made(task, **options)
 
 
 def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
@@ -151,6 +173,17 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
     fields, options = _split(registered.task_class, given, (*_OPTIONS, "max_episode_steps"), ())
     task = registered.task_class(**fields)
     return ParallelEnv(task, id, **{"max_episode_steps": task.episode_steps(), **options})
+
+
+def _tensor_vector_env() -> type[VectorEnv]:
+    """The vector environment on MuJoCo Warp, which is imported only where it is wanted."""
+    try:
+        from mjgym.tensor_vector import TensorVectorEnv
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f'backend="warp" needs {error.name}: pip install "mjgym[gpu]"', name=error.name
+        ) from error
+    return TensorVectorEnv
 
 
 def _load(task_class: str) -> type[Task]:

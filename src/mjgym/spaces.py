@@ -180,6 +180,24 @@ class Layout:
             buffer = self.empty(lead)
         return self.write(entries, buffer, draw)
 
+    def join(self, entries: Arrays, xp: Any, n: int) -> Any:
+        """The observations made of the entries of n simulations, in new arrays of their library.
+
+        Args:
+            entries: of the simulations, without pictures.
+            xp: the library's namespace.
+            n: number of simulations.
+        """
+        dtype = getattr(xp, self.dtype.name)
+        if self._flat:
+            parts = [xp.reshape(xp.asarray(entries[name], dtype=dtype), (n, -1))
+                     for name in self.shapes]  # fmt: skip
+            return xp.concat(parts, axis=-1)
+        return {
+            name: xp.reshape(xp.asarray(entries[name], dtype=dtype, copy=True), (n, *shape))
+            for name, shape in self._in_dict.items()
+        }
+
 
 def not_finite(observation: Any, n: int) -> np.ndarray | None:
     """Which of n observations hold a number that is not finite, (n,) bool; None for none."""

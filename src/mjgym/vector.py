@@ -28,6 +28,7 @@ from mjgym.spaces import (
 )
 from mjgym.suggestions import did_you_mean
 from mjgym.task import Arrays, Task
+from mjgym.variation.varying import Varying
 
 # What `call` and `get_attr` give: attributes of which each sub-environment has its own, those that
 # all share, and methods that only all of them do together.
@@ -114,7 +115,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.model = compile_model(task)
         varying = self._options.varying(self.model)
         self.threads = min(threads or allowed_cores(), num_envs)
-        simulations = Batched(self.model, num_envs, self.threads, task.varies, varying)
+        simulations = self._simulate(varying)
         self._simulations = simulations
         draws = self._options.draws(varying, num_envs)
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
@@ -141,6 +142,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._buffers = [self._layout.empty((num_envs,)), self._layout.empty((num_envs,))]
         self._done = np.zeros(num_envs, dtype=bool)
         self._process = os.getpid()
+
+    def _simulate(self, varying: Varying | None) -> Any:
+        """The simulations that all sub-environments run on."""
+        return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying)
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -340,7 +345,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def _autoreset_disabled(self) -> NoReturn:
         """Refuse to step what has ended and has not been reset."""
-        i = int(np.flatnonzero(self._done)[0])
+        i = int(np.flatnonzero(self._episodes.view.to_numpy(self._done))[0])
         raise gymnasium.error.ResetNeeded(
             f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
         )

@@ -35,6 +35,12 @@ def bench(
     threads: Annotated[
         int | None, typer.Option(min=1, help="Of a batch; default: all allowed cores.")
     ] = None,
+    backend: Annotated[
+        str, typer.Option(help="mujoco, or warp: make_vec on MuJoCo Warp, also of 1.")
+    ] = "mujoco",
+    device: Annotated[
+        str, typer.Option(help="Of --backend warp: cuda, cuda:<number> or cpu.")
+    ] = "cuda",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
@@ -49,6 +55,7 @@ def bench(
     without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if installed.
     """
     sizes = _sizes(num_envs)
+    on = _device(backend, device)
     for file in (out, plot):
         if file is not None and not file.absolute().parent.is_dir():
             raise typer.BadParameter(f"there is no folder {file.absolute().parent}.")
@@ -61,7 +68,7 @@ def bench(
             parts = {file: stack.enter_context(replacing(file)) for file in written}
             with reserved(json):
                 content = _measure(
-                    ids, sizes, seconds, threads, None if json else _Rows(ids, sizes)
+                    ids, sizes, seconds, threads, None if json else _Rows(ids, sizes), on
                 )
             if out is not None:
                 parts[out].write_text(to_json(content) + "\n")
@@ -90,6 +97,22 @@ def _sizes(text: str) -> list[int]:
     return list(dict.fromkeys(sizes))
 
 
+def _device(backend: str, device: str) -> str | None:
+    """The device to time on; None for the processor and MuJoCo itself."""
+    if backend not in ("mujoco", "warp"):
+        raise typer.BadParameter(
+            f"{backend!r} is neither mujoco nor warp.", param_hint="'--backend'"
+        )
+    if backend == "mujoco":
+        return None
+    if importlib.util.find_spec("mujoco_warp") is None or importlib.util.find_spec("torch") is None:
+        raise typer.BadParameter(
+            'warp needs MuJoCo Warp and PyTorch: pip install "mjgym[gpu]"',
+            param_hint="'--backend'",
+        )
+    return device
+
+
 def _check_plot(plot: Path) -> None:
     """Find out before the measurement whether there can be a plot."""
     if importlib.util.find_spec("matplotlib") is None:
@@ -106,7 +129,12 @@ def _check_plot(plot: Path) -> None:
 
 
 def _measure(
-    ids: list[str], sizes: list[int], seconds: float, threads: int | None, rows: "_Rows | None"
+    ids: list[str],
+    sizes: list[int],
+    seconds: float,
+    threads: int | None,
+    rows: "_Rows | None",
+    device: str | None = None,
 ) -> dict[str, Any]:
     """All results; each is added to the rows as soon as it is there."""
     import os
@@ -117,6 +145,7 @@ def _measure(
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "seconds": seconds,
+        "device": device,
         **mjgym.fingerprint(),
         "results": [],
         "left_out": [],
@@ -127,7 +156,7 @@ def _measure(
         if not progress.is_terminal:
             progress.print(doing, soft_wrap=True)
         with progress.status(doing):
-            result = _result(id, n, seconds, threads, content["left_out"])
+            result = _result(id, n, seconds, threads, content["left_out"], device)
         content["results"].append(result)
         if rows is not None:
             rows.add(result)
@@ -135,7 +164,12 @@ def _measure(
 
 
 def _result(
-    id: str, n: int, seconds: float, threads: int | None, left_out: list[str]
+    id: str,
+    n: int,
+    seconds: float,
+    threads: int | None,
+    left_out: list[str],
+    device: str | None = None,
 ) -> dict[str, Any]:
     """What there is to measure of one id with one number of environments."""
     import gymnasium
@@ -146,8 +180,12 @@ def _result(
 
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None
+    if device is not None:
+        ours = benchmark.batch_on_device(id, n, device=device)
+    else:
+        ours = benchmark.single(id) if n == 1 else benchmark.batch(id, n, threads=threads)
     subjects = {
-        "ours": benchmark.single(id) if n == 1 else benchmark.batch(id, n, threads=threads),
+        "ours": ours,
         "limit": benchmark.engine(id, n, threads=threads),
     }
     rates = benchmark.rates(subjects, seconds, limit or float("inf"))
@@ -162,7 +200,7 @@ def _result(
         "limit_steps_per_second": statistics.median(rates["limit"]),
         "ratio_to_limit": statistics.median(ours / engine for ours, engine in pairs),
         "reset_seconds": reset,
-        "creation_seconds": benchmark.creation_seconds(id, n, threads=threads),
+        "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, device=device),
         "bytes_per_env": None,
         "peers": {},
         "fingerprint": {
@@ -170,7 +208,11 @@ def _result(
         },
     }
     try:
-        found["bytes_per_env"] = benchmark.memory(id, n, threads=threads)
+        found["bytes_per_env"] = (
+            benchmark.memory(id, n, threads=threads)
+            if device is None
+            else benchmark.memory_on_device(id, n, device)
+        )
     except RuntimeError as error:
         left_out.append(f"memory of {n} x {id}: {error}")
     for peer in peers.installed(id, n):

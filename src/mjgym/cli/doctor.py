@@ -1,5 +1,6 @@
 """`mjgym doctor`: what this machine has, what is wrong with it, and how to repair it."""
 
+import importlib
 import os
 import re
 import shutil
@@ -14,11 +15,13 @@ from mjgym.cli.output import console, facts, print_json, table
 PEERS = (
     "dm_control",
     "envpool",
+    "mujoco-warp",
     "robosuite",
     "shimmy",
     "stable-baselines3",
     "torch",
     "torchrl",
+    "warp-lang",
 )
 SAMPLE = "dmc/cartpole-swingup-v0"
 REQUIRED = ("mujoco", "numpy", "gymnasium")
@@ -70,6 +73,7 @@ def examine() -> dict[str, Any]:
         "load": load,
         "quota": quota,
         "gpus": gpus,
+        "warp": _warp(gpus, problems, notes),
         "gl": backends,
         "environment": environment,
         "peers": {name: _version(name) for name in PEERS},
@@ -168,6 +172,42 @@ def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
         }
     )
     return []
+
+
+def _warp(
+    gpus: list[dict[str, str]], problems: list[Problem], notes: list[str]
+) -> list[dict[str, Any]]:
+    """Devices that MuJoCo Warp can compute on; empty where it is not installed."""
+    if _version("warp-lang") is None or _version("mujoco-warp") is None:
+        if gpus:
+            notes.append('pip install "mjgym[gpu]" for make_vec(..., backend="warp") on the GPU')
+        return []
+    try:
+        warp: Any = importlib.import_module("warp")
+        warp.config.log_level = warp.LOG_ERROR
+        warp.init()
+        found = [
+            {
+                "device": str(device),
+                "name": device.name,
+                "memory": int(device.total_memory) if device.is_cuda else None,
+                "free": int(device.free_memory) if device.is_cuda else None,
+            }
+            for device in warp.get_devices()
+        ]
+    except Exception as error:  # whatever a driver has to say
+        problem = f"Warp does not start: {type(error).__name__}: {error}"
+        problems.append({"problem": problem, "fix": "pip install --force-reinstall warp-lang"})
+        return []
+    if gpus and len(found) == 1:
+        driver = gpus[0].get("driver_version", "?")
+        problems.append(
+            {
+                "problem": f"there is a GPU, but Warp does not see it (driver {driver})",
+                "fix": "update the driver, or install a warp-lang for the CUDA that it has",
+            }
+        )
+    return found
 
 
 def _judge_gl(
@@ -294,6 +334,14 @@ def _judge_cores(
         )
 
 
+def _warp_device(device: dict[str, Any]) -> str:
+    """A device in words: "cuda:0 NVIDIA H100, 76.1 of 79.2 GB free"."""
+    words = f"{device['device']} {device['name']}".strip()
+    if device["memory"] is None:
+        return words
+    return f"{words}, {device['free'] / 1e9:.1f} of {device['memory'] / 1e9:.1f} GB free"
+
+
 def _show(report: dict[str, Any]) -> None:
     from rich.text import Text
 
@@ -309,6 +357,8 @@ def _show(report: dict[str, Any]) -> None:
         rows["load"] = f"{report['load']:.2f}"
     gpus = [", ".join(gpu.values()) for gpu in report["gpus"]]
     rows["GPU"] = "; ".join(gpus) or "none (nvidia-smi)"
+    if report["warp"]:
+        rows["Warp"] = "; ".join(_warp_device(device) for device in report["warp"])
     installed = [f"{name} {v}" for name, v in report["peers"].items() if v]
     rows["peers"] = ", ".join(installed) or "none"
     if report["environment"]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, shape
 from mjgym.observables.observable import AGGREGATORS, Observable
 from mjgym.observables.observe import Image, Quantity
 from mjgym.observables.schedule import schedule
@@ -282,7 +282,7 @@ class Sensing:
             value = own[entry.name]
         else:
             value = source(view)
-        whole = np.asarray(value).reshape(self._n, *entry.readings.shape[2:])
+        whole = view.to_numpy(value).reshape(self._n, *entry.readings.shape[2:])
         return whole[rows], own
 
     def stops(self, time: np.ndarray, active: np.ndarray | None) -> list[int]:
@@ -361,6 +361,6 @@ def _named(name: str) -> Iterator[None]:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _check_shape(value: Any, shape: tuple[int, ...]) -> None:
-    if np.shape(value) != shape:
-        raise ValueError(f"gives shape {np.shape(value)}, expected {shape}")
+def _check_shape(value: Any, wanted: tuple[int, ...]) -> None:
+    if shape(value) != wanted:
+        raise ValueError(f"gives shape {shape(value)}, expected {wanted}")

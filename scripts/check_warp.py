@@ -1,0 +1,85 @@
+"""Print how far control steps on MuJoCo Warp are from the recorded ones, for every id.
+
+Errors are the largest of positions, velocities and activations ("state"), of observations and of
+rewards, relative to max(1, |recorded|). Steps that begin with bodies more than 1 cm in each other
+are counted by themselves ("deep"): their number, and the largest error of their states. "hooks" is
+the largest difference between torch and NumPy in what a task computes of the same state.
+
+    python scripts/check_warp.py [ID ...] [--device cpu] [--out table.json]
+
+Kernels are compiled once for each shape of a model: the first run over all ids takes an hour or two
+on a processor, later ones minutes.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+
+def main() -> None:
+    """Check the ids that the command line names, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ids", nargs="*", help="default: all")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, help="a JSON file for the numbers")
+    arguments = parser.parse_args()
+
+    import warp_records  # of the tests
+
+    from mjgym import registry
+
+    head = (
+        "id",
+        "rows",
+        "reference",
+        "state",
+        "median",
+        "observed",
+        "reward",
+        "deep",
+        "hooks",
+        "s",
+    )
+    form = "{:55} {:>4} {:9} {:>8} {:>8} {:>8} {:>8} {:>12} {:>8} {:>4}"
+    print(form.format(*head), flush=True)
+    table = {}
+    for id in arguments.ids or registry.ids():
+        started = time.perf_counter()
+        try:
+            found = warp_records.errors(id, arguments.device)
+        except NotImplementedError as error:
+            table[id] = {"missing": str(error)}
+            print(f"{id:55} {error}", flush=True)
+        except Exception as error:
+            table[id] = {"failed": f"{type(error).__name__}: {error}"}
+            print(f"{id:55} FAILED {type(error).__name__}: {error}", flush=True)
+        else:
+            usual = ~found.deep
+            numbers = {
+                "state": found.state[usual].max(initial=0.0),
+                "median": np.median(found.state),
+                "observation": found.observation[usual].max(initial=0.0),
+                "reward": found.reward[usual].max(initial=0.0),
+                "deep": found.state[found.deep].max(initial=0.0),
+                "hooks": found.hooks,
+            }
+            shown = {name: f"{number:.1e}" for name, number in numbers.items()}
+            count = int(found.deep.sum())
+            shown["deep"] = f"{count}: {shown['deep']}" if count else "0"
+            spent = f"{time.perf_counter() - started:.0f}"
+            print(form.format(id, len(usual), found.source, *shown.values(), spent), flush=True)
+            table[id] = {"rows": len(usual), "reference": found.source, "deep_rows": count}
+            table[id] |= {name: float(number) for name, number in numbers.items()}
+        if arguments.out is not None:
+            arguments.out.write_text(json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Print whether episodes on MuJoCo Warp have the statistics of those on MuJoCo, for ten ids.
+
+    python scripts/compare_warp.py [ID ...] [--steps 1000] [--num-envs 64] [--device cpu]
+
+Both begin with the same starts and get the same random actions; chaos drives them apart. What is
+compared is the mean reward of a step and how many episodes end per step: the difference of both,
+and in standard errors of it ("z"), which the worlds give as independent samples.
+"""
+
+import argparse
+import math
+import time
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import mjgym  # noqa: F401  (registers the ids)
+from mjgym.benchmark import random_actions
+from mjgym.variation import LogNormal, Uniform, factor
+
+VARY = {"body_mass": factor(LogNormal(0, 0.2)), "geom_friction[*, 0]": factor(Uniform(0.5, 1.5))}
+# Of all kinds: chains, contacts, falls, a placed target, a maze, gaps to fall into, an arm with a
+# controller, and bodies that vary.
+IDS: dict[str, dict[str, Any]] = {
+    "dmc/cartpole-swingup-v0": {},
+    "dmc/finger-turn_hard-v0": {},
+    "dmc/ball_in_cup-catch-v0": {},
+    "dmc/hopper-hop-v0": {},
+    "dmc/walker-run-v0": {"vary": VARY},
+    "dmc/cheetah-run-v0": {},
+    "locomotion/jumping_ball-run_gaps-v0": {},
+    "locomotion/rolling_ball-maze_forage-v0": {},
+    "manipulation/reach_site_features-v0": {},
+    "dmc/humanoid-stand-v0": {},
+}
+ALIKE = 3.5  # standard errors: 20 comparisons stay below in 99 of 100 runs
+
+
+def play(envs: Any, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Mean rewards and episodes ended per step, one of each for every world."""
+    space = envs.single_action_space
+    actions = random_actions(space.low, space.high, (envs.num_envs,), np.float32, steps, seed=1)
+    envs.reset(seed=0)
+    rewards, ends = np.zeros((2, envs.num_envs))
+    for _ in range(steps):
+        _, reward, terminated, truncated, _ = envs.step(next(actions))
+        rewards += reward
+        ends += terminated | truncated
+    envs.close()
+    return rewards / steps, ends / steps
+
+
+def compared(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
+    """Both means, and their difference in standard errors; 0 where they are the same number."""
+    difference = float(ours.mean() - theirs.mean())
+    error = math.sqrt((ours.var(ddof=1) + theirs.var(ddof=1)) / len(ours))
+    z = 0.0 if difference == 0 else difference / error if error else math.inf
+    return float(ours.mean()), float(theirs.mean()), z
+
+
+def main() -> None:
+    """Play and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ids", nargs="*", help="default: ten of all kinds")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--num-envs", type=int, default=64)
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    form = "{:42} {:>9} {:>9} {:>6} {:>9} {:>9} {:>6} {:>5}"
+    print(form.format("id", "reward", "MuJoCo", "z", "ends", "MuJoCo", "z", "s"), flush=True)
+    for id in given.ids or IDS:
+        started = time.perf_counter()
+        options = {"num_envs": given.num_envs, **IDS.get(id, {})}
+        theirs = play(gymnasium.make_vec(id, **options), given.steps)
+        device = {"backend": "warp", "device": given.device, "output": "numpy"}
+        ours = play(gymnasium.make_vec(id, **device, **options), given.steps)
+        found = [compared(a, b) for a, b in zip(ours, theirs, strict=True)]
+        cells = [f"{x:.4f}" if i < 2 else f"{x:.1f}" for each in found for i, x in enumerate(each)]
+        mark = "" if all(abs(z) < ALIKE for *_, z in found) else "  NOT ALIKE"
+        spent = f"{time.perf_counter() - started:.0f}"
+        print(form.format(id, *cells, spent) + mark, flush=True)
+
+
+if __name__ == "__main__":
+    main()

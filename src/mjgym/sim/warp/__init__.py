@@ -1,0 +1,11 @@
+"""Many simulations on MuJoCo Warp: its arrays are torch's, on a GPU or on the processor.
+
+Needs the extra `mjgym[gpu]`; nothing else in the package imports this.
+"""
+
+from mjgym.sim.warp.buffers import Buffers, measured
+from mjgym.sim.warp.device import Device
+from mjgym.sim.warp.starts import Starts
+from mjgym.sim.warp.worlds import Worlds
+
+__all__ = ["Buffers", "Device", "Starts", "Worlds", "measured"]

@@ -1,0 +1,231 @@
+"""A model on a device, of which some fields belong to each world."""
+
+import copy
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import mujoco_warp
+import numpy as np
+import torch
+import warp
+
+from mjgym.sim.engine import episode_field, get_field
+
+# Fields that no physics step reads there: what MuJoCo's own search for contacts and its compiler
+# note, and what pictures alone show.
+_UNREAD = re.compile(
+    r"bvh_aabb|dof_M0|dof_length|\w+_sameframe|\w+_rgba|mat_\w+|light_\w+|tendon_width|site_size"
+)
+# Where all numbers of a field are zero the engine leaves out what they do, once and for all.
+_SWITCHES = frozenset(
+    {"opt.density", "opt.viscosity", "opt.wind", "tendon_stiffness", "tendon_stiffnesspoly",
+     "tendon_damping", "tendon_dampingpoly", "actuator_damping", "actuator_dampingpoly",
+     "body_gravcomp"}
+)  # fmt: skip
+# Sensors that look whether something is within a site.
+_SITE_SENSORS = (mujoco.mjtSensor.mjSENS_TOUCH, mujoco.mjtSensor.mjSENS_INSIDESITE)
+_FRICTIONS = ("geom_friction", "pair_friction")  # MuJoCo takes them as mjMINMU at least
+_TERRAIN = ("hfield_size", "hfield_nrow", "hfield_ncol", "hfield_adr", "hfield_data")
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Where a field of each world is: an array of the engine, or of ours if it reads none."""
+
+    tensor: torch.Tensor
+    inverse_root: bool = False  # the engine keeps 1 / sqrt of it
+
+    def write(self, rows: torch.Tensor, values: torch.Tensor) -> None:
+        self.tensor[rows] = values.rsqrt() if self.inverse_root else values
+
+    def read(self) -> torch.Tensor:
+        return 1 / self.tensor.square() if self.inverse_root else self.tensor
+
+
+class WorldModel:
+    """The model of n worlds.
+
+    Args:
+        model: the compiled model.
+        n: number of worlds.
+        varies: names of the fields of MjModel of which each world has its own.
+        device: of torch.
+
+    Attributes:
+        engine: the model as the engine takes it.
+
+    Raises:
+        NotImplementedError: the engine lacks something that the model or a varying field needs; the
+            message names it.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, n: int, varies: tuple[str, ...], device: torch.device
+    ) -> None:
+        self._model = model
+        self._n = n
+        self._device = device
+        batched = [name for name in varies if _is_batched(name)]
+        if missing := [
+            name
+            for name in varies
+            if name not in batched
+            and name != "hfield_data"
+            and not (name.startswith("opt.") and _option(name) is not None)
+            and not _UNREAD.fullmatch(name)
+        ]:
+            raise NotImplementedError(
+                f"MuJoCo Warp holds {', '.join(missing)} once for all worlds, but episodes vary it;"
+                ' backend="mujoco" can'
+            )
+        sizes = dict.fromkeys(batched, n)
+        if "hfield_data" in varies:
+            sizes["geom_dataid"] = n
+        self.engine = _put(_witness(model, varies), sizes)
+        self._fields = {name: self._held(name) for name in varies}
+        everyone = torch.arange(n, device=device)
+        for name, field in self._fields.items():
+            field.write(
+                everyone, self.tensor(name).expand(n, *np.shape(episode_field(model, name)))
+            )
+
+    def _held(self, name: str) -> _Held:
+        shape = np.shape(episode_field(self._model, name))
+        if name == "hfield_data":
+            return _Held(self._terrains())
+        if name.startswith("opt."):
+            return self._held_option(name, shape)
+        if _is_batched(name):
+            found = warp.to_torch(getattr(self.engine, name))
+            return _Held(found.reshape(self._n, *shape))
+        return _Held(torch.zeros((self._n, *shape), device=self._device))
+
+    def _held_option(self, name: str, shape: tuple[int, ...]) -> _Held:
+        """An option for each world, in place of the one that all share."""
+        attribute = _option(name)
+        assert attribute is not None
+        shared = getattr(self.engine.opt, attribute)
+        own = warp.zeros(self._n, dtype=shared.dtype)
+        own._is_batched = True  # what the engine notes of its own arrays
+        setattr(self.engine.opt, attribute, own)
+        tensor = warp.to_torch(own).reshape(self._n, *shape)
+        return _Held(tensor, inverse_root=attribute != name.removeprefix("opt."))
+
+    def _terrains(self) -> torch.Tensor:
+        """Heights for each world: as many height fields as worlds have, for all of them.
+
+        The engine knows one list of height fields, and which of them a geom has, for each world.
+        """
+        model, engine, n = self._model, self.engine, self._n
+        for name in _TERRAIN:
+            shared = getattr(engine, name)
+            own = shared.numpy()
+            tiled = np.concatenate([own] * n)
+            if name == "hfield_adr":
+                tiled = tiled + np.repeat(np.arange(n) * model.nhfielddata, model.nhfield)
+            setattr(engine, name, warp.array(tiled.astype(own.dtype), dtype=shared.dtype))
+        chosen = warp.to_torch(engine.geom_dataid)
+        rough = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD)
+        first = torch.arange(n, device=self._device, dtype=chosen.dtype)[:, None] * model.nhfield
+        chosen[:, rough] = first + torch.as_tensor(
+            model.geom_dataid[rough], device=self._device, dtype=chosen.dtype
+        )
+        return warp.to_torch(engine.hfield_data).reshape(n, model.nhfielddata)
+
+    def tensor(self, name: str) -> torch.Tensor:
+        """A field of the compiled model, in the precision of the device."""
+        value = np.asarray(episode_field(self._model, name))
+        if value.dtype.kind == "f":
+            value = value.astype(np.float32)
+        return torch.as_tensor(np.array(value), device=self._device)
+
+    def field(self, name: str) -> torch.Tensor | None:
+        """A field of each world, (n, ...); None if all share it."""
+        held = self._fields.get(name)
+        return None if held is None else held.read()
+
+    def write(self, rows: torch.Tensor, values: Mapping[str, np.ndarray]) -> None:
+        """Write fields of some worlds.
+
+        Args:
+            rows: numbers of the worlds.
+            values: by name, with a leading axis of rows.
+
+        Raises:
+            NotImplementedError: a sensor looks into a site whose size is not the model's.
+        """
+        self._check_sites(values)
+        for name, value in values.items():
+            least = mujoco.mjMINMU if name in _FRICTIONS else None
+            numbers = np.clip(np.asarray(value, dtype=np.float32), least, None)
+            self._fields[name].write(rows, torch.as_tensor(numbers, device=self._device))
+
+    def _check_sites(self, values: Mapping[str, np.ndarray]) -> None:
+        sizes = values.get("site_size")
+        if sizes is None:
+            return
+        model = self._model
+        kinds = model.sensor_type
+        of_touch = model.sensor_objid[kinds == _SITE_SENSORS[0]]
+        within = model.sensor_refid[kinds == _SITE_SENSORS[1]]
+        seen = np.concatenate([of_touch, within])
+        given, own = sizes.astype(np.float32), model.site_size.astype(np.float32)
+        changed = [i for i in seen if (given[:, i] != own[i]).any()]
+        if changed:
+            raise NotImplementedError(
+                "MuJoCo Warp holds site_size once for all worlds, and a sensor looks into"
+                f" {model.site(changed[0]).name!r}, whose size an episode varies;"
+                ' backend="mujoco" can'
+            )
+
+
+def _option(name: str) -> str | None:
+    """The engine's name of an option that each world can have for itself."""
+    leaf = name.removeprefix("opt.")
+    leaf = "impratio_invsqrt" if leaf == "impratio" else leaf
+    annotation = mujoco_warp.Option.__annotations__.get(leaf)
+    return leaf if _leads_with_worlds(annotation) else None
+
+
+def _is_batched(name: str) -> bool:
+    return _leads_with_worlds(mujoco_warp.Model.__annotations__.get(name))
+
+
+def _leads_with_worlds(annotation: Any) -> bool:
+    """Whether the engine declares an array with an axis of worlds in front."""
+    return tuple(getattr(annotation, "shape", ()))[:1] == ("*",)
+
+
+def _witness(model: mujoco.MjModel, varies: tuple[str, ...]) -> mujoco.MjModel:
+    """A model of which the engine sees that what varies is not always zero.
+
+    Frictions are at least as large as MuJoCo takes them; the engine warns of smaller ones.
+    """
+    witness = copy.copy(model)
+    for name in _FRICTIONS:
+        value = getattr(witness, name)
+        value[...] = np.maximum(value, mujoco.mjMINMU)
+    for name in _SWITCHES.intersection(varies):
+        value = get_field(witness, name)
+        if isinstance(value, np.ndarray):
+            value[value == 0] = 1.0
+        elif value == 0:
+            setattr(witness.opt, name.removeprefix("opt."), 1.0)
+    return witness
+
+
+def _put(model: mujoco.MjModel, sizes: dict[str, int]) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of features that the engine approximates
+            engine = mujoco_warp.put_model(model, batch_sizes=sizes)
+    except (NotImplementedError, ValueError) as error:
+        raise NotImplementedError(
+            f'MuJoCo Warp lacks what this model needs: {error}; backend="mujoco" has it'
+        ) from error
+    engine.opt.warn_overflow = 0  # it prints; `Worlds.overflow` says so once
+    return engine

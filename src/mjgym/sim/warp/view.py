@@ -1,0 +1,135 @@
+"""What a task sees of many simulations on a device."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import array_api_compat.torch
+import mujoco
+import mujoco.batch
+import mujoco_warp
+import numpy as np
+import torch
+import warp
+
+from mjgym.arrays import Array
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import Named, View
+from mjgym.sim.warp.fields import WorldModel
+from mjgym.suggestions import did_you_mean
+
+# How the names of the fields begin that hold an element's attributes, where it is not the name of
+# its kind; a joint has rows of its own, rows of its degrees of freedom, and parts of qpos.
+_PREFIXES = {
+    "joint": ("", "jnt_", "dof_"),
+    "camera": ("cam_",),
+    "tendon": ("ten_", "tendon_"),
+    "sensor": ("sensor", "sensor_"),
+}
+
+
+class WorldView(View):
+    """A view of n worlds: tensors that share the engine's memory, with a leading axis.
+
+    Args:
+        model: the compiled model.
+        worlds: the engine's state of the worlds.
+        fields: the model's fields that each world has for itself.
+        sample: the view of one simulation of the model on the processor, for names and shapes.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        worlds: mujoco_warp.Data,
+        fields: WorldModel,
+        sample: SingleView,
+    ) -> None:
+        super().__init__((worlds.nworld,), array_api_compat.torch)
+        self.__dict__.update(_model=model, _worlds=worlds, _fields=fields, _sample=sample)
+
+    def to_numpy(self, array: Array) -> np.ndarray:
+        """A tensor, or whatever it is, in NumPy; waits for the device."""
+        return array.cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
+
+    def _field(self, name: str) -> torch.Tensor:
+        own = self._fields.field(name)
+        if own is not None:
+            return own
+        if name in mujoco.batch.DATA_FIELDS:
+            found = getattr(self._worlds, name, None)
+            if isinstance(found, warp.array):
+                shape = np.shape(getattr(self._sample, name))
+                return warp.to_torch(found).reshape(*self.lead, *shape)
+        elif isinstance(value := getattr(self._model, name, None), np.ndarray | int | float):
+            return self._fields.tensor(name).expand(*self.lead, *np.shape(value))
+        hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
+        raise AttributeError(f"MuJoCo Warp offers no field {name!r} of each world{hint}")
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = self.__dict__[name] = self._field(name)
+        return value
+
+    def _element(self, kind: str, name: str) -> Named:
+        return _Live(self, kind, name)
+
+    def rows(self, field: str, names: Iterable[str]) -> slice | Any:
+        """As of the view in NumPy: a range, or places on the device, made once."""
+        key = "on the device", field, tuple(names)
+        if key not in self._rows:
+            found = super().rows(field, key[2])
+            self._rows[key] = found if isinstance(found, slice) else self.from_numpy(found)
+        return self._rows[key]
+
+    def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
+        return np.arange(self._model.nv)[super().rows("qvel", joints)]
+
+
+class _Live(Named):
+    """An element of each world: parts of the view's tensors, each found once."""
+
+    def __init__(self, view: WorldView, kind: str, name: str) -> None:
+        of_data, of_model = (
+            getattr(source, kind)(name) if hasattr(source, kind) else None
+            for source in (view._sample._data, view._model)
+        )
+
+        def fetch(attribute: str) -> Array:
+            for source, element in ((view._sample._data, of_data), (view._model, of_model)):
+                if element is not None and hasattr(element, attribute):
+                    own = np.asarray(getattr(element, attribute))
+                    field, start = _place(source, kind, attribute, own)
+                    whole = getattr(view, field)
+                    flat = whole.reshape(*view.lead, -1)[:, start : start + own.size]
+                    return flat.reshape(*view.lead, *own.shape)
+            known = [a for element in (of_data, of_model) if element for a in dir(element)]
+            hint = did_you_mean(attribute, known)
+            raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
+
+        super().__init__(fetch)
+
+    def __getattr__(self, attribute: str) -> Array:
+        value = self.__dict__[attribute] = self.__dict__["_fetch"](attribute)
+        return value
+
+
+def _place(source: Any, kind: str, attribute: str, own: np.ndarray) -> tuple[str, int]:
+    """The field that an element's attribute is a part of, and the number of its first number.
+
+    The part lies in the memory of the whole, which says where.
+    """
+    address = own.__array_interface__["data"][0]
+    for prefix in ("", *_PREFIXES.get(kind, (f"{kind}_",))):
+        whole = getattr(source, prefix + attribute, None)
+        if not isinstance(whole, np.ndarray) or whole.itemsize != own.itemsize:
+            continue
+        first, rest = divmod(address - whole.__array_interface__["data"][0], own.itemsize)
+        if rest == 0 and first >= 0 and first + own.size <= whole.size:
+            return prefix + attribute, first
+    raise AttributeError(f"{kind}s have no {attribute!r} of each world")
+
+
+def copies(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Copies of tensors by name."""
+    return {name: tensor.clone() for name, tensor in tensors.items()}
