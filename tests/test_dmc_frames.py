@@ -37,7 +37,7 @@ def _picture(name: str) -> np.ndarray:
         state["qpos"] = np.array(FLUNG[name])
     simulation.restore_defaults()
     simulation.set_state({field: value[None] for field, value in state.items()})
-    renderer = Renderer(described, simulation.model, "reference")
+    renderer = Renderer(described.model, simulation.model, "reference")
     picture = renderer.render(shown(simulation), 0, width=160, height=120)
     renderer.close()
     return picture

@@ -30,7 +30,7 @@ def draws():
     made = []
 
     def make(described, simulation, quality="fast"):
-        made.append(Renderer(described, simulation.model, quality))
+        made.append(Renderer(described.model, simulation.model, quality))
         return made[-1]
 
     yield make
@@ -87,7 +87,7 @@ def test_the_environment_is_as_it_was():
     _run("""
 before = dict(os.environ)
 described, simulation = started("cartpole-swingup")
-Renderer(described, simulation.model, "fast").render(shown(simulation))
+Renderer(described.model, simulation.model, "fast").render(shown(simulation))
 assert choose() in ("egl", "osmesa")
 assert dict(os.environ) == before
 """)
@@ -100,7 +100,7 @@ def test_mujoco_gl_is_respected_without_a_probe(backend):
 import subprocess
 subprocess.Popen = None
 described, simulation = started("cartpole-swingup")
-Renderer(described, simulation.model, "fast").render(shown(simulation))
+Renderer(described.model, simulation.model, "fast").render(shown(simulation))
 assert choose() == sys.argv[1]
 assert f"mujoco.{sys.argv[1]}" in sys.modules
 """,
@@ -210,7 +210,7 @@ def test_pictures_equal_those_of_mujoco(backend):
 import mujoco
 for name in sys.argv[1:]:
     described, simulation = started(name)
-    renderer = Renderer(described, simulation.model, "reference")
+    renderer = Renderer(described.model, simulation.model, "reference")
     for seed in (1, 2):
         begin(simulation, described.initialize, lambda i: np.random.default_rng(seed))
         simulation.step(np.zeros(simulation.model.nu), 3)
@@ -254,7 +254,7 @@ def test_egl_and_osmesa_draw_the_same(tmp_path):
 for name in sys.argv[2:]:
     described, simulation = started(name)
     for quality in ("reference", "fast"):
-        renderer = Renderer(described, simulation.model, quality)
+        renderer = Renderer(described.model, simulation.model, quality)
         picture = renderer.render(shown(simulation), width=160, height=120)
         np.save(f"{sys.argv[1]}-{name}-{quality}.npy", picture)
         renderer.close()
@@ -467,7 +467,7 @@ def test_close_twice_and_go_on(draws):
 
 def test_a_renderer_that_nobody_closes_goes_away():
     described, simulation = started("pendulum-swingup")
-    drawn = Renderer(described, simulation.model)
+    drawn = Renderer(described.model, simulation.model)
     drawn.render(shown(simulation))
     (thread,) = _drawing_threads()
     del drawn
@@ -481,7 +481,7 @@ def test_a_renderer_that_nobody_closes_goes_away():
 def test_the_process_ends_without_a_word(backend, closed):
     script = """
 described, simulation = started("pendulum-swingup")
-renderers = [Renderer(described, simulation.model, q) for q in ("fast", "reference")]
+renderers = [Renderer(described.model, simulation.model, q) for q in ("fast", "reference")]
 for renderer in renderers:
     renderer.render(shown(simulation))
 """
@@ -519,7 +519,7 @@ def test_eight_threads_render_at_once(draws, shared):
 def test_eight_processes_render_at_once():
     script = """
 described, simulation = started("hopper-hop")
-renderer = Renderer(described, simulation.model, "fast")
+renderer = Renderer(described.model, simulation.model, "fast")
 print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(25)))
 """
     outputs = []
@@ -537,11 +537,11 @@ print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(25)))
 FORK = """
 described, simulation = started("pendulum-swingup")
 state = shown(simulation)
-renderer = Renderer(described, simulation.model, "fast")
+renderer = Renderer(described.model, simulation.model, "fast")
 expected = renderer.render(state)
 busy = "busy" in sys.argv
 stop = threading.Event()
-others = [Renderer(described, simulation.model, "fast") for _ in range(3 * busy)]
+others = [Renderer(described.model, simulation.model, "fast") for _ in range(3 * busy)]
 
 def draw(other):
     while not stop.is_set():
@@ -586,7 +586,7 @@ def test_after_a_fork_an_error_where_the_driver_cannot_go_on():
         """
 from mjgym.rendering import RenderingError
 described, simulation = started("pendulum-swingup")
-renderer = Renderer(described, simulation.model, "fast")
+renderer = Renderer(described.model, simulation.model, "fast")
 renderer.render(shown(simulation))
 child = os.fork()
 if child == 0:
@@ -705,7 +705,7 @@ def test_on_a_display(tmp_path):
         + """
 from mjgym.rendering.window import Window
 described, simulation = started("quadruped-escape")
-renderer = Renderer(described, simulation.model, "fast")
+renderer = Renderer(described.model, simulation.model, "fast")
 picture = renderer.render(shown(simulation))
 assert choose() == "glfw", choose()
 child = os.fork()

@@ -32,7 +32,7 @@ def batch():
 def helped(batch, monkeypatch):
     """A renderer whose helpers run from its second batch on."""
     monkeypatch.setattr(renderer, "SLOW", 0.0)
-    drawn = Renderer(batch[0], batch[1].model, "fast", processes=3)
+    drawn = Renderer(batch[0].model, batch[1].model, "fast", processes=3)
     yield drawn
     drawn.close()
 
@@ -57,8 +57,8 @@ def runs(pid):
 def test_they_draw_what_one_process_draws(batch, monkeypatch):
     monkeypatch.setattr(renderer, "SLOW", 0.0)
     described, simulations = batch
-    helped = Renderer(described, simulations.model, "reference", processes=3)
-    alone = Renderer(described, simulations.model, "reference")
+    helped = Renderer(described.model, simulations.model, "reference", processes=3)
+    alone = Renderer(described.model, simulations.model, "reference")
     wanted = alone.render_all(shots(simulations))
     assert len({picture.tobytes() for picture in wanted}) == SIZE
     np.testing.assert_array_equal(helped.render_all(shots(simulations)), wanted)
@@ -86,7 +86,7 @@ def test_fewer_pictures_than_processes(batch, helped):
 
 def test_nothing_is_started_where_it_is_not_worth_it(batch, monkeypatch):
     described, simulations = batch
-    quick = Renderer(described, simulations.model, "fast", processes=3)
+    quick = Renderer(described.model, simulations.model, "fast", processes=3)
     monkeypatch.setattr(renderer, "SLOW", 1e6)
     for _ in range(2):
         quick.render_all(shots(simulations))
@@ -105,7 +105,7 @@ def test_closing_and_forgetting_end_them(batch, helped):
     assert all(map(runs, before))
     helped.close()
     assert not any(map(runs, before))
-    other = Renderer(batch[0], batch[1].model, "fast", processes=2)
+    other = Renderer(batch[0].model, batch[1].model, "fast", processes=2)
     for _ in range(2):
         other.render_all(shots(batch[1]))
     (pid,) = processes(other)

@@ -32,7 +32,7 @@ def script():
 
 @pytest.fixture(scope="module")
 def spec(script):
-    return script.Arena().model()
+    return script.arena()
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_what_cannot_be_written_is_said_at_once(
 ):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == missing else find(n))
-    monkeypatch.setattr(script, "Arena", None)  # nothing is built
+    monkeypatch.setattr(script, "arena", None)  # nothing is built
     monkeypatch.setattr(sys, "argv", ["creatures", *arguments])
     with pytest.raises(SystemExit) as refused:
         script.main()

@@ -4,12 +4,11 @@ import argparse
 import colorsys
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import imageio.v3 as iio
 import numpy as np
 
-from mjgym import Task, mjcf
+from mjgym import mjcf
 from mjgym.rendering import Renderer
 from mjgym.rotations import about_z
 from mjgym.sim import Single
@@ -54,30 +53,23 @@ def creature(legs: int, colour: tuple[float, ...]) -> mjcf.Spec:
     return spec
 
 
-@dataclass(frozen=True)
-class Arena(Task):
-    """A place to watch creatures: of a task, there is only the model."""
-
-    time_limit = float("inf")  # s
-    control_timestep = SUBSTEPS * TIMESTEP  # s
-
-    def model(self) -> mjcf.Spec:
-        """A chequered floor within rails, and on it the creatures in two rows, free to move."""
-        spec = mjcf.Spec()
-        spec.option.timestep = TIMESTEP
-        world = spec.worldbody
-        mjcf.add(world, "light", type="directional", dir=(0.3, 0.3, -1))
-        mjcf.add(world, "camera", pos=(0, -3.4, 4), xyaxes=(1, 0, 0, 0, 0.77, 0.64))
-        mjcf.add(spec, "texture", name="floor", type="2d", width=256, height=256, **CHECKER)
-        mjcf.add(spec, "material", name="floor", textures="floor", texrepeat=(6, 6))
-        mjcf.add(world, "geom", type="plane", size=(FLOOR, FLOOR, 1), material="floor")
-        for x, y in (FLOOR, FLOOR), (-FLOOR, FLOOR), (-FLOOR, -FLOOR), (FLOOR, -FLOOR):
-            mjcf.add(world, "geom", type="capsule", fromto=(x, y, 0, -y, x, 0), size=RAIL)
-        for i, (legs, colour) in enumerate(COLOURS.items()):
-            start = SPACING * (i % 3 - 1), SPACING * (i // 3 - 0.5), SHIN + THICKNESS  # it stands
-            place = mjcf.add(world, "site", pos=start, group=3)
-            mjcf.attach(spec, creature(legs, colour), at=place, free=True)
-        return spec
+def arena() -> mjcf.Spec:
+    """A chequered floor within rails, and on it the creatures in two rows, free to move."""
+    spec = mjcf.Spec()
+    spec.option.timestep = TIMESTEP
+    world = spec.worldbody
+    mjcf.add(world, "light", type="directional", dir=(0.3, 0.3, -1))
+    mjcf.add(world, "camera", pos=(0, -3.4, 4), xyaxes=(1, 0, 0, 0, 0.77, 0.64))
+    mjcf.add(spec, "texture", name="floor", type="2d", width=256, height=256, **CHECKER)
+    mjcf.add(spec, "material", name="floor", textures="floor", texrepeat=(6, 6))
+    mjcf.add(world, "geom", type="plane", size=(FLOOR, FLOOR, 1), material="floor")
+    for x, y in (FLOOR, FLOOR), (-FLOOR, FLOOR), (-FLOOR, -FLOOR), (FLOOR, -FLOOR):
+        mjcf.add(world, "geom", type="capsule", fromto=(x, y, 0, -y, x, 0), size=RAIL)
+    for i, (legs, colour) in enumerate(COLOURS.items()):
+        start = SPACING * (i % 3 - 1), SPACING * (i // 3 - 0.5), SHIN + THICKNESS  # it stands
+        place = mjcf.add(world, "site", pos=start, group=3)
+        mjcf.attach(spec, creature(legs, colour), at=place, free=True)
+    return spec
 
 
 def wander(spec: mjcf.Spec, single: Single, seconds: float) -> Iterator[np.ndarray]:
@@ -94,11 +86,6 @@ def wander(spec: mjcf.Spec, single: Single, seconds: float) -> Iterator[np.ndarr
         yield torsos.xpos.copy()
 
 
-def shown(single: Single) -> dict[str, np.ndarray]:
-    """What a picture of the only simulation depends on."""
-    return {name: value[0] for name, value in single.rendered_state().items()}
-
-
 def main() -> None:
     """Let the creatures wander, and draw what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -113,19 +100,19 @@ def main() -> None:
         parser.error('.mp4 needs ffmpeg: pip install "mjgym[video]"; .gif does not')
     if given.plot and importlib.util.find_spec("matplotlib") is None:
         parser.error('--plot needs matplotlib: pip install "mjgym[bench]"')
-    spec = Arena().model()
+    spec = arena()
     simulation = Single(mjcf.compile(spec))
-    renderer = Renderer(Arena(), simulation.model)
+    renderer, size = Renderer(arena, simulation.model), {"width": 640, "height": 480}  # pixels
     positions, frames = [], []
     for position in wander(spec, simulation, given.seconds):
         positions.append(position)
         if given.video:
-            frames.append(renderer.render(shown(simulation), width=640, height=480))
+            frames.append(renderer.render({"qpos": simulation.data.qpos}, **size))
     paths = dict(zip(COLOURS, np.stack(positions, axis=1), strict=True))  # (time, 3) each
     for n, path in paths.items():
         print(f"{n} legs: {np.linalg.norm(path[-1] - path[0]):.2f} m from its start")
     if given.out:
-        iio.imwrite(given.out, renderer.render(shown(simulation), width=640, height=480))
+        iio.imwrite(given.out, renderer.render({"qpos": simulation.data.qpos}, **size))
     if given.video:
         iio.imwrite(given.video, frames, **FILMS[given.video[-4:]])
     if given.plot:

@@ -46,7 +46,7 @@ class Cameras:
 
         if self._renderer is None:
             task, model = self._episodes.task, self._episodes.simulation.model
-            self._renderer = Renderer(task, model, options.render_quality, self._processes)
+            self._renderer = Renderer(task.model, model, options.render_quality, self._processes)
         states = self._episodes.simulation.rendered_state(rows)
         rewards, colours = self.rewards(rows), self.colours(rows)
         shots = [

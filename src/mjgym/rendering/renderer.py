@@ -1,4 +1,4 @@
-"""Pictures of a task's simulations, one at a time or many, from any thread and after a fork."""
+"""Pictures of a scene's simulations, one at a time or many, from any thread and after a fork."""
 
 import atexit
 import os
@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 import mujoco
 import numpy as np
 
+from mjgym.mjcf import Spec
 from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.helpers import MOST, Helpers
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.studio import Shot, Studio, check_known
 from mjgym.rendering.twin import Camera, Twin, numbers
-from mjgym.task import Task
 
 TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
 SLOW = 0.25  # s, from which on the pictures of a batch are worth more processes
@@ -32,7 +32,7 @@ _Job = tuple["Future[Any]", Callable[[Studio], Any]]
 
 
 class Renderer:
-    """Draws the simulations of a task.
+    """Draws the simulations of a scene.
 
     Nothing of OpenGL is touched before the first `render`. One renderer serves all
     sub-environments of a batch. It may be used from several threads and, after `os.fork()`, in the
@@ -40,7 +40,7 @@ class Renderer:
     hangs does not hang the program.
 
     Args:
-        task: what is simulated.
+        scene: makes the spec of what is simulated, with its textures.
         model: the MjModel that the simulations share. What is written into it shows.
         quality: one of `QUALITIES`.
         processes: that draw the pictures of a batch, at most, this one among them. Others are only
@@ -52,12 +52,12 @@ class Renderer:
 
     def __init__(
         self,
-        task: Task,
+        scene: Callable[[], Spec],
         model: mujoco.MjModel,
         quality: str = "reference",
         processes: int = 1,
     ) -> None:
-        self._task = task
+        self._scene = scene
         self._model = model
         self._quality = check_known("render_quality", quality, tuple(QUALITIES))
         self._look = QUALITIES[quality]
@@ -153,8 +153,8 @@ class Renderer:
         return own + helpers.pictures()
 
     def _start(self, backend: str) -> "_Worker":
-        task, model, look = self._task, self._model, self._look
-        self._worker = _Worker(lambda: Studio(Twin(task, model, look), look, backend), self)
+        scene, model, look = self._scene, self._model, self._look
+        self._worker = _Worker(lambda: Studio(Twin(scene, model, look), look, backend), self)
         return self._worker
 
     def close(self) -> None:

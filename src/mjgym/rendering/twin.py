@@ -1,15 +1,15 @@
 """A simulation's textured twin: a model and data of its own, in the simulation's state."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import mujoco
 import numpy as np
 
+from mjgym.mjcf import Spec
 from mjgym.rendering.looks import Look, colour_by_reward
 from mjgym.sim.engine import set_field
 from mjgym.suggestions import or_else
-from mjgym.task import Task
 
 Camera: TypeAlias = str | int | mujoco.MjvCamera
 """A camera's name or index, -1 for the free camera, or a free camera's place."""
@@ -37,7 +37,7 @@ class Twin:
     """What a simulation looks like.
 
     Args:
-        task: whose model, with its textures, is compiled here.
+        scene: makes the spec, with its textures, which is compiled here.
         model: the simulation's own, without textures. Sizes, places, colours and other real numbers
             that are written into it show in the next picture.
         look: how it is to be drawn.
@@ -47,8 +47,8 @@ class Twin:
         data: its MjData.
     """
 
-    def __init__(self, task: Task, model: mujoco.MjModel, look: Look) -> None:
-        self._begin(task.model().compile(), numbers(model), look)
+    def __init__(self, scene: Callable[[], Spec], model: mujoco.MjModel, look: Look) -> None:
+        self._begin(scene().compile(), numbers(model), look)
 
     @classmethod
     def of_model(

@@ -83,7 +83,7 @@ class Window:
                 f"With a display it needs (Debian, Ubuntu): {backends.INSTALL['glfw']}\n"
                 'Without one, use render_mode="rgb_array".'
             )
-        twin = Twin(self._task, self._model, self._look)
+        twin = Twin(self._task.model, self._model, self._look)
         view = twin.camera(camera)
         twin.follow(state)
         self._terrain = twin.model.hfield_data.copy()

@@ -104,7 +104,7 @@ class Session:
         self.keys = keys
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
-        self.twin = Twin(self.env.task, self.env.model, QUALITIES["reference"])
+        self.twin = Twin(self.env.task.model, self.env.model, QUALITIES["reference"])
         self.paused = False
         self.speed = 1.0
         self.episode = 0
