@@ -565,12 +565,10 @@ class TestWebPage:
         arguments = ("robosuite/Lift", "--port", str(free_port()), "--record", "driven")
         with running(*arguments, command="teleop") as viewer:
             browser.get(viewer.line("open").split()[1])
-            for _ in range(30):  # in software, WebGL draws a room slowly, and keys come late
+            for _ in range(5):  # in software, WebGL draws a room slowly, and keys come late
                 with contextlib.suppress(TimeoutException):
                     chain = ActionChains(browser)
-                    chain.key_down(Key.ARROW_UP).pause(0.5).key_up(Key.ARROW_UP).perform()
-                if "reach=0.020" not in viewer.line("seed 0, step"):
-                    break
+                    chain.key_down(Key.ARROW_UP).pause(2).key_up(Key.ARROW_UP).perform()
             assert viewer.interrupt()[0] == 130
         assert (recorded()[:, 0] > 0).any()
 
