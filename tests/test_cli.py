@@ -173,7 +173,9 @@ finally:
 class TestStart:
     """What the command needs before it does anything."""
 
-    @pytest.mark.parametrize("command", [(), ("record",), ("bench",), ("view",), ("doctor",)])
+    @pytest.mark.parametrize(
+        "command", [(), ("record",), ("bench",), ("view",), ("teleop",), ("replay",), ("doctor",)]
+    )
     def test_help_needs_no_engine(self, command):
         done = subprocess.run(
             [sys.executable, "-c", HELP, *command, "--help"],

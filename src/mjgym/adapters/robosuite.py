@@ -427,5 +427,5 @@ class Robot:
         for name, numbers in self._parts.items():
             for i in numbers:
                 action = self._env.actions[i]
-                print(f"{name}: [{action.low:g}, {action.high:g}] x {action.unit}: "
-                      f"{action.meaning}")  # fmt: skip
+                limits = f"[{action.low:g}, {action.high:g}] x {action.unit}"
+                print(f"{name}: {limits}: {action.meaning}")

@@ -30,11 +30,13 @@ def teleop(
 ) -> None:
     """Drive a robot's tool with the keyboard, in a window or in a browser.
 
-    Keys, in the window, the page or the terminal: arrows, page up and page down move the tool, 6 to
-    9, home and end turn it, the full stop closes and opens the fingers, F9 goes to the next arm.
+    Arrows, page up and page down move the tool; 6 to 9, home and end turn it.
 
-    In the terminal: space pauses, r drops the episode and resets, n keeps it and takes the next
-    seed, q keeps it and quits. Without --record nothing is kept.
+    The full stop closes and opens the fingers; F9 goes to the next arm.
+
+    In the terminal: space pauses, r drops the episode, n keeps it and takes the next seed, q quits.
+
+    What is left when it ends is kept as well; without --record nothing is.
     """
     from mjgym import viewing
     from mjgym.viewing import demonstrations, driving

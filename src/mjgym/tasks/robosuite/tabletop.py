@@ -14,6 +14,7 @@ What differs from the published tasks, where those have traps:
 | delays of readings do nothing | `mjgym.Observable(delay=...)` delays |
 | "absolute" actions have bounds of 1 that mean nothing | their bounds are open |
 | the first torque is computed with the fingers elsewhere | with the fingers where they are |
+| a ramp of orientation holds an error that is not the tool's | the goal ramps |
 """
 
 import functools
