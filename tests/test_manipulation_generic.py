@@ -55,7 +55,9 @@ def test_a_diverging_slot_ends_alone(id, tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize("id", FEATURES)
 def test_checks_find_nothing_wrong(id):
     """Among them: the hooks run on arrays that have nothing but the array standard."""
-    findings = check(id)
+    # Where bricks are stacked from the start a physics step takes long: shorter episodes will do.
+    fields = {"time_limit": 2.0} if "reassemble" in id else {}
+    findings = check(id, **fields)
     assert len(findings) > 10
     # That random actions seldom press a brick onto another is no fault.
     assert [f for f in findings if f.status != "pass" and f.check != "reward"] == []
@@ -166,7 +168,9 @@ def test_a_wrong_number_of_bricks_is_refused(fields, words):
         gymnasium.make("manipulation/stack_3_bricks_features-v0", **fields)
 
 
-@pytest.mark.parametrize("id", SOME)
+@pytest.mark.parametrize(
+    "id", [SOME[0], *(pytest.param(id, marks=pytest.mark.slow) for id in SOME[1:])]
+)
 def test_the_fingers_feel_contacts(id):
     env = gymnasium.make(id, touch=True, observation="dict", dtype="float64").unwrapped
     plain = gymnasium.make(id, observation="dict", dtype="float64").unwrapped

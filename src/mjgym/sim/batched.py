@@ -17,6 +17,7 @@ from mjgym.arrays import Array
 from mjgym.sim.engine import (
     ACTUATION_OFF,
     ASSET_FIELDS,
+    CONTACTS_OFF,
     DIVERGED,
     episode_field,
     get_field,
@@ -33,6 +34,7 @@ _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
 
 WORTH_HALVES = 64  # simulations, from which on two halves side by side are faster than all at once
+CROWD = 500  # geoms, beyond which simulations do not keep what they have computed
 
 
 class _Inherited:
@@ -170,8 +172,8 @@ class Batched:
             self._other = concurrent.futures.ThreadPoolExecutor(1, "mjgym-half")
 
     def forward(self) -> None:
-        """Compute everything that follows from the states, with the actuators switched off."""
-        self._forward(np.arange(self.n))
+        """Compute what follows from the states, with actuators and contacts switched off."""
+        self._forward(np.arange(self.n), off=ACTUATION_OFF | CONTACTS_OFF)
 
     def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
         """Begin an episode in some simulations and compute what follows from its start."""
@@ -255,7 +257,7 @@ class Batched:
                 self.episode_fields[name][rows] = value
         if self.episode_fields:
             self._follow(rows)
-        self._forward(rows, actuation=True)
+        self._forward(rows, off=0)
         if "sensordata" in state:  # some sensors belong to the step before the state
             self._sensordata[rows] = state["sensordata"]
 
@@ -295,27 +297,32 @@ class Batched:
             if self._models is not None:
                 set_field(self._models[i], name, values[i])
 
-    def _forward(self, ids: np.ndarray, *, actuation: bool = False) -> None:
-        """Compute everything that follows from the states of some simulations."""
+    def _forward(self, ids: np.ndarray, *, off: int = ACTUATION_OFF) -> None:
+        """Compute everything that follows from the states of some simulations.
+
+        Args:
+            ids: of the simulations.
+            off: what is disabled meanwhile, bits of mjtDisableBit.
+        """
         if self._models is not None:
-            self._forward_on_models(ids, actuation)
+            self._forward_on_models(ids, off)
             return
         flags = self.model.opt.disableflags
-        self._flags[ids] = flags if actuation else flags | ACTUATION_OFF
+        self._flags[ids] = flags | off
         with quiet():
             self.batch.forward(ids)
         self._flags[ids] = flags
 
-    def _forward_on_models(self, ids: np.ndarray, actuation: bool) -> None:
+    def _forward_on_models(self, ids: np.ndarray, off: int) -> None:
         models = self._models
         assert models is not None
         flags = self.model.opt.disableflags
         for i in ids:
-            models[i].opt.disableflags = flags if actuation else flags | ACTUATION_OFF
+            models[i].opt.disableflags = flags | off
         self.batch.set_models(models)  # the batch reads what has been written only now
         with quiet():
             self.batch.forward(ids)
-        if not actuation:
+        if off:
             for i in ids:
                 models[i].opt.disableflags = flags
             self.batch.set_models(models)
@@ -407,7 +414,10 @@ def _persists(model: mujoco.MjModel) -> bool:
     """Whether each simulation should keep an MjData of its own, for the same numbers.
 
     A step then goes on from what the one before has computed, which RK4 cannot use: there, one
-    MjData for each thread stays in the processor's cache.
+    MjData for each thread stays in the processor's cache. So it does where there are crowds of
+    geoms: each simulation would keep the memory of its most contacts, and gain nothing.
     """
-    sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-    return bool(sleeps) or int(model.opt.integrator) != int(mujoco.mjtIntegrator.mjINT_RK4)
+    if model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP):
+        return True
+    runge_kutta = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
+    return not runge_kutta and int(model.ngeom) <= CROWD

@@ -28,6 +28,7 @@ STATE_FIELDS = (
 DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADCTRL) + 1)
 
 ACTUATION_OFF = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+CONTACTS_OFF = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
 # Large blobs that models of one layout share and that a batch cannot hold per simulation.
 ASSET_FIELDS = frozenset({"hfield_data", "mesh_vert", "mesh_normal", "tex_data"})

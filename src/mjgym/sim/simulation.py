@@ -70,7 +70,11 @@ class Simulation(Part, Protocol):
         """The arrays of one simulation of the same model."""
 
     def forward(self) -> None:
-        """Compute everything that follows from the states, with the actuators switched off."""
+        """Compute what follows from the states, with the actuators switched off.
+
+        Many simulations leave out their contacts: in a model's default state, before episodes
+        begin, things may lie within each other, and each would keep the memory for that.
+        """
 
     def reset(self, start: Start, where: Array | None = None) -> None:
         """Begin an episode in some simulations and compute what follows from its start.

@@ -71,7 +71,7 @@ class SingleView(View):
         The published suite computes its start states so: sensors that feel forces show none of
         the actuators'.
         """
-        _forward(self._model, self._data, actuation=False)
+        _forward(self._model, self._data)
 
     def kinematics(self) -> None:
         """Compute where everything is (`xpos`, `site_xpos`, `cdof`, ...), and nothing else."""
@@ -153,10 +153,9 @@ class SingleView(View):
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 
-def _forward(model: mujoco.MjModel, data: mujoco.MjData, actuation: bool) -> None:
+def _forward(model: mujoco.MjModel, data: mujoco.MjData, off: int = ACTUATION_OFF) -> None:
     flags = model.opt.disableflags
-    if not actuation:
-        model.opt.disableflags = flags | ACTUATION_OFF
+    model.opt.disableflags = flags | off
     try:
         with quiet():
             mujoco.mj_forward(model, data)
@@ -243,7 +242,7 @@ class Single:
 
     def forward(self) -> None:
         """Compute everything that follows from the state, with the actuators switched off."""
-        _forward(self.model, self.data, actuation=False)
+        _forward(self.model, self.data)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
         """Begin an episode with what `start` writes, and compute what follows from it."""
@@ -321,7 +320,7 @@ class Single:
         if self.varying is not None:
             self.varying.follow(self.model)
         self._warnings[...] = 0
-        _forward(self.model, self.data, actuation=True)
+        _forward(self.model, self.data, off=0)
         if "sensordata" in state:  # some sensors belong to the step before the state
             self.data.sensordata[...] = state["sensordata"][0]
 
