@@ -1,6 +1,7 @@
 """The manipulation ids, with and without vision, and what users may change of them."""
 
 import pickle
+import sys
 from dataclasses import dataclass
 
 import gymnasium
@@ -12,7 +13,7 @@ from manipulation_records import NAMES, id_of, tasks
 from rollouts import actions_for, equal
 
 import mjgym
-from mjgym import registry
+from mjgym import benchmark, registry
 from mjgym.checks import check
 from mjgym.observables import Observable, observe
 from mjgym.robots import JacoArm, JacoHand
@@ -56,8 +57,8 @@ def test_a_diverging_slot_ends_alone(id, tmp_path, monkeypatch, capfd):
 def test_checks_find_nothing_wrong(id):
     """Among them: the hooks run on arrays that have nothing but the array standard."""
     # Where bricks are stacked from the start a physics step takes long: shorter episodes will do.
-    fields = {"time_limit": 2.0} if "reassemble" in id else {}
-    findings = check(id, **fields)
+    shorter = {"max_episode_steps": 50} if "reassemble" in id else {}
+    findings = check(id, **shorter)
     assert len(findings) > 10
     # That random actions seldom press a brick onto another is no fault.
     assert [f for f in findings if f.status != "pass" and f.check != "reward"] == []
@@ -76,6 +77,16 @@ def test_spaces_and_limits_are_the_published_ones(name):
     assert env.unwrapped.physics_timestep == 0.002
     assert env.unwrapped.control_timestep == 0.04
     env.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by /proc")
+@pytest.mark.parametrize(
+    ("name", "megabytes"), [("stack_3_bricks", 0.6), ("reassemble_5_bricks_random_order", 0.6)]
+)
+def test_many_bricks_take_little_memory(name, megabytes):
+    """Neither for the bricks' default places, all within each other, nor for stacks of them."""
+    assert benchmark.memory(id_of(name), 32) < megabytes * 1e6
 
 
 # With and without vision.

@@ -385,3 +385,16 @@ class TestSettle:
         settle(v, ["a"], time_limit=0.5)
         assert v.body("a").xpos[2] == pytest.approx(100 - 9.81 * 0.5**2 / 2, abs=0.02)
         assert v.time == 0
+
+    def test_contacts_of_what_is_held_are_left_out(self):
+        v = simulation(BALLS).view
+        put(v, "a", (0, 0, 0.05))  # within the ground
+        put(v, "b", (2, 0, 0.12))
+        v.detect_contacts()
+        assert v.ncon == 1
+        found, step = set(), v.step
+        v.__dict__["step"] = lambda **options: (found.add(int(v.ncon)), step(**options))
+        settle(v, ["b"])
+        assert found == {0, 4}  # of the box in the air, and on the ground
+        v.detect_contacts()
+        assert v.ncon == 5
