@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from comparison import footprint
+from comparison import footprint, subjects
 from comparison.subjects import Settings
 from pytest_benchmark.fixture import BenchmarkFixture
 
@@ -140,6 +140,6 @@ def test_import(benchmark: BenchmarkFixture) -> None:
 def test_memory(benchmark: BenchmarkFixture, id: str) -> None:
     """Growth of a process for each sub-environment of a batch of 1024 (32 dogs)."""
     settings = Settings(id, min(MEMORY_ENVS, SIZES[id][-1]), allowed_cores())
-    taken = benchmark.pedantic(lambda: footprint.of_batch("batch", settings), rounds=1)
+    taken = benchmark.pedantic(lambda: footprint.of_batch(subjects.batch, settings), rounds=1)
     benchmark.extra_info["megabytes_per_env"] = taken.bytes_per_env / footprint.MEGABYTE
     benchmark.extra_info["creation_seconds"] = taken.seconds
