@@ -50,6 +50,7 @@ def test_the_program_runs(folder):
     assert done.stdout.startswith("rewards [")
 
 
+@pytest.mark.slow
 def test_the_task_keeps_the_promises_of_tasks(script):
     gymnasium_checker(gymnasium.make(ID))
     findings = check(ID)
