@@ -1,6 +1,7 @@
 """The comparison with the peers: names, arithmetic, tables, mistakes; nothing here is timed."""
 
 import argparse
+import importlib
 import itertools
 import json
 import math
@@ -355,3 +356,73 @@ def test_resets_are_compared_with_those_of_a_peer() -> None:
         "Left empty:",
         "dmc/cartpole-swingup-v0, peer: LookupError: no dmc/cartpole-swingup-v0 here",
     ]
+
+
+STAND_IN = """
+class Env:
+    action_spec = [-1.0, -1.0], [1.0, 1.0]
+
+    def __init__(self):
+        self.steps = 0
+        print("what a library prints is no answer")
+
+    def reset(self):
+        self.steps = 0
+
+    def step(self, action):
+        assert len(action) == 2
+        self.steps += 1
+        return None, 0.0, self.steps == 50, {}
+
+
+def make(task, robots, **options):
+    assert (task, robots, options["seed"]) == ("TwoArmLift", ["Panda", "Panda"], 3)
+    return Env()
+"""
+
+
+def test_robosuite_runs_in_a_process_of_another_interpreter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "robosuite.py").write_text(STAND_IN)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(installation, "python_of", lambda folder: Path(sys.executable))
+    tabletop = importlib.import_module("robosuite")
+    settings = subjects.Settings("robosuite/TwoArmLift-v0", 4, 2, seed=3)
+    subject = tabletop.robosuite(tmp_path, settings)
+    assert subject.reset() == "reset"
+    actions = iter(subject.actions)
+    answers = [subject.advance(next(actions)) for _ in range(3)]  # 20 control steps each
+    assert answers == ["going", "going", "going"]  # one episode ended on the way
+    assert subject.advance("40") == "ended"
+    assert subject.ended("ended")
+    window = subjects.measure(subject, 0.01)
+    assert window.calls >= 1
+    subject.release()
+    settings = subjects.Settings("robosuite/Lift-v0", 4, 2, seed=3)
+    with pytest.raises(RuntimeError, match="robosuite's process ended with 1"):
+        tabletop.robosuite(tmp_path, settings)
+
+
+def test_table_of_the_tabletop_family() -> None:
+    tabletop = importlib.import_module("robosuite")
+    windows = [{"calls": 10, "seconds": 1.0, "restarts": []}] * 2
+    shape = {"simulations": 1, "control_steps": 1, "resets": [0.0], "windows": windows}
+    measured = {name: dict(shape) for name in ("batch", "single", "robosuite")}
+    measured["batch"]["simulations"] = 8
+    measured["limit"] = {"error": "it is not there"}
+    step = report.result("robosuite/Lift-v0", 8, 1000, measured)
+    reset = {
+        "id": "robosuite/Lift-v0",
+        "seconds": {"single": [0.002], "batch": [0.001], "robosuite": [0.2]},
+        "ratios": {
+            f"robosuite / {n}": {"median": r} for n, r in (("single", 100.0), ("batch", 200.0))
+        },
+        "errors": {},
+    }
+    rows = [line.split("|")[1:-1] for line in tabletop.text([step], [reset]).splitlines()]
+    cells = [cell.strip() for cell in rows[2]]
+    assert cells[:5] == ["robosuite/Lift-v0", "80", "", "10", "10"]
+    assert cells[5:] == ["8.00", "", "1.00", "2.00", "1.00", "200.00", "100", "200"]
+    assert [cell.strip() for cell in rows[6]][:2] == ["batch / robosuite", "8.00"]
+    assert "robosuite/Lift-v0, limit: it is not there" in tabletop.text([step], [reset])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -598,6 +599,32 @@ class TestBenchmark:
         assert subject.control_steps // 3 >= benchmark.PHYSICS_STEPS
         assert not subject.call()
         subject.close()
+
+    def test_the_engine_alone_steps_controllers_as_they_were(self, monkeypatch):
+        monkeypatch.setattr(benchmark, "PHYSICS_STEPS", 50)
+        subject = benchmark.engine("robosuite/Lift-v0", 2, threads=1, seed=7)
+        assert subject.control_steps == 4
+        env = gymnasium.make("robosuite/Lift-v0").unwrapped
+        env.reset(seed=8)
+        low, high = env.action_space.low, env.action_space.high
+        actions = benchmark.random_actions(low, high, (), np.float64, 2, 8)
+        for _ in range(2):
+            env.step(next(actions))
+        states = []
+        take = benchmark.rollout.Rollout.rollout
+
+        def rollout(*arguments, **options):
+            take(*arguments, **options)
+            states.append(options["state"][1, -1].copy())
+
+        monkeypatch.setattr(benchmark.rollout.Rollout, "rollout", rollout)
+        for _ in range(2):
+            assert not subject.call()
+        subject.close()
+        want = np.empty(states[0].shape)
+        mujoco.mj_getState(env.model, env.data, want, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        for state in states:
+            np.testing.assert_array_equal(state, want)
 
     def test_subjects_end_with_their_episodes(self):
         for subject in (
