@@ -9,8 +9,10 @@ checkout, in which it runs itself, and one with robosuite on the newest MuJoCo t
 Robots are Pandas, the controller is OSC_POSE at 20 Hz, rewards are dense, nobody draws anything.
 
 - **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
-- **limit**: 25 physics steps a control step in one call of the engine, on as many threads, with
-  the torques that the same law has given beforehand, and neither observation nor reward nor reset;
+- **one call**: the same batch of the engine, which makes the 25 physics steps of a control step in
+  one call, with torques from the state before it, and neither observation nor reward nor reset;
+- **limit**: `mj_step` in a loop of C++ on as many threads, with the torques that the same law has
+  given beforehand; a simulation's 150 steps follow one another, and its memory stays in the cache;
 - **single**: `gymnasium.make`, one environment as a user has it;
 - **robosuite**: its environment of the same name, with hard resets, as it has them by default.
 
@@ -90,14 +92,34 @@ def robosuite(folder: Path, settings: Settings) -> Subject:
     )
 
 
+def one_call(settings: Settings) -> Subject:
+    """The engine's batch; its robots hold where they start, with one torque for each call."""
+    import gymnasium
+
+    import mjgym  # noqa: F401  (registers the ids)
+
+    envs: Any = gymnasium.make_vec(
+        settings.id, num_envs=settings.num_envs, threads=settings.threads
+    ).unwrapped
+    envs.reset(seed=settings.seed)
+    simulations, task = envs._simulations, envs.task
+    substeps = round(envs.control_timestep / envs.physics_timestep)
+    return Subject(
+        advance=lambda action: simulations.step(task.control(envs.view, action), substeps),
+        actions=itertools.repeat(envs.action_space.sample() * 0),
+        simulations=settings.num_envs,
+        release=envs.close,
+    )
+
+
 def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
     """The table, its geometric means, and what is missing and why."""
 
     def number(value: float | None, form: str) -> str:
         return "" if value is None else format(value, form)
 
-    names = ("batch", "limit", "single", "robosuite")
-    ratios = ("batch / robosuite", "batch / limit", "single / robosuite")
+    names = ("batch", "one call", "limit", "single", "robosuite")
+    ratios = ("batch / robosuite", "batch / one call", "batch / limit", "single / robosuite")
     of_resets = ("robosuite / single", "robosuite / batch")
     rows = []
     for step, reset in zip(steps, resets, strict=True):
@@ -155,14 +177,16 @@ def main() -> int:
     command.chosen(ids, registry.ids(namespace="robosuite"))
     threads = allowed_cores()
     builders: dict[str, Builder] = {
-        "batch": subjects.batch,
         "robosuite": functools.partial(robosuite, options.robosuite.resolve()),
-        "single": subjects.single,
+        "batch": subjects.batch,
+        "one call": one_call,
         "limit": subjects.limit,
+        "single": subjects.single,
     }
     refused = installation.make_apart(options.robosuite, PEER)
     unavailable = {} if refused is None else {"robosuite": refused}
-    reset = {name: b for name, b in builders.items() if name not in {*unavailable, "limit"}}
+    reset = {name: builders[name] for name in ("batch", "robosuite", "single")}
+    reset = {name: builder for name, builder in reset.items() if name not in unavailable}
     content = {**report.circumstances(threads, options), "robosuite": PEER}
     options.out.mkdir(parents=True, exist_ok=True)
     steps: list[report.Result] = []

@@ -422,7 +422,7 @@ def test_table_of_the_tabletop_family() -> None:
     }
     rows = [line.split("|")[1:-1] for line in tabletop.text([step], [reset]).splitlines()]
     cells = [cell.strip() for cell in rows[2]]
-    assert cells[:5] == ["robosuite/Lift-v0", "80", "", "10", "10"]
-    assert cells[5:] == ["8.00", "", "1.00", "2.00", "1.00", "200.00", "100", "200"]
+    assert cells[:6] == ["robosuite/Lift-v0", "80", "", "", "10", "10"]
+    assert cells[6:] == ["8.00", "", "", "1.00", "2.00", "1.00", "200.00", "100", "200"]
     assert [cell.strip() for cell in rows[6]][:2] == ["batch / robosuite", "8.00"]
     assert "robosuite/Lift-v0, limit: it is not there" in tabletop.text([step], [reset])

@@ -21,6 +21,7 @@ RATIOS = {
     "batch / limit": ("batch", "limit"),
     "single / dm_control": ("single", "dm_control"),
     "batch / robosuite": ("batch", "robosuite"),
+    "batch / one call": ("batch", "one call"),
     "single / robosuite": ("single", "robosuite"),
 }
 PACKAGES = ("mjgym", "mujoco", "gymnasium", "numpy", "envpool", "dm_control")
