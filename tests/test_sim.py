@@ -1,6 +1,7 @@
 """Simulations, one and many: the view of their arrays, and the verbs that move them."""
 
 import gc
+import threading
 import weakref
 
 import mujoco
@@ -893,6 +894,27 @@ class TestQuiet:
         data.qpos[:] = np.nan
         mujoco.mj_step(model, data)
         assert [p.name for p in empty_folder.iterdir()] == ["mine.txt"]
+
+    def test_threads_that_overlap_leave_the_users_own_log(self, own_config):
+        """The last one to leave puts back what the first one to enter has found."""
+        config = log_config()
+        entered, left = threading.Event(), threading.Event()
+        seen = []
+
+        def longer():
+            with quiet():
+                entered.set()
+                assert left.wait(10)
+                seen.append(log_config())
+
+        other = threading.Thread(target=longer)
+        with quiet():
+            other.start()
+            assert entered.wait(10)
+        left.set()
+        other.join()
+        assert seen[0][:2] == (False, False)  # though the first one has left
+        assert log_config() == config
 
     def test_an_exception_puts_the_log_back(self):
         config = log_config()

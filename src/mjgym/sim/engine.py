@@ -1,5 +1,7 @@
 """What single and batched simulations share: the state's fields, warnings, quiet stepping."""
 
+import os
+import threading
 from typing import Any
 
 import mujoco
@@ -98,8 +100,45 @@ def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
         set_field(model, name, value)
 
 
-SILENT = mujoco.MjLogConfig.get()
-SILENT.logto_console = SILENT.logto_file = False
+_SILENT = mujoco.MjLogConfig.get()
+_SILENT.logto_console = _SILENT.logto_file = False
+
+
+class _Muting:
+    """How many want the engine's log to be silent: the process has one, whatever its threads do."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget all of them: a fork leaves the other threads behind."""
+        self.lock = threading.Lock()
+        self.count = 0
+        self.before = _SILENT  # what the first of them found
+
+
+_muting = _Muting()
+
+
+def mute() -> None:
+    """Keep the engine from writing a log file and to the console, until `unmute`."""
+    with _muting.lock:
+        if _muting.count == 0:
+            _muting.before = mujoco.MjLogConfig.get()
+            _SILENT.set()
+        _muting.count += 1
+
+
+def unmute() -> None:
+    """Let the engine write its log as before the first `mute`, once all have called this."""
+    with _muting.lock:
+        _muting.count -= 1
+        if _muting.count == 0:
+            _muting.before.set()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_muting.begin)
 
 
 class quiet:
@@ -108,11 +147,10 @@ class quiet:
     A context; a class, because a step of a small model is not much dearer than a generator.
     """
 
-    __slots__ = ("_before",)
+    __slots__ = ()
 
     def __enter__(self) -> None:
-        self._before = mujoco.MjLogConfig.get()
-        SILENT.set()
+        mute()
 
     def __exit__(self, *error: object) -> None:
-        self._before.set()
+        unmute()

@@ -14,13 +14,14 @@ from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
     DIVERGED,
-    SILENT,
     episode_field,
     get_field,
+    mute,
     quiet,
     set_constants,
     set_field,
     state_fields,
+    unmute,
 )
 from mjgym.sim.views import Named, View
 from mjgym.suggestions import did_you_mean
@@ -170,8 +171,7 @@ def _splits(model: mujoco.MjModel) -> bool:
 def _step(
     model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool, follow: bool = True
 ) -> None:
-    before = mujoco.MjLogConfig.get()
-    SILENT.set()  # as `quiet` does, which costs as much as a step of a pendulum
+    mute()  # as `quiet` does, which costs as much as a step of a pendulum
     try:
         if splits:
             mujoco.mj_step2(model, data)
@@ -182,7 +182,7 @@ def _step(
         if follow:
             mujoco.mj_step1(model, data)
     finally:
-        before.set()
+        unmute()
 
 
 def _left_out(where: Array | None) -> bool:
