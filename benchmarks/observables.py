@@ -18,7 +18,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym import Observable
+from mjgym import Observable, atomic
 from mjgym.benchmark import random_actions
 from mjgym.variation import Integers, Normal, noises
 
@@ -101,7 +101,7 @@ def main() -> None:
         milliseconds, more = result.values()
         print(f"  {name:48s} {milliseconds:8.2f} ms a step {more:+8.1%}")
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "observables.json").write_text(json.dumps({given.id: results}, indent=2))
+    atomic.write_text(given.out / "observables.json", json.dumps({given.id: results}, indent=2))
 
 
 if __name__ == "__main__":

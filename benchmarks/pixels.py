@@ -17,6 +17,7 @@ from pathlib import Path
 
 from comparison import installation
 
+from mjgym import atomic
 from mjgym.cli.peers import domain_and_task, envpool_name
 
 IDS = ("dmc/cartpole-swingup-v0", "dmc/walker-walk-v0", "dmc/humanoid-run-v0", "dmc/dog-run-v0")
@@ -104,7 +105,7 @@ def main() -> None:
         for subject, value in row.items():
             print(f"  {subject:24s} {value if isinstance(value, str) else f'{value:,.0f}'}")
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "pixels.json").write_text(json.dumps(results, indent=2))
+    atomic.write_text(given.out / "pixels.json", json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

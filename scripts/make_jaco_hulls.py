@@ -16,6 +16,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym import atomic
+
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "tests" / "data" / "manipulation" / "jaco_hulls.json"
 FOLDER = ROOT / "assets" / "robots" / "jaco"
@@ -267,7 +269,7 @@ def main() -> None:
         print(f"{name:20} {len(points):8}  {rms:6.2f}  {worst:8.2f}")
         files["hand_hulls.xml" if "hand/" in full else "arm_hulls.xml"][name] = rings
     for file, hulls in files.items():
-        (FOLDER / file).write_text(mesh_file(hulls))
+        atomic.write_text(FOLDER / file, mesh_file(hulls))
 
 
 if __name__ == "__main__":

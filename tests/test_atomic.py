@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from mjgym import atomic
 from mjgym.mjcf import export, load
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
+ROOT = Path(__file__).parents[1]
 CLIP = Path(__file__).parent / "data" / "locomotion" / "clips" / "squat.amc"
 needs_limit = pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
 
@@ -143,3 +145,26 @@ def test_an_export_that_fails_can_be_made_again(tmp_path, monkeypatch):
     path = export(spec, folder)
     compiled = mujoco.MjModel.from_xml_path(str(path))
     assert np.array_equal(compiled.body_mass, spec.compile().body_mass)
+
+
+PLAIN = re.compile(
+    r"\.(write_text|write_bytes)\(|(imwrite|savefig|\.save)\((?!part\b|packed\b)|open\(.*[\"'][wxa]b?[\"']"
+)
+# What writes plainly, and may: into folders that are replaced as a whole, or through a client's own
+# method, which adds an ending of its own.
+MAY = {"make_site.py", "sb3.py"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted([*(ROOT / "scripts").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]),
+    ids=lambda path: path.name,
+)
+def test_scripts_write_whole_files(path):
+    lines = path.read_text().splitlines()
+    plain = [
+        line
+        for line in lines
+        if PLAIN.search(line) and "atomic." not in line and not line.endswith("save(")
+    ]
+    assert path.name in MAY or not plain, plain

@@ -399,7 +399,7 @@ class TestTimeLimit:
     def steps(self, env):
         env.reset(seed=0)
         for step in range(1, 2000):
-            _, _, terminated, truncated, _ = env.step(np.zeros(1))
+            _, _, terminated, truncated, _ = env.step(np.zeros(env.action_space.shape))
             if terminated or truncated:
                 assert not terminated
                 return step
@@ -439,6 +439,26 @@ class TestTimeLimit:
         envs.reset(seed=0)
         ends = [bool(envs.step(np.zeros((1, 1)))[3][0]) for _ in range(2000)]
         assert ends == [False] * 1999 + [steps == 2000]
+
+    @pytest.mark.parametrize(
+        ("timestep", "given", "ended"),
+        [(0.04, {}, 500), (0.01, {}, 1000), (0.01, {"max_episode_steps": 1500}, 1500)],
+    )
+    def test_it_is_in_seconds_whatever_the_control_timestep(self, timestep, given, ended):
+        """Fewer control steps in as many seconds, as in dm_control; never more than registered."""
+        id, options = "dmc/ball_in_cup-catch-v0", {"control_timestep": timestep, **given}  # 20 s
+        assert self.steps(gymnasium.make(id, **options)) == ended
+        envs = gymnasium.make_vec(id, num_envs=1, **options)
+        envs.reset(seed=0)
+        still = np.zeros(envs.action_space.shape)
+        ends = [bool(envs.step(still)[3][0]) for _ in range(ended)]
+        assert ends == [False] * (ended - 1) + [True]
+
+    def test_the_tabletops_horizon_counts_control_steps(self):
+        for frequency in (10, 50):
+            env = gymnasium.make("robosuite/Lift-v0", control_frequency=frequency)
+            assert env.unwrapped.task.episode_steps() == 1000
+            assert env.unwrapped._limit is None  # beside the registered one
 
     def test_a_task_without_a_limit_takes_any(self):
         assert self.steps(gymnasium.make("dmc/lqr-lqr_2_1-v0", time_limit=0.3)) == 10

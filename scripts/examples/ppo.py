@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import nn
 
-import mjgym  # noqa: F401  (registers the ids)
+from mjgym import atomic  # which registers the ids as well
 
 GAMMA = 0.99  # discount per control step
 LAMBDA = 0.95  # of the generalized advantage estimation
@@ -198,7 +198,8 @@ def save_curve(id: str, steps: list[int], returns: list[float], path: Path) -> N
     axes.plot(at, mean, color="tab:blue")
     axes.set(xlabel="control steps", ylabel="return of an episode", title=f"PPO on {id}")
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    with atomic.replacing(path) as part:
+        figure.savefig(part, dpi=150)
     plt.close(figure)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import imageio.v3 as iio
 import numpy as np
 
-from mjgym import mjcf
+from mjgym import atomic, mjcf
 from mjgym.rendering import Renderer
 from mjgym.rotations import about_z
 from mjgym.sim import Single
@@ -112,16 +112,19 @@ def main() -> None:
     for n, path in paths.items():
         print(f"{n} legs: {np.linalg.norm(path[-1] - path[0]):.2f} m from its start")
     if given.out:
-        iio.imwrite(given.out, renderer.render({"qpos": simulation.data.qpos}, **size))
+        with atomic.replacing(given.out) as part:
+            iio.imwrite(part, renderer.render({"qpos": simulation.data.qpos}, **size))
     if given.video:
-        iio.imwrite(given.video, frames, **FILMS[given.video[-4:]])
+        with atomic.replacing(given.video) as part:
+            iio.imwrite(part, frames, **FILMS[given.video[-4:]])
     if given.plot:
         axes = importlib.import_module("matplotlib.figure").Figure().subplots()
         for n, path in paths.items():  # with a dot where it starts
             axes.plot(*path.T[:2], "o-", markevery=[0], color=COLOURS[n], label=f"{n} legs")
         axes.set(xlabel="x, m", ylabel="y, m", xlim=(-FLOOR, FLOOR), ylim=(-FLOOR, FLOOR), aspect=1)
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-        axes.figure.savefig(given.plot, dpi=150)
+        with atomic.replacing(given.plot) as part:
+            axes.figure.savefig(part, dpi=150)
 
 
 if __name__ == "__main__":

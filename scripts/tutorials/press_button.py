@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 from PIL import Image
 
-from mjgym import Observable, Task, mjcf, observe, register
+from mjgym import Observable, Task, atomic, mjcf, observe, register
 from mjgym.resets import unit_vector
 from mjgym.rotations import about_z, to_local
 from mjgym.variation import Normal, Uniform, noises, rotations
@@ -145,7 +145,8 @@ def main() -> None:
         env.unwrapped.set_state({"qpos": [*pose, *still]})  # the first foot is on the button
         rewards = [env.step(still)[1] for _ in range(20)]
         print(f"a foot on the button: reward {rewards[-1]:g}")
-        Image.fromarray(np.hstack([free, env.render()])).save(arguments.out)
+        with atomic.replacing(arguments.out) as part:
+            Image.fromarray(np.hstack([free, env.render()])).save(part)
 
 
 if __name__ == "__main__":

@@ -79,17 +79,20 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
 
 
 def _own_limit(task: Task) -> tuple[float, set[float]] | None:
-    """A `time_limit` that is not the registered one, and the registered ones, in control steps.
+    """A limit in control steps that is not the registered one, and the registered ones.
 
-    None where the registered one holds. `gymnasium.make` puts that around every environment, and
-    `gymnasium.make_vec` fills it in where no `max_episode_steps` is given, whatever the fields are.
+    A `time_limit` is in seconds, and holds with longer control steps as well. None where the
+    registered limit holds, which is also so with shorter control steps: `gymnasium.make` puts it
+    around every environment, and `gymnasium.make_vec` fills it in where no `max_episode_steps` is
+    given, whatever the fields are.
     """
     made = [r.task_class(**r.fields) for r in _task.registrations.values()
             if r.task_class is type(task)]  # fmt: skip
-    if not made or task.time_limit in {other.time_limit for other in made}:
+    if not made:
         return None
     steps, *registered = (t.episode_steps() or NO_LIMIT for t in (task, *made))
-    return steps, set(registered)
+    shorter_steps = steps > max(registered) and any(o.time_limit == task.time_limit for o in made)
+    return None if steps in registered or shorter_steps else (steps, set(registered))
 
 
 def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVectorEnv:

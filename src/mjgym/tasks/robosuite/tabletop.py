@@ -33,7 +33,7 @@ from mjgym.robots import Arm, grasped, watch_grasp
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.suggestions import or_else
-from mjgym.task import WHOLE, Arrays, Signal, Task
+from mjgym.task import WHOLE, Arrays, Signal, Task, steps_in
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement
@@ -48,6 +48,7 @@ from mjgym.tasks.robosuite.team import (
     places,
 )
 
+HORIZON_TIMESTEP = 0.05  # s, of the control steps that the published horizon counts
 TABLE_SIZE = (0.8, 0.8, 0.05)  # m
 TABLE_TOP = (0.0, 0.0, 0.8)  # m, the middle of the upper face
 ARRANGEMENTS = ("opposed", "parallel")
@@ -119,7 +120,7 @@ class Tabletop(Task):
     object_entries: bool = True
     grouped: bool = False
 
-    time_limit = 50.0  # s: 1000 control steps
+    time_limit: float = field(default=50.0, kw_only=True)  # s: 1000 control steps
     control_timestep: float = field(default=0.05, init=False)  # s, of the frequency
 
     control_every_substep = True
@@ -157,6 +158,10 @@ class Tabletop(Task):
         self._check_frequency()
         self._check_arms()
         _ = self.chosen_placement
+
+    def episode_steps(self) -> int | None:
+        """The published horizon, which counts control steps: as many at any frequency."""
+        return steps_in(self.time_limit, HORIZON_TIMESTEP)
 
     def _check_frequency(self) -> None:
         steps = self.control_timestep / PHYSICS_TIMESTEP
