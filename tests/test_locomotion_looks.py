@@ -29,6 +29,19 @@ def test_skies_and_walls(id):
     env.close()
 
 
+@pytest.mark.gl
+@pytest.mark.parametrize("id", [id for id in IDS if "target" in id or "tr" in id or "two" in id])
+def test_the_floor_is_seen_from_high_above(id):
+    """The sky, which ends what is drawn, lies behind it."""
+    env = gymnasium.make(id, render_quality="fast").unwrapped
+    env.reset(seed=0)
+    red, _, blue = np.moveaxis(env.camera("top_camera", width=60, height=60).astype(int), -1, 0)
+    assert (blue[20:40, 20:40] < 200).all()
+    assert blue[30, 30] != blue[2, 30]
+    assert len(np.unique(red[10:50, 10:50])) > 5  # chequers
+    env.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_textures_are_small(id):

@@ -8,6 +8,8 @@ from mjgym.mjcf import Spec, load
 from mjgym.tasks.locomotion.arenas.any_arena import Arena, register_arena
 
 CAMERA_HEIGHT = 100.0  # m, of the camera that sees all of it
+EXTENT = 4.0  # m: the sky is drawn at some 25 times that, behind what the camera sees
+NEAREST = 0.02  # m from a camera, where drawing begins: a rat sees its own paws
 MARGIN = 1.1  # how much more than the floor it sees
 
 
@@ -28,4 +30,5 @@ class Floor(Arena):
         spec.geom("ground").size[:2] = self.half_size
         angle = 2 * np.arctan2(MARGIN * self.half_size, CAMERA_HEIGHT)
         spec.camera("top_camera").fovy = np.rad2deg(angle)
+        spec.stat.extent, spec.visual.map.znear = EXTENT, NEAREST / EXTENT
         return spec
