@@ -33,7 +33,7 @@ def main() -> None:
 
     import warp_records  # of the tests
 
-    from mjgym import registry
+    from mjgym import atomic, registry
 
     head = (
         "id",
@@ -78,7 +78,7 @@ def main() -> None:
             table[id] = {"rows": len(usual), "reference": found.source, "deep_rows": count}
             table[id] |= {name: float(number) for name, number in numbers.items()}
         if arguments.out is not None:
-            arguments.out.write_text(json.dumps(table, indent=1) + "\n")
+            atomic.write_text(arguments.out, json.dumps(table, indent=1) + "\n")
 
 
 if __name__ == "__main__":

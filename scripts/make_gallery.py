@@ -240,6 +240,7 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
     "locomotion/rolling_ball-maze": replace(BALL, seed=3, end=1.3),
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
+    "soccer/": Shot(zoom=1.7, amplitude=0.8, frequency=0.7, still=0.5, end=1.0),
     "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
     "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, zoom=1.5, begin=2.8, still=5.0, end=6.6),
     "robosuite/PickPlace": replace(TABLE_ARM, zoom=1.1, begin=2.4, still=4.2, end=5.4),

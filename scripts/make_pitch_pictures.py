@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from mjgym import atomic
+
 FOLDER = Path(__file__).parents[1] / "assets" / "locomotion" / "soccer"
 FIELD = (68.0, 46.0)  # m, the length and width that lines are drawn for; pitches come near it
 PIXELS = 14  # for each metre
@@ -91,4 +93,5 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 if __name__ == "__main__":
     for name, picture in (("field", field()), ("ball", ball())):
-        picture.save(FOLDER / f"{name}.png", optimize=True)
+        with atomic.replacing(FOLDER / f"{name}.png") as part:
+            picture.save(part, optimize=True)

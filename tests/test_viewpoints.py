@@ -60,9 +60,9 @@ def test_creatures_are_large_enough_to_be_seen(id):
 
 
 def test_view_opens_there():
-    env, place = _make(RODENT, [], 1, None)
+    env, place = _make(RODENT, [], 1, None, {})
     assert env.unwrapped.model.camera(place).name == "walker/side_alt"
-    _, place = _make(RODENT, [], 1, "walker/top")
+    _, place = _make(RODENT, [], 1, "walker/top", {})
     assert env.unwrapped.model.camera(place).name == "walker/top"
     env.close()
 
