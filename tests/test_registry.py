@@ -391,6 +391,16 @@ class TestRegister:
         assert gymnasium.make("mine/cartpole-v0").unwrapped.task == Cartpole(poles=2)
 
 
+def test_an_id_stands_for_one_thing():
+    id, cls = "dmc/cartpole-swingup-v0", Cartpole
+    before = mjgym.registry.registration(id)
+    for fields in ({}, {**before.fields, "time_limit": 3.0}):
+        with pytest.raises(ValueError, match=r"dmc/cartpole-swingup-v0 is registered already, for"):
+            mjgym.register(id, **fields)(cls)
+    assert mjgym.registry.registration(id) is before
+    assert gymnasium.make(id).spec.max_episode_steps == 1000
+
+
 class TestTimeLimit:
     """The field `time_limit` in `make`, around whose environments Gymnasium puts a limit."""
 

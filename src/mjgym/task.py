@@ -302,6 +302,12 @@ class Registration:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
+def _content(registration: Registration) -> tuple[Any, ...]:
+    """What an id stands for, in words: equal for a class and its own reload."""
+    cls = registration.task_class
+    return cls.__module__, cls.__qualname__, repr(registration.fields), repr(registration.options)
+
+
 _ID = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
 
 registrations: dict[str, Registration] = {}
@@ -330,7 +336,8 @@ def register(
         **fields: the values of the class's fields that make this task.
 
     Raises:
-        ValueError: the id is malformed.
+        ValueError: the id is malformed, or stands for another class, fields or options; a
+            class that is defined anew under its own name, as by a reload, takes the old one's place.
         TypeError: the class is no task, has no such field, no time limit or control timestep, has
             a field named as an argument of `gymnasium.make` or `make_vec`, or does not stand at the
             top of a module, where another process finds it; or an option is unknown.
@@ -363,6 +370,13 @@ def register(
         registration = Registration(
             id, task_class, dict(fields), frozenset(tags), sentence, dict(options or {})
         )
+        before = registrations.get(id)
+        if before is not None and _content(before) != _content(registration):
+            raise ValueError(
+                f"{id} is registered already, for {before.task_class.__module__}:"
+                f"{before.task_class.__qualname__} with {before.fields}; give this one another name"
+                " or version"
+            )
         for listener in on_register:
             listener(registration)
         registrations[id] = registration
