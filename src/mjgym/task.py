@@ -337,7 +337,7 @@ def register(
 
     Raises:
         ValueError: the id is malformed, or stands for another class, fields or options; a
-            class that is defined anew under its own name, as by a reload, takes the old one's place.
+            class that is defined anew under its own name, as by a reload, takes its place.
         TypeError: the class is no task, has no such field, no time limit or control timestep, has
             a field named as an argument of `gymnasium.make` or `make_vec`, or does not stand at the
             top of a module, where another process finds it; or an option is unknown.
