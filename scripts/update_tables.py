@@ -27,6 +27,7 @@ NAMESPACES = {  # with an example of each
     "locomotion": "ant-run_walls",
     "manipulation": "stack_2_bricks_features",
     "robosuite": "Lift",
+    "soccer": "boxhead-2v2",
 }
 
 

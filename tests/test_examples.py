@@ -16,13 +16,13 @@ ID = "dmc/pendulum-swingup-v0"
 pytestmark = pytest.mark.slow
 
 
-def run(name, folder, *arguments, needs=()):
+def run(name, folder, *arguments, needs=(), id=ID):
     """The output of a script; skips where a library that it needs is not installed."""
     for module in needs:
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), ID, *map(str, arguments)],
+        [sys.executable, str(EXAMPLES / name), id, *map(str, arguments)],
         cwd=folder,
         env={
             **os.environ,
@@ -53,6 +53,15 @@ def test_ppo(tmp_path):
     picture = Image.open(tmp_path / "curve.png").convert("L")
     assert picture.size == (900, 600)
     assert picture.getextrema()[0] < 100 < picture.getextrema()[1]
+
+
+def test_soccer_ppo(tmp_path):
+    out = run(
+        "soccer_ppo.py", tmp_path, "--steps", 1500, "--matches", 4, "--horizon", 64, "--trials", 2,
+        "--picture", "curve.png", needs=["torch", "matplotlib"], id="soccer/boxhead-1v1-v0",
+    )  # fmt: skip
+    assert re.search(r"steps .* wins against random play \d", out)
+    assert Image.open(tmp_path / "curve.png").size == (900, 600)
 
 
 def test_sb3(tmp_path):

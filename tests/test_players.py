@@ -269,3 +269,43 @@ def test_readings_are_taken_of_players():
     assert np.array_equal(shown, before)
     envs.close()
     plain.close()
+
+
+@pytest.mark.slow
+def test_stable_baselines3_trains_on_players():
+    pytest.importorskip("stable_baselines3")
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import VecMonitor
+
+    from mjgym.adapters import sb3
+
+    envs = sb3.make_vec("soccer/boxhead-1v1-v0", 2, max_episode_steps=20)
+    assert envs.num_envs == 4
+    model = PPO("MlpPolicy", VecMonitor(envs), n_steps=32, batch_size=32, n_epochs=1, device="cpu")
+    model.learn(256)
+    assert len(model.ep_info_buffer) >= 8  # matches have ended, each for two players
+    envs.close()
+
+
+def test_a_policy_for_each_team():
+    from mjgym.cli.policies import of_teams
+
+    assert of_teams("random") == ("random", {})
+    assert of_teams("zero,scripted") == ("zero", {"opponent": "scripted"})
+    assert of_teams("random,zero") == ("random", {"opponent": "still"})
+
+
+@pytest.mark.gl
+def test_commands_take_a_policy_for_each_team(tmp_path):
+    from typer.testing import CliRunner
+
+    from mjgym.cli.app import app
+
+    scripted = "mjgym.tasks.locomotion.soccer.scripted:team"
+    for envs in (1, 2):
+        out = tmp_path / f"match{envs}.png"
+        command = ["record", "soccer/boxhead-1v1-v0", "--policy", f"{scripted},scripted"]
+        command += ["--set", "observation=dict", "--steps", "2", "--envs", str(envs)]
+        done = CliRunner().invoke(app, [*command, "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        assert out.exists()

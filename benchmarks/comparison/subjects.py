@@ -159,9 +159,8 @@ def _vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     from mjgym.benchmark import CYCLE, random_actions
 
     space = getattr(envs, "single_action_space", envs.action_space)
-    actions = random_actions(
-        space.low, space.high, (settings.num_envs,), dtype, count=CYCLE, seed=settings.seed
-    )
+    rows = getattr(envs, "num_envs", settings.num_envs)  # one for each player, where there are such
+    actions = random_actions(space.low, space.high, (rows,), dtype, count=CYCLE, seed=settings.seed)
     return Subject(
         advance=envs.step,
         actions=actions,

@@ -277,6 +277,32 @@ class View:
         values = getattr(self, field)
         return taken(values, self.rows(field, names), len(self.lead) - values.ndim)
 
+    def past(self, names: Iterable[str]) -> Array:
+        """What sensors have read before each of the last physics steps, (..., k, nsample, dim).
+
+        The sensors keep as many readings (`nsample` of the model) as a control step has physics
+        steps, each as many numbers: then they stand in their order, and the present is not among
+        them.
+
+        Raises:
+            KeyError: there is no sensor of a name; the message names the nearest ones.
+        """
+        names = tuple(names)
+        key = "past", names
+        if key not in self._rows:
+            model, known = self._model, self.names("sensor")
+            for name in names:
+                if name not in known:
+                    raise KeyError(f"the model has no sensor {name!r}{did_you_mean(name, known)}")
+            numbers = [known.index(name) for name in names]
+            kept, dim = int(model.sensor_history[numbers[0], 0]), int(model.sensor_dim[numbers[0]])
+            # Behind a cursor and the times of the readings.
+            first = model.sensor_historyadr[numbers][:, None] + 2 + kept
+            where = places(np.ravel(first + np.arange(kept * dim)))
+            self._rows[key] = where, (len(numbers), kept, dim)
+        where, shape = self._rows[key]
+        return self.xp.reshape(taken(self.history, where), (*self.lead, *shape))
+
     def _find_rows(self, field: str, names: tuple[str, ...]) -> slice | np.ndarray:
         kind = owner(field)[0] or field.partition("_")[0]
         address = _OWNERS.get(field, (kind, None))[1]

@@ -220,6 +220,8 @@ class Soccer(Task):
         spec = self.ground.model()
         spec.option.timestep = self.physics_timestep
         self._exchange_ball(spec)
+        # A goal or a hit counts at each physics step: what has been is kept for a control step.
+        steps = max(1, round(self.control_timestep / self.physics_timestep))
         for i, walker in enumerate(self.creatures):
             dressed = walker.model()
             walker.dress(dressed, COLOURS[i // self.team_size])
@@ -228,7 +230,12 @@ class Soccer(Task):
             add(
                 spec, "sensor", name=f"ball at {walker.prefix}", type="contact", intprm=HOW_MANY,
                 objtype="geom", objname="ball", reftype="xbody", refname=walker.prefix,
+                nsample=steps,
             )  # fmt: skip
+        add(
+            spec, "sensor", name="ball", type="framepos", objtype="geom", objname="ball",
+            nsample=steps,
+        )  # fmt: skip
         # What is drawn for a throw-in, and where the sequences of a random opponent begin.
         spec.nuserdata = 2 * THROWS + (self._drawn(spec) if self._plays_at_random else 0)
         return spec
@@ -296,15 +303,12 @@ class Soccer(Task):
     # A control step.
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        m, xp, nobody = v.memory, v.xp, v.xp.zeros(v.lead, dtype=v.xp.float64) + NOBODY
-        out, thrown = m["out"], m["throws"] + xp.astype(m["out"], xp.float64)
+        m, xp, out = v.memory, v.xp, v.memory["out"]
         return {
             **self._acting(v, action),
             **self._thrown_in(v, out),
-            "scored": xp.zeros_like(m["scored"]),
-            "throws": thrown,
-            "hit": nobody,
-            "last_player": xp.where(out, nobody, m["last_player"]),
+            "throws": m["throws"] + xp.astype(out, xp.float64),
+            "last_player": xp.where(out, NOBODY, m["last_player"]),
         }
 
     def _thrown_in(self, v: View, out: Array) -> Arrays:
@@ -366,44 +370,55 @@ class Soccer(Task):
         acting = v.memory["action"]
         return v.xp.reshape(acting, (*v.lead, acting.shape[-2] * acting.shape[-1]))
 
-    def substep(self, v: View) -> Arrays:
-        m, xp = v.memory, v.xp
-        ball = v.geom("ball").xpos[..., None, :]
-        corners = v.take("site_xpos", GOALS)  # of the away goal, then of the home goal
-        inside = (ball > corners[..., 0::2, :]) & (ball < corners[..., 1::2, :])
-        goals = xp.astype(xp.all(inside, axis=-1), xp.float64)
-        touched = v.take("sensordata", self._contacts) > 0
-        first = xp.astype(xp.argmax(xp.astype(touched, xp.int64), axis=-1), xp.float64)
-        new = (m["hit"] == NOBODY) & xp.any(touched, axis=-1)
-        return {
-            "scored": xp.where(m["scored"] == 0, goals[..., 0] - goals[..., 1], m["scored"]),
-            "hit": xp.where(new, first, m["hit"]),
-            "last_player": xp.where(new, first, m["last_player"]),
-        }
-
     @functools.cached_property
     def _contacts(self) -> tuple[str, ...]:
         return tuple(f"ball at {prefix}" for prefix in self.prefixes)
 
+    def _scored(self, v: View) -> Array:
+        """1 where home has scored in this control step, -1 where away has, else 0."""
+        xp = v.xp
+        between = v.past(("ball",))[..., 0, 1:, :]  # without where the control step began
+        way = xp.concat([between, v.geom("ball").xpos[..., None, :]], axis=-2)
+        corners = v.take("site_xpos", GOALS)[..., None, :]  # of the away goal, then the home goal
+        places = way[..., None, :, :]
+        inside = (places > corners[..., 0::2, :, :]) & (places < corners[..., 1::2, :, :])
+        goals = xp.astype(xp.any(xp.all(inside, axis=-1), axis=-1), xp.float64)
+        return goals[..., 0] - goals[..., 1]
+
+    def _hit(self, v: View) -> Array:
+        """The number of the player who was the first to touch the ball, or nobody's."""
+        xp = v.xp
+        touched = v.past(self._contacts)[..., 0] > 0
+        in_time = xp.reshape(xp.matrix_transpose(touched), (*v.lead, -1))
+        first = xp.argmax(xp.astype(in_time, xp.int64), axis=-1) % len(self.names)
+        nobody = xp.zeros(v.lead, dtype=xp.float64) + NOBODY
+        return xp.where(xp.any(in_time, axis=-1), xp.astype(first, xp.float64), nobody)
+
     def update(self, v: View) -> Arrays:
         ball = v.geom("ball").xpos[..., :2]
         corner = v.site("field_upper").xpos[..., :2]
-        return {"out": v.xp.any(abs(ball) > corner, axis=-1)}
+        hit = self._hit(v)
+        return {
+            "scored": self._scored(v),
+            "out": v.xp.any(abs(ball) > corner, axis=-1),
+            "hit": hit,
+            "last_player": v.xp.where(hit == NOBODY, v.memory["last_player"], hit),
+        }
 
     # What it is worth.
 
     def terms(self, v: View) -> Arrays:
-        scored = v.memory["scored"]
+        scored = self._scored(v)
         if self.opponent is not None:
             return {"goal": scored}
         return {"goal": scored[..., None] * v.xp.asarray(self._sides) + 0.0}  # without a -0.0
 
     def terminated(self, v: View) -> Array:
-        ended = v.memory["scored"] != 0
+        ended = self._scored(v) != 0
         return ended if self.ends_on_goal else ended & False
 
     def success(self, v: View) -> Array | None:
-        return None if self.opponent is None else v.memory["scored"] > 0
+        return None if self.opponent is None else self._scored(v) > 0
 
     # What is seen.
 

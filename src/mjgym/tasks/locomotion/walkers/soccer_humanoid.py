@@ -26,6 +26,8 @@ class SoccerHumanoid(CMUHumanoid):
 
     def model(self) -> Spec:
         spec = super().model()
+        for light in list(spec.lights):  # a pitch has its own
+            spec.delete(light)
         for geom in spec.geoms:
             if "foot" in geom.name or "toes" in geom.name:
                 colour = BOOTS
