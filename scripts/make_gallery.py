@@ -10,7 +10,7 @@ python scripts/make_gallery.py --check    exits with 1 if a text is stale or a p
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +24,7 @@ from PIL import Image, ImageOps
 from mjgym import Env, atomic, registry
 from mjgym.pixels import viewpoint
 from mjgym.robots import arms
+from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.tasks.robosuite.scripted import Script
 
@@ -65,6 +66,7 @@ class Shot:
         eye: pixels each way of the picture that the task itself observes, and that is shown
             enlarged; 0 for a picture for people.
         scripted: a scripted policy acts, instead.
+        arguments: of make.
     """
 
     camera: str | int | None = None
@@ -84,6 +86,7 @@ class Shot:
     end: float = 2.5
     eye: int = 0
     scripted: bool = False
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
@@ -97,6 +100,9 @@ DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 TABLE_ARM = Shot(zoom=1.8, scripted=True)
 # Arms that reach about as somebody moves them slowly.
 REACHING = Shot(zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
+# Scripted teams on the published pitch, and others, who find no ball, on small ones.
+MATCH = Shot(zoom=2.6, scripted=True, arguments={"opponent": "scripted"})
+NEAR = {"pitch": ((5.5, 4.0), (5.5, 4.0)), "goal": (0.61, 1.5, 0.61), "opponent": "random"}
 # Poses of gaits, by ids without versions: joints (rad), forward lean (rad), lift (m).
 GAITS: dict[str, tuple[dict[str, float], float, float]] = {
     "dmc/walker-walk": (
@@ -240,7 +246,10 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
     "locomotion/rolling_ball-maze": replace(BALL, seed=3, end=1.3),
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
-    "soccer/": Shot(zoom=1.7, amplitude=0.8, frequency=0.7, still=0.5, end=1.0),
+    "soccer/ant": Shot(zoom=2.2, amplitude=0.6, lag=1 / 8, end=1.4, arguments=NEAR),
+    "soccer/boxhead": replace(MATCH, begin=6.2, still=7.0, end=7.6),
+    "soccer/boxhead-2v2": replace(MATCH, seed=2, begin=3.9, still=4.6, end=5.25),
+    "soccer/humanoid": replace(PERSON, camera="home_0/front_side", arguments=NEAR),
     "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
     "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, zoom=1.5, begin=2.8, still=5.0, end=6.6),
     "robosuite/PickPlace": replace(TABLE_ARM, zoom=1.1, begin=2.4, still=4.2, end=5.4),
@@ -282,12 +291,12 @@ def file(id: str, what: str) -> Path:
 
 def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Go through an episode: the time, and the environment there."""
-    env: Any = gymnasium.make(id).unwrapped
+    env: Any = gymnasium.make(id, **how.arguments).unwrapped
     env.reset(seed=how.seed)
     if how.scripted:
         yield from perform(env)
     model, data = env.model, env.data
-    if env.action_space.shape != (model.nu,):
+    if env.action_space.shape != (model.nu,) and "opponent" not in how.arguments:
         yield from reach(env, how)
     if how.pose is not None:
         take_pose(env, how)
@@ -296,19 +305,20 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
         env.set_state({"qpos": model.qpos0, **{k: v for k, v in rest.items() if v.size}})
     space = env.action_space
     low, high = np.maximum(space.low, -1), np.minimum(space.high, 1)
-    n = model.nu
+    n = len(low)  # of controls; those of an opponent come behind them
     phases = (
         np.random.default_rng(how.seed).uniform(size=n)
         if how.lag is None
         else 0.25 - how.lag * np.arange(n)  # a first cosine, which drives nobody away
     )
-    joints = model.actuator_trnid[:, 0]
-    driven = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+    joints = model.actuator_trnid[:n, 0]
+    driven = model.actuator_trntype[:n] == mujoco.mjtTrn.mjTRN_JOINT
     qpos, qvel = model.jnt_qposadr[joints * driven], model.jnt_dofadr[joints * driven]
     pose = data.qpos[qpos].copy()
-    servo = (model.actuator_biasprm[:, 1] != 0) & how.keep
-    force = model.actuator_biasprm[:, 0] + model.actuator_biasprm[:, 1] * data.actuator_length
-    middle = np.where(servo, -force / model.actuator_gainprm[:, 0], 0.0)
+    bias, gain = model.actuator_biasprm[:n], model.actuator_gainprm[:n, 0]
+    servo = (bias[:, 1] != 0) & how.keep
+    force = bias[:, 0] + bias[:, 1] * data.actuator_length[:n]
+    middle = np.where(servo, -force / gain, 0.0)
     time = 0.0
     while True:
         yield time, env
@@ -356,7 +366,8 @@ def reach(env: Any, how: Shot) -> Iterator[tuple[float, Any]]:
 
 def perform(env: Any) -> Iterator[tuple[float, Any]]:
     """Go through an episode as a scripted policy does."""
-    script, time = Script.of(env.task), 0.0
+    soccer = "opponent" in {f.name for f in fields(env.task)}
+    script, time = scripted.team if soccer else Script.of(env.task), 0.0
     while True:
         yield time, env
         env.step(script(env.observe()))
