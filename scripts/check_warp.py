@@ -3,9 +3,10 @@
 Errors are the largest of positions, velocities and activations ("state"), of observations and of
 rewards, relative to max(1, |recorded|). Steps that begin with bodies more than 1 cm in each other
 are counted by themselves ("deep"): their number, and the largest error of their states. "hooks" is
-the largest difference between torch and NumPy in what a task computes of the same state.
+the largest difference between torch and NumPy in what a task computes of the same state. Behind a
+row stands what exceeds the bounds of `tests/data/warp.json`; the command then fails.
 
-    python scripts/check_warp.py [ID ...] [--device cpu] [--out table.json]
+    python scripts/check_warp.py [ID ...] [--device cpu] [--out bounds.json]
 
 Kernels are compiled once for each shape of a model: the first run over all ids takes an hour or two
 on a processor, later ones minutes.
@@ -16,8 +17,7 @@ import json
 import sys
 import time
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -28,7 +28,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ids", nargs="*", help="default: all")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, help="a JSON file for the numbers")
+    parser.add_argument(
+        "--out", type=Path, help="write new bounds of these ids there, for tests/data/warp.json"
+    )
     arguments = parser.parse_args()
 
     import warp_records  # of the tests
@@ -49,7 +51,9 @@ def main() -> None:
     )
     form = "{:55} {:>4} {:9} {:>8} {:>8} {:>8} {:>8} {:>12} {:>8} {:>4}"
     print(form.format(*head), flush=True)
-    table = {}
+    table: dict[str, Any] = {}
+    bounds = warp_records.bounds()
+    failed = False
     for id in arguments.ids or registry.ids():
         started = time.perf_counter()
         try:
@@ -58,27 +62,26 @@ def main() -> None:
             table[id] = {"missing": str(error)}
             print(f"{id:55} {error}", flush=True)
         except Exception as error:
-            table[id] = {"failed": f"{type(error).__name__}: {error}"}
+            failed = True
             print(f"{id:55} FAILED {type(error).__name__}: {error}", flush=True)
         else:
-            usual = ~found.deep
-            numbers = {
-                "state": found.state[usual].max(initial=0.0),
-                "median": np.median(found.state),
-                "observation": found.observation[usual].max(initial=0.0),
-                "reward": found.reward[usual].max(initial=0.0),
-                "deep": found.state[found.deep].max(initial=0.0),
-                "hooks": found.hooks,
-            }
+            numbers = {**warp_records.measures(found), "hooks": found.hooks}
             shown = {name: f"{number:.1e}" for name, number in numbers.items()}
             count = int(found.deep.sum())
             shown["deep"] = f"{count}: {shown['deep']}" if count else "0"
             spent = f"{time.perf_counter() - started:.0f}"
-            print(form.format(id, len(usual), found.source, *shown.values(), spent), flush=True)
-            table[id] = {"rows": len(usual), "reference": found.source, "deep_rows": count}
-            table[id] |= {name: float(number) for name, number in numbers.items()}
+            wrong = (
+                "; ".join(warp_records.above(found, bounds[id])) if id in bounds else "no bounds"
+            )
+            rows = len(found.state)
+            line = form.format(id, rows, found.source, *shown.values(), spent)
+            print(f"{line} {wrong}".rstrip(), flush=True)
+            failed = failed or bool(wrong)
+            measured = {name: numbers[name] for name in warp_records.measures(found)}
+            table[id] = warp_records.bounds_of(id, measured)
         if arguments.out is not None:
             atomic.write_text(arguments.out, json.dumps(table, indent=1) + "\n")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,11 @@ Where the published systems were not recorded (our own bodies, the tabletop), th
 batch of MuJoCo itself, from states of episodes with random actions.
 """
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -206,6 +209,60 @@ def _deep(id: str, made: Steps) -> np.ndarray:
         deepest[i] = env.data.contact.dist.min(initial=0.0)
     env.close()
     return deepest < -DEEP
+
+
+SAME = 1e-5  # between torch and NumPy on the same state
+PLAIN = 1e-4  # a larger bound says why
+MARGIN, LEAST = 3.0, 1e-6  # of a bound over what was measured: another processor rounds otherwise
+FILE = Path(__file__).parent / "data" / "warp.json"
+WHY = {
+    "terrain: MuJoCo Warp keeps fewer contacts of a geom with a height field": (
+        r"dmc/quadruped-.*|.*-escape_bowl-v0"
+    ),
+    "inertia: its matrix has a condition number above 1e5, of which float32 leaves two digits": (
+        r"dmc/(swimmer|dog)-.*|locomotion/rodent-.*"
+    ),
+    "contacts: which points of two bodies touch, or whether they do, depends on rounding": r".*",
+}
+"""Why steps differ by more than PLAIN, by a pattern of ids; the first that fits counts."""
+
+
+def bounds() -> dict[str, dict[str, Any]]:
+    """What errors of an id must not exceed, with the reason, or what the engine lacks for it."""
+    found: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
+    return found
+
+
+def measures(found: Errors) -> dict[str, float]:
+    """The numbers that are bounded: of all steps, and the states of those that begin deep."""
+    usual = ~found.deep
+    return {
+        "state": float(found.state[usual].max(initial=0.0)),
+        "median": float(np.median(found.state)),
+        "observation": float(found.observation[usual].max(initial=0.0)),
+        "reward": float(found.reward[usual].max(initial=0.0)),
+        "deep": float(found.state[found.deep].max(initial=0.0)),
+    }
+
+
+def bounds_of(id: str, measured: Mapping[str, float]) -> dict[str, Any]:
+    """Bounds with a margin, rounded up to one digit, and the reason of large ones."""
+    made: dict[str, Any] = {}
+    for name, number in measured.items():
+        digit = 10.0 ** np.floor(np.log10(max(MARGIN * number, LEAST)))
+        made[name] = float(f"{np.ceil(max(MARGIN * number, LEAST) / digit - 1e-9) * digit:.0e}")
+    if max(made[name] for name in ("state", "observation", "reward")) > PLAIN:
+        made["why"] = next(why for why, pattern in WHY.items() if re.fullmatch(pattern, id))
+    return made
+
+
+def above(found: Errors, bound: Mapping[str, Any]) -> list[str]:
+    """What of an id's errors exceeds its bounds, in words."""
+    numbers = measures(found)
+    wrong = [
+        f"{name} {n:.1e} > {bound[name]:.1e}" for name, n in numbers.items() if n > bound[name]
+    ]
+    return wrong + ([f"hooks {found.hooks:.1e} > {SAME:.1e}"] if found.hooks > SAME else [])
 
 
 class DoubleView(ConvertedView):

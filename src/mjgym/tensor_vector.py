@@ -196,12 +196,6 @@ class TensorVectorEnv(VectorEnv):
 
         With `autoreset_mode="SameStep"` and tensors, `info["final_obs"]` holds an observation of
         each sub-environment, of which `info["_final_obs"]` says whose mean something.
-
-        Raises:
-            gymnasium.error.ClosedEnvironmentError: the environments have been closed.
-            gymnasium.error.ResetNeeded: a sub-environment has no episode.
-            ValueError: the actions have a wrong shape or one is not finite; nothing is stepped.
-            DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
         """
         self._check_usable()
         with self._device.use():
