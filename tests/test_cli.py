@@ -590,6 +590,7 @@ class TestBench:
 
     def test_a_wrong_number_through_the_script(self):
         assert "'x' is no list of numbers" in refused("bench", SMALL, "--num-envs", "x")
+        assert "'jax' is neither mujoco" in refused("bench", SMALL, "--backend", "jax")
 
 
 class TestBenchmark:

@@ -1,6 +1,7 @@
 """Environments on MuJoCo Warp beside those on MuJoCo: the same episodes, to float32."""
 
 import copy
+import json
 import pickle
 import subprocess
 import sys
@@ -17,9 +18,12 @@ pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install "mjgym
 
 import torch
 import warp_records
+from typer.testing import CliRunner
 
 import mjgym
 from mjgym import variation
+from mjgym.cli import doctor
+from mjgym.cli.app import app
 from mjgym.tensor_vector import BufferWarning, TensorVectorEnv
 from mjgym.vector import VectorEnv
 
@@ -306,6 +310,19 @@ def test_varied_numbers_are_those_of_the_processor():
     theirs.close()
 
 
+def test_measured_buffers_suffice():
+    envs = make("dmc/walker-walk-v0", nconmax=None, njmax=None)
+    envs.reset(seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(40):
+            envs.step(envs.action_space.sample())
+    assert envs._simulations.overflow() == ""
+    assert envs.buffers.nconmax % 16 == envs.buffers.njmax % 16 == 0
+    assert 0.005 < envs.nbytes / N / 1e6 < 1  # MB
+    envs.close()
+
+
 def test_full_buffers_are_noticed_once(monkeypatch):
     monkeypatch.setattr("mjgym.tensor_vector.LOOK_EVERY", 2)
     envs = make("dmc/walker-walk-v0", nconmax=1, njmax=64)
@@ -380,6 +397,27 @@ def test_nothing_of_it_is_imported_for_the_processor():
     assert done.stdout.strip() == "[]"
 
 
+def test_bench_times_it():
+    arguments = ["--device", "cpu", "--num-envs", "2", "--seconds", "0.01", "--json"]
+    result = CliRunner().invoke(app, ["bench", CART, "--backend", "warp", *arguments])
+    content = json.loads(result.stdout)
+    (row,) = content["results"]
+    assert content["device"] == "cpu"
+    assert row["steps_per_second"] > 0
+    assert row["bytes_per_env"] > 0
+
+
+def test_doctor_names_the_devices():
+    problems, notes = [], []
+    found = doctor._warp([], problems, notes)
+    assert [device["device"] for device in found][0] == "cpu"
+    assert problems == notes == []
+    unseen = {"name": "GPU", "driver_version": "1.0"}
+    if not torch.cuda.is_available():
+        doctor._warp([unseen], problems, notes)
+        assert "Warp does not see it (driver 1.0)" in problems[0]["problem"]
+
+
 def test_gymnasium_wrappers_take_it():
     envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(make(CART, max_episode_steps=3))
     envs.reset(seed=0)
@@ -399,10 +437,9 @@ def test_recorded_transitions(id):
     assert warp_records.above(warp_records.errors(id), warp_records.bounds()[id]) == []
 
 
-def test_every_id_has_bounds_or_lacks_a_feature():
-    bounds = warp_records.bounds()
-    assert set(bounds) == set(mjgym.registry.ids())
-    for id, bound in bounds.items():
+def test_bounds_above_the_plain_one_have_a_reason():
+    for id, bound in warp_records.bounds().items():
+        assert id in mjgym.registry.ids(), id
         if "missing" in bound:
             assert "holds" in bound["missing"], id
         elif "why" not in bound:

@@ -20,6 +20,7 @@ import numpy as np
 import suite
 from test_dmc_transitions import ARGUMENTS, recorded_states
 
+from mjgym import registry
 from mjgym.sim.converted import ConvertedView
 
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -117,7 +118,8 @@ def random_actions(envs: Any, rng: np.random.Generator) -> np.ndarray:
 
 def _of_batch(id: str) -> Steps:
     rng = np.random.default_rng(0)
-    options = {"observation": "dict", "dtype": "float64"}
+    arguments = registry.one_agent(id)  # of a match, one player against ones that stand
+    options = {"observation": "dict", "dtype": "float64", **arguments}
     envs: Any = gymnasium.make_vec(id, num_envs=SAMPLED, threads=2, **options)
     envs.reset(seed=0)
     kept = []
@@ -135,7 +137,7 @@ def _of_batch(id: str) -> Steps:
     state = several.get_state()
     after = {f: state[f] for f in FIELDS if f in state}
     several.close()
-    return Steps("MuJoCo", states, actions, after, dict(observation), reward)
+    return Steps("MuJoCo", states, actions, after, dict(observation), reward, arguments)
 
 
 @dataclass
@@ -229,6 +231,8 @@ WHY = {
 
 def bounds() -> dict[str, dict[str, Any]]:
     """What errors of an id must not exceed, with the reason, or what the engine lacks for it."""
+    if not FILE.exists():
+        return {}
     found: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
     return found
 
