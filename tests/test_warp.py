@@ -410,7 +410,7 @@ def test_bench_times_it():
 def test_doctor_names_the_devices():
     problems, notes = [], []
     found = doctor._warp([], problems, notes)
-    assert [device["device"] for device in found][0] == "cpu"
+    assert found[0]["device"] == "cpu"
     assert problems == notes == []
     unseen = {"name": "GPU", "driver_version": "1.0"}
     if not torch.cuda.is_available():
