@@ -9,8 +9,8 @@ import numpy as np
 from mjgym.sim.single import Single
 
 STARTS = 4  # episodes that are looked at
-STEPS = 100  # physics steps of each, at least
-EVERY = 5  # physics steps between two looks at all pairs of geoms
+STEPS = 500  # physics steps of each: what was upright has fallen by then
+EVERY = 10  # physics steps between two looks at all pairs of geoms
 MARGIN = 2.0  # times what was met
 SPARE = 16  # and so many more, of contacts and of constraints
 ROUND = 16  # sizes are multiples of this: two ids that need about the same share their kernels
