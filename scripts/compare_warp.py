@@ -3,8 +3,9 @@
     python scripts/compare_warp.py [ID ...] [--steps 1000] [--num-envs 64] [--device cpu]
 
 Both begin with the same starts and get the same random actions; chaos drives them apart. What is
-compared is the mean reward of a step and how many episodes end per step: the difference of both,
-and in standard errors of it ("z"), which the worlds give as independent samples.
+compared is the mean reward of a step, how many episodes end per step, and the mean size of what is
+observed (of entries cut at 10): on both engines, and their difference in standard errors ("z"),
+which the worlds give as independent samples.
 """
 
 import argparse
@@ -34,21 +35,23 @@ IDS: dict[str, dict[str, Any]] = {
     "manipulation/reach_site_features-v0": {},
     "dmc/humanoid-stand-v0": {},
 }
-ALIKE = 3.5  # standard errors: 20 comparisons stay below in 99 of 100 runs
+ALIKE = 3.5  # standard errors: 30 comparisons stay below in 98 of 100 runs
+CUT = 10.0  # of an entry of an observation, so that forces do not outweigh all others
 
 
-def play(envs: Any, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Mean rewards and episodes ended per step, one of each for every world."""
+def play(envs: Any, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean rewards, episodes ended per step, and sizes of observations, for every world."""
     space = envs.single_action_space
     actions = random_actions(space.low, space.high, (envs.num_envs,), np.float32, steps, seed=1)
     envs.reset(seed=0)
-    rewards, ends = np.zeros((2, envs.num_envs))
+    rewards, ends, sizes = np.zeros((3, envs.num_envs))
     for _ in range(steps):
-        _, reward, terminated, truncated, _ = envs.step(next(actions))
+        observation, reward, terminated, truncated, _ = envs.step(next(actions))
         rewards += reward
         ends += terminated | truncated
+        sizes += np.abs(observation).clip(0, CUT).mean(axis=-1)
     envs.close()
-    return rewards / steps, ends / steps
+    return rewards / steps, ends / steps, sizes / steps
 
 
 def compared(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
@@ -67,8 +70,9 @@ def main() -> None:
     parser.add_argument("--num-envs", type=int, default=64)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
-    form = "{:42} {:>9} {:>9} {:>6} {:>9} {:>9} {:>6} {:>5}"
-    print(form.format("id", "reward", "MuJoCo", "z", "ends", "MuJoCo", "z", "s"), flush=True)
+    form = "{:40}" + 3 * " {:>9} {:>9} {:>5}" + " {:>5}"
+    columns = (name for what in ("reward", "ends", "observed") for name in (what, "MuJoCo", "z"))
+    print(form.format("id", *columns, "s"), flush=True)
     for id in given.ids or IDS:
         started = time.perf_counter()
         options = {"num_envs": given.num_envs, **IDS.get(id, {})}

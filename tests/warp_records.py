@@ -224,9 +224,10 @@ WHY = {
     "inertia: its matrix has a condition number above 1e5, of which float32 leaves two digits": (
         r"dmc/(swimmer|dog)-.*|locomotion/rodent-.*"
     ),
-    "contacts: which points of two bodies touch, or whether they do, depends on rounding": r".*",
+    "contacts: which points of two bodies touch, and how hard, depends on rounding": r".*",
 }
 """Why steps differ by more than PLAIN, by a pattern of ids; the first that fits counts."""
+READINGS = "readings: forces, accelerations and touch follow contacts closer than the state does"
 
 
 def bounds() -> dict[str, dict[str, Any]]:
@@ -255,8 +256,10 @@ def bounds_of(id: str, measured: Mapping[str, float]) -> dict[str, Any]:
     for name, number in measured.items():
         digit = 10.0 ** np.floor(np.log10(max(MARGIN * number, LEAST)))
         made[name] = float(f"{np.ceil(max(MARGIN * number, LEAST) / digit - 1e-9) * digit:.0e}")
-    if max(made[name] for name in ("state", "observation", "reward")) > PLAIN:
+    if made["state"] > PLAIN:
         made["why"] = next(why for why, pattern in WHY.items() if re.fullmatch(pattern, id))
+    elif max(made["observation"], made["reward"]) > PLAIN:
+        made["why"] = READINGS
     return made
 
 
