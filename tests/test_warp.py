@@ -24,6 +24,7 @@ import mjgym
 from mjgym import variation
 from mjgym.cli import doctor
 from mjgym.cli.app import app
+from mjgym.sim.warp import EngineWarning
 from mjgym.tensor_vector import BufferWarning, TensorVectorEnv
 from mjgym.vector import VectorEnv
 
@@ -352,6 +353,17 @@ def test_full_buffers_are_noticed_once(monkeypatch):
 def test_what_there_is_not_is_named(id, options, error, words):
     with pytest.raises(error, match=words):
         make(id, **options)
+
+
+def test_another_search_for_contacts_is_told():
+    class Old(Probe):
+        def model(self):
+            spec = super().model()
+            spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_NATIVECCD)
+            return spec
+
+    with pytest.warns(EngineWarning, match="libccd"):
+        TensorVectorEnv(Old(), N, device="cpu", **ROOM).close()
 
 
 def test_device_belongs_to_warp():

@@ -175,10 +175,17 @@ def errors(id: str, device: str = "cpu") -> Errors:
 
 
 def _errors(id: str, made: Steps, device: str) -> Errors:
-    envs: Any = gymnasium.make_vec(
-        id, num_envs=len(made.actions), backend="warp", device=device, output="numpy",
-        observation="dict", **made.arguments,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EngineWarning)  # what it says is measured here
+        envs: Any = gymnasium.make_vec(
+            id,
+            num_envs=len(made.actions),
+            backend="warp",
+            device=device,
+            output="numpy",
+            observation="dict",
+            **made.arguments,
+        )
     envs.reset(seed=0)
     envs.set_state(made.states)
     observation, reward, _, _, info = envs.step(made.actions)
@@ -218,6 +225,9 @@ PLAIN = 1e-4  # a larger bound says why
 MARGIN, LEAST = 3.0, 1e-6  # of a bound over what was measured: another processor rounds otherwise
 FILE = Path(__file__).parent / "data" / "warp.json"
 WHY = {
+    "collisions: the published models ask for libccd's search for contacts, which it lacks": (
+        r"manipulation/.*"
+    ),
     "terrain: MuJoCo Warp keeps fewer contacts of a geom with a height field": (
         r"dmc/quadruped-.*|.*-escape_bowl-v0"
     ),

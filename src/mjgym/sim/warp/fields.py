@@ -32,6 +32,10 @@ _FRICTIONS = ("geom_friction", "pair_friction")  # MuJoCo takes them as mjMINMU 
 _TERRAIN = ("hfield_size", "hfield_nrow", "hfield_ncol", "hfield_adr", "hfield_data")
 
 
+class EngineWarning(UserWarning):
+    """MuJoCo Warp computes something in another way than the model asks for."""
+
+
 @dataclass(frozen=True)
 class _Held:
     """Where a field of each world is: an array of the engine, or of ours if it reads none."""
@@ -227,5 +231,12 @@ def _put(model: mujoco.MjModel, sizes: dict[str, int]) -> Any:
         raise NotImplementedError(
             f'MuJoCo Warp lacks what this model needs: {error}; backend="mujoco" has it'
         ) from error
+    if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_NATIVECCD):
+        warnings.warn(
+            "the model asks for libccd's search for contacts (nativeccd is disabled), which MuJoCo"
+            " Warp lacks: ellipsoids, cylinders and meshes are found less or more deep in others",
+            EngineWarning,
+            stacklevel=2,
+        )
     engine.opt.warn_overflow = 0  # it prints; `Worlds.overflow` says so once
     return engine
