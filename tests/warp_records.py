@@ -6,6 +6,7 @@ batch of MuJoCo itself, from states of episodes with random actions.
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from test_dmc_transitions import ARGUMENTS, recorded_states
 
 from mjgym import registry
 from mjgym.sim.converted import ConvertedView
+from mjgym.sim.warp import EngineWarning
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 FIELDS = ("qpos", "qvel", "act")
