@@ -28,7 +28,7 @@ def evaluate(
     """
     from mjgym.cli.train import require
 
-    require()
+    require("yaml")
     from mjgym.train import evaluation
     from mjgym.train.errors import RunError
     from mjgym.train.run import Run

@@ -15,7 +15,6 @@ from mjgym.cli.output import console, facts
 if TYPE_CHECKING:
     from mjgym.train.trainer import Progress
 
-NEEDED = ("torch", "yaml")  # of the extra "train"
 MINUTES = 30.0  # of a run whose budget is not given
 
 
@@ -55,7 +54,7 @@ def train(
 
     Ctrl-C ends it after the step that it is in, and keeps the state; --resume goes on from there.
     """
-    require()
+    require("torch", "yaml")
     from mjgym.train import algorithms
     from mjgym.train.config import read
     from mjgym.train.errors import ConfigError, DivergedError, RunError
@@ -100,13 +99,13 @@ def train(
         out_.print(f"next: mjgym evaluate {folder}", style="dim", soft_wrap=True)
 
 
-def require() -> None:
-    """See whether training can be done here.
+def require(*packages: str) -> None:
+    """See whether packages of the extra "train" are here.
 
     Raises:
-        typer.Exit: a package is missing; it has been said which.
+        typer.Exit: one is missing; it has been said which.
     """
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         console(stderr=True).print(
             f'{", ".join(missing)} is not installed: pip install "mjgym[train]"', soft_wrap=True

@@ -94,7 +94,7 @@ def _episodes(policy: Any, envs: Any, seeds: list[int]) -> tuple[Any, Any, Any]:
     returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
     successes: np.ndarray | None = None
     going = np.arange(n) < wanted
-    limit = envs.spec.max_episode_steps or ENDLESS
+    limit = envs.unwrapped.max_episode_steps or ENDLESS
     while going.any():
         observation, reward, terminated, truncated, info = envs.step(policy(observation))
         returns += np.where(going, reward, 0.0)

@@ -28,7 +28,7 @@ def perceptron(
 def centre(body: nn.Sequential) -> None:
     """Scale the last layer of an actor's perceptron down."""
     for parameter in body[-1].parameters():
-        parameter *= ACTOR_SCALE
+        parameter.mul_(ACTOR_SCALE)
 
 
 class Actor(nn.Module):

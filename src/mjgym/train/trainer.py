@@ -110,12 +110,14 @@ class Trainer:
         if resume and run.checkpoint_file.exists():
             self._restore()
         self._writer = self._tensorboard()
+        learner = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
+        run.write_json(run.fingerprint_file, {**mjgym.fingerprint(self.envs), "learner": learner})
 
     def _begin(self) -> Tensor:
         """Begin all episodes; returns the histories of observations."""
         seeds = np.random.SeedSequence(self.config.seed).generate_state(self.config.num_envs)
         observation, _ = self.envs.reset(seed=seeds.tolist())
-        limit = self.envs.spec.max_episode_steps
+        limit = self.envs.unwrapped.max_episode_steps
         if self.config.stagger and limit is not None:
             steps = np.arange(self.config.num_envs) * limit // self.config.num_envs
             observation = self.envs.unwrapped.set_state({"steps": steps})
@@ -322,7 +324,7 @@ class Trainer:
     # What is kept.
 
     def save(self) -> None:
-        """Write the checkpoint, the policy and the fingerprint, each in one piece."""
+        """Write the checkpoint and the policy, each in one piece."""
         run = self.run_folder
         state = {name: torch.as_tensor(v) for name, v in self.envs.unwrapped.get_state().items()}
         content = {
@@ -335,8 +337,6 @@ class Trainer:
         with atomic.replacing(run.checkpoint_file) as part:
             torch.save(content, part)
         self.agent.policy(self.low, self.high).save(run.policy_file)
-        versions = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
-        run.write_json(run.fingerprint_file, {**mjgym.fingerprint(self.envs), **versions})
 
     def _restore(self) -> None:
         content = torch.load(self.run_folder.checkpoint_file, weights_only=True)
