@@ -66,8 +66,8 @@ def assert_equal(one, other):
 
 
 SWITCHES = [
-    *(("td3", (f"critic={critic}",)) for critic in ("mean", "categorical", "quantile")),
     ("td3", ("critic=quantile", "discounting=hyperbolic", "heads=3", "n_step=5", "history=4")),
+    *(("td3", (f"critic={critic}",)) for critic in ("mean", "categorical", "quantile")),
     ("td3", ("critic=categorical", "discounting=hyperbolic", "acting_value=mean", "history=2")),
     ("td3", ("critic=mean", "discounting=hyperbolic", "acting_value=hyperbolic", "n_step=1")),
     ("td3", ("layer_norm=false", "normalize_observations=false", "stagger=false")),
@@ -79,7 +79,14 @@ SWITCHES = [
 ]
 
 
-@pytest.mark.parametrize(("algorithm", "settings"), SWITCHES, ids=str)
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [
+        SWITCHES[0],
+        *(pytest.param(*switch, marks=pytest.mark.slow) for switch in SWITCHES[1:]),
+    ],
+    ids=str,
+)
 def test_every_switch_trains(algorithm, settings, tmp_path):
     made = trainer(tmp_path / "run", *settings, algorithm=algorithm)
     before = weights(made)
@@ -286,7 +293,8 @@ class TestCommands:
             "train", "td3", "cartpole-balance", *SMALL, "--out", folder, *words, code=code
         )
 
-    def test_train_evaluate_compare_record(self, tmp_path):
+    @pytest.mark.slow
+    def test_train_evaluate_compare(self, tmp_path):
         for seed in (0, 1):
             done = self.train(tmp_path / f"s{seed}", "--steps", 160, "--seed", seed)
             assert "160" in done.output

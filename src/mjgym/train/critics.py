@@ -71,6 +71,10 @@ class Categorical:
 
     Args:
         config: settings `atoms`, `value_min`, `value_max`.
+
+    Attributes:
+        support: the returns, (atoms,).
+        spacing: between two of them.
     """
 
     def __init__(self, config: OffPolicyConfig) -> None:
@@ -78,18 +82,18 @@ class Categorical:
             raise ConfigError(f"atoms: a categorical critic has at least 2, got {config.atoms}")
         self.size = config.atoms
         self._low, self._high = config.value_min, config.value_max
-        self._spacing = (self._high - self._low) / (self.size - 1)
-        self._support = torch.linspace(self._low, self._high, self.size)
+        self.spacing = (self._high - self._low) / (self.size - 1)
+        self.support = torch.linspace(self._low, self._high, self.size)
 
     def value(self, outputs: Tensor) -> Tensor:
         """The mean of the distribution."""
-        return outputs.softmax(-1) @ self._support
+        return outputs.softmax(-1) @ self.support
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
         """Probabilities of the moved distribution, each shared by the two nearest atoms."""
         probability = outputs.softmax(-1)
-        moved = reward[..., None] + discount[..., None] * self._support
-        place = (moved.clamp(self._low, self._high) - self._low) / self._spacing
+        moved = reward[..., None] + discount[..., None] * self.support
+        place = (moved.clamp(self._low, self._high) - self._low) / self.spacing
         lower = place.floor().clamp(max=self.size - 2)
         share = place - lower
         index = lower.long()
