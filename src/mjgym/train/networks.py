@@ -31,8 +31,8 @@ def centre(body: nn.Sequential) -> None:
         parameter.mul_(ACTOR_SCALE)
 
 
-class Actor(nn.Module):
-    """A deterministic actor, tanh of a perceptron.
+class _Actor(nn.Module):
+    """A perceptron that begins near the middle of the actions.
 
     Args:
         inputs: numbers in a history of observations.
@@ -41,34 +41,29 @@ class Actor(nn.Module):
         layer_norm: normalise them.
     """
 
+    outputs_per_action = 1
+
     def __init__(
         self, inputs: int, outputs: int, hidden: Sequence[int], *, layer_norm: bool
     ) -> None:
         super().__init__()
+        outputs *= self.outputs_per_action
         self.body = perceptron(inputs, hidden, outputs, layer_norm=layer_norm)
         centre(self.body)
+
+
+class Actor(_Actor):
+    """A deterministic actor, tanh of a perceptron."""
 
     def forward(self, observation: Tensor) -> Tensor:
         """Actions within -1 and 1, (B, outputs), for histories (B, history, size)."""
         return torch.tanh(self.body(observation.flatten(1)))
 
 
-class GaussianActor(nn.Module):
-    """A stochastic actor, tanh of a Gaussian whose mean and deviation a perceptron gives.
+class GaussianActor(_Actor):
+    """A stochastic actor, tanh of a Gaussian whose mean and deviation a perceptron gives."""
 
-    Args:
-        inputs: numbers in a history of observations.
-        outputs: numbers in an action.
-        hidden: widths of the layers.
-        layer_norm: normalise them.
-    """
-
-    def __init__(
-        self, inputs: int, outputs: int, hidden: Sequence[int], *, layer_norm: bool
-    ) -> None:
-        super().__init__()
-        self.body = perceptron(inputs, hidden, 2 * outputs, layer_norm=layer_norm)
-        centre(self.body)
+    outputs_per_action = 2
 
     def forward(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Actions and the logarithms of their densities.

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from mjgym.train.algorithms.agent import Agent, Metrics
+from mjgym.train.algorithms.agent import Metrics
+from mjgym.train.algorithms.deterministic import DeterministicAgent, DeterministicConfig
 from mjgym.train.buffer import Batch
 from mjgym.train.config import OffPolicyConfig
-from mjgym.train.exploration import Gaussian, GaussianConfig
-from mjgym.train.networks import Actor
 
 
 @dataclass(frozen=True)
-class DDPGConfig(GaussianConfig, OffPolicyConfig):
+class DDPGConfig(DeterministicConfig):
     """Settings of DDPG."""
 
     critic: str = "mean"
@@ -31,7 +30,7 @@ class DDPGConfig(GaussianConfig, OffPolicyConfig):
     hidden: tuple[int, ...] = (400, 300)
 
 
-class DDPG(Agent):
+class DDPG(DeterministicAgent):
     """DDPG; see the module.
 
     Args:
@@ -42,27 +41,6 @@ class DDPG(Agent):
 
     Config: ClassVar[type[OffPolicyConfig]] = DDPGConfig
     critics_count = 1
-
-    def __init__(self, config: DDPGConfig, observation_size: int, action_size: int) -> None:
-        super().__init__(config, observation_size, action_size)
-        self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
-        self.target_actor = self.frozen(self.actor)
-        self.actor_optimizer = self.optimizer(self.actor.parameters())
-        self.exploration = Gaussian(config, action_size)
-
-    def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron."""
-        return self.actor.body
-
-    @torch.no_grad()
-    def act(self, observation: Tensor) -> Tensor:
-        """Actions of the actor with Gaussian noise."""
-        noisy: Tensor = self.exploration(self.actor(self.normalizer(observation)))
-        return noisy
-
-    def begin(self, begun: Tensor) -> None:
-        """Draw the noise's scale for each new episode."""
-        self.exploration.begin(begun)
 
     def update(self, batch: Batch) -> Metrics:
         """One update of the critic, the actor and the targets."""

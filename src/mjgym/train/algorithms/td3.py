@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from mjgym.train.algorithms.agent import Agent, Metrics
+from mjgym.train.algorithms.agent import Metrics
+from mjgym.train.algorithms.deterministic import DeterministicAgent, DeterministicConfig
 from mjgym.train.buffer import Batch
 from mjgym.train.config import OffPolicyConfig
-from mjgym.train.exploration import Gaussian, GaussianConfig
-from mjgym.train.networks import Actor
 
 
 @dataclass(frozen=True)
-class TD3Config(GaussianConfig, OffPolicyConfig):
+class TD3Config(DeterministicConfig):
     """Settings of TD3."""
 
     policy_delay: int = 2  # updates of the critics for one of the actor
@@ -32,7 +31,7 @@ class TD3Config(GaussianConfig, OffPolicyConfig):
     target_noise_clip: float = 0.5
 
 
-class TD3(Agent):
+class TD3(DeterministicAgent):
     """TD3; see the module.
 
     Args:
@@ -46,26 +45,8 @@ class TD3(Agent):
 
     def __init__(self, config: TD3Config, observation_size: int, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
-        self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
-        self.target_actor = self.frozen(self.actor)
-        self.actor_optimizer = self.optimizer(self.actor.parameters())
-        self.exploration = Gaussian(config, action_size)
         self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.updates: Tensor
-
-    def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron."""
-        return self.actor.body
-
-    @torch.no_grad()
-    def act(self, observation: Tensor) -> Tensor:
-        """Actions of the actor with Gaussian noise."""
-        noisy: Tensor = self.exploration(self.actor(self.normalizer(observation)))
-        return noisy
-
-    def begin(self, begun: Tensor) -> None:
-        """Draw the noise's scale for each new episode."""
-        self.exploration.begin(begun)
 
     def update(self, batch: Batch) -> Metrics:
         """One update of the critics, and of the actor where it is its turn."""
