@@ -354,10 +354,10 @@ class TestCommands:
         file.write_text(
             "from dataclasses import dataclass\n"
             "from mjgym import register\n"
-            "from mjgym.tasks.dmc.cartpole import Balance\n"
+            "from mjgym.tasks.dmc.cartpole import Cartpole\n"
             "@register('own/cartpole-mine-v0')\n"
             "@dataclass(frozen=True)\n"
-            "class Mine(Balance):\n"
+            "class Mine(Cartpole):\n"
             "    '''Balance.'''\n"
         )
         words = ("--out", tmp_path / "run", "--steps", 80)
