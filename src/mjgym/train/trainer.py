@@ -47,7 +47,8 @@ class Trainer:
     """A run of an off-policy algorithm on a batch of sub-environments.
 
     With the same settings and a budget in steps, a run that was stopped and resumed with its buffer
-    ends as one that was not, bit for bit.
+    ends as one that was not, bit for bit. It seeds PyTorch's global generator, from which all its
+    noise comes: one trainer at a time in a process.
 
     Args:
         run: folder that the run was created in.
@@ -73,8 +74,6 @@ class Trainer:
         self._show = show or (lambda progress: None)
         if config.torch_threads is not None:
             torch.set_num_threads(config.torch_threads)
-        # The tails of categorical distributions are denormal, with which processors are slow.
-        torch.set_flush_denormal(True)
         torch.manual_seed(config.seed)
 
         n = config.num_envs
