@@ -28,7 +28,7 @@ class Config:
     minutes: float | None = None  # of wall clock, after which it ends
     num_envs: int = 16
     threads: int | None = None  # that step the physics; None for all allowed cores
-    torch_threads: int | None = None  # that learn; None for PyTorch's own choice
+    torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
     stagger: bool = True  # begin at different steps, so that episodes do not all end together
     evaluations: int = 20  # during training, at equal parts of the budget
     evaluation_episodes: int = 20  # each time

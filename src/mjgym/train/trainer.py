@@ -72,8 +72,7 @@ class Trainer:
             raise ConfigError("steps: give either steps or minutes")
         self.run_folder, self.config = run, config
         self._show = show or (lambda progress: None)
-        if config.torch_threads is not None:
-            torch.set_num_threads(config.torch_threads)
+        torch.set_num_threads(config.torch_threads)
         torch.manual_seed(config.seed)
 
         n = config.num_envs
