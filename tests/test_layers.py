@@ -399,6 +399,7 @@ class TestImport:
             "rich",
             "torch",
             "typer",
+            "yaml",
         ],
     )
     def test_loads_no(self, package, imported):

@@ -264,8 +264,8 @@ class TensorVectorEnv(VectorEnv):
         rewards = torch.where(shown, reward, 0.0)
         terminations = self._each(step.terminated, torch.bool) & valued
         truncations = self._each(step.truncated, torch.bool)
-        if self._limit is not None:
-            truncations = truncations | (self._episodes.steps >= self._limit)
+        if self.max_episode_steps is not None:
+            truncations = truncations | (self._episodes.steps >= self.max_episode_steps)
         truncations = (truncations & stepped) | diverged
         new, old = self._buffers
         if isinstance(new, dict):

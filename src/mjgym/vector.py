@@ -72,6 +72,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
         threads: that step the simulations.
+        max_episode_steps: control steps after which an episode is truncated; None for no limit.
     """
 
     metadata = {  # noqa: RUF012  (as Gymnasium declares it)
@@ -109,7 +110,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.task = task
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self._limit = max_episode_steps
+        self.max_episode_steps = max_episode_steps
         self._copy = copy
 
         self.model = compile_model(task)
@@ -295,8 +296,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         rewards = infos.each(step.reward, np.float64, self.num_envs)
         terminations = infos.each(step.terminated, bool, self.num_envs)
         truncations = infos.each(step.truncated, bool, self.num_envs)
-        if self._limit is not None:
-            truncations |= self._episodes.steps >= self._limit
+        if self.max_episode_steps is not None:
+            truncations |= self._episodes.steps >= self.max_episode_steps
         stepped = np.ones(self.num_envs, dtype=bool) if begun is None else ~begun
         if begun is not None:
             rewards[begun] = 0.0

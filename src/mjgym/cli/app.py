@@ -11,8 +11,10 @@ import mjgym
 from mjgym.cli import (
     bench,
     check,
+    compare,
     demo,
     doctor,
+    evaluate,
     gallery,
     guide,
     info,
@@ -23,6 +25,7 @@ from mjgym.cli import (
     record,
     replay,
     teleop,
+    train,
     view,
 )
 from mjgym.cli.output import console
@@ -37,6 +40,7 @@ app = typer.Typer(
 )
 WITHOUT_ENGINE = ("doctor", "guide", "gallery")
 TASKS, OWN, HERE, READING = "Tasks", "Of your own", "This machine", "Reading"
+TRAINING = "Training"
 app.command("list", rich_help_panel=TASKS)(list.list_)
 app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
@@ -44,6 +48,9 @@ app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
 app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
+app.command("train", rich_help_panel=TRAINING)(train.train)
+app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
+app.command("compare", rich_help_panel=TRAINING)(compare.compare)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)

@@ -60,7 +60,7 @@ def bench(
         if file is not None and not file.absolute().parent.is_dir():
             raise typer.BadParameter(f"there is no folder {file.absolute().parent}.")
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     written = [file for file in (out, plot) if file is not None]
     try:
         with contextlib.ExitStack() as stack:
@@ -113,7 +113,7 @@ def _device(backend: str, device: str) -> str | None:
     return device
 
 
-def _check_plot(plot: Path) -> None:
+def check_plot(plot: Path) -> None:
     """Find out before the measurement whether there can be a plot."""
     if importlib.util.find_spec("matplotlib") is None:
         raise typer.BadParameter(

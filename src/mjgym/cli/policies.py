@@ -11,8 +11,9 @@ import typer
 from mjgym.cli.ids import ModuleError, load
 
 RANDOM, ZERO = "random", "zero"
-FORM = f'"{RANDOM}", "{ZERO}" or "module:function"'
+FORM = f'"{RANDOM}", "{ZERO}", the folder of a run, or "module:function"'
 OF_TEAMS = ' Of two teams, one each: "home,away".'
+HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 _UNBOUNDED = 1.0  # where an action has no bound
 
 Policy = Callable[[Any], np.ndarray]
@@ -37,7 +38,8 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     """What gives an action for an observation.
 
     Args:
-        text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero", or
+        text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
+            the folder of a run of `mjgym train`, whose policy acts without noise, or
             "module:function", where the module may be a file. The function is called with the
             observation and returns the action; for a batch, with those of all sub-environments.
         env: single or vector environment, whose observations and actions these are.
@@ -60,7 +62,34 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
         high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)
         return lambda observation: rng.uniform(low, high)
+    if Path(text).is_dir():
+        return _checked(text, _trained(text, env), space.shape)
     return _checked(text, _find(text), space.shape)
+
+
+def _trained(folder: str, env: Any) -> Callable[[Any], Any]:
+    """The policy of a run.
+
+    One that acts by several observations goes on with those of the episode before.
+    """
+    from mjgym.cli.train import require
+
+    require("yaml")
+    from mjgym.train.errors import RunError
+    from mjgym.train.run import Run
+
+    try:
+        policy = Run(folder).policy()
+    except RunError as error:
+        raise _refused(str(error)) from None
+    sizes = (policy.mean.shape, policy.low.shape)
+    wanted = tuple(space.shape[-1:] for space in (env.observation_space, env.action_space))
+    if sizes != wanted:
+        raise _refused(
+            f"{folder} was trained with {sizes[0][0]} observed numbers and {sizes[1][0]} actions;"
+            f" here there are {wanted[0][0]} and {wanted[1][0]}"
+        )
+    return policy
 
 
 def _find(text: str) -> Callable[[Any], Any]:

@@ -14,7 +14,7 @@ from mjgym.cli import fields
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
-from mjgym.cli.policies import OF_TEAMS, PolicyError, load_policy, of_teams
+from mjgym.cli.policies import HELP, PolicyError, load_policy, of_teams
 
 if TYPE_CHECKING:
     from mjgym.rendering.film import Film
@@ -41,7 +41,7 @@ def record(
         str,
         typer.Option(
             metavar="POLICY",
-            help='"random", "zero", or "module:function" from observation to action.' + OF_TEAMS,
+            help=HELP,
         ),
     ] = "random",
     seed: Annotated[

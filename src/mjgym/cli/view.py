@@ -9,7 +9,7 @@ from mjgym.cli import fields, viewers
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
-from mjgym.cli.policies import OF_TEAMS, PolicyError, load_policy, of_teams
+from mjgym.cli.policies import HELP, PolicyError, load_policy, of_teams
 
 
 def view(
@@ -18,7 +18,7 @@ def view(
         str,
         typer.Option(
             metavar="POLICY",
-            help='"random", "zero", or "module:function" from observation to action.' + OF_TEAMS,
+            help=HELP,
         ),
     ] = "random",
     seed: Annotated[

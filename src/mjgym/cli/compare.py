@@ -1,0 +1,85 @@
+"""`mjgym compare`: runs beside each other."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mjgym.cli.output import console, print_json, table
+
+if TYPE_CHECKING:
+    from mjgym.train.comparison import Score, Summary
+
+
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or files of metrics.")
+    ],
+    metric: Annotated[str, typer.Option(help="What is compared.")] = "evaluation/return",
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the curves into this file.", dir_okay=False)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare runs: scores by task with intervals over seeds, interquartile means over tasks.
+
+    Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
+    of several seeds. Intervals hold 95 %, by stratified bootstrap; the score of a run is that of
+    its last evaluation, never of its best.
+    """
+    from mjgym.cli.bench import check_plot
+    from mjgym.train import comparison
+    from mjgym.train.errors import RunError
+
+    if plot is not None:
+        check_plot(plot)
+    try:
+        curves = comparison.read(runs, metric)
+    except RunError as error:
+        raise typer.BadParameter(str(error), param_hint="'RUN'") from None
+    scores, summaries = comparison.scores(curves), comparison.summaries(curves)
+    if json:
+        print_json(
+            {
+                "scores": [dataclasses.asdict(score) for score in scores],
+                "summaries": [dataclasses.asdict(summary) for summary in summaries],
+            }
+        )
+    else:
+        _show(scores, summaries)
+    if plot is not None:
+        comparison.plot(curves, plot)
+        console(stderr=True).print(f"written: {plot}", soft_wrap=True)
+
+
+def _show(scores: "list[Score]", summaries: "list[Summary]") -> None:
+    out = console()
+    numbers = ("runs", "return", "95 %", "last three", "steps", "minutes")
+    by_task = table("id", "experiment", *numbers, right=numbers, fold=("id",))
+    for score in scores:
+        by_task.add_row(
+            score.id,
+            score.experiment,
+            str(score.runs),
+            f"{score.last:.1f}",
+            f"{score.interval[0]:.1f} to {score.interval[1]:.1f}",
+            f"{score.last_three:.1f}",
+            f"{score.steps:,.0f}",
+            f"{score.minutes:.1f}",
+        )
+    out.print(by_task)
+    columns = ("tasks", "runs", "interquartile mean", "95 %", "better than the first")
+    over_tasks = table("experiment", *columns, right=columns, fold=("experiment",))
+    for summary in summaries:
+        over_tasks.add_row(
+            summary.experiment,
+            str(summary.tasks),
+            str(summary.runs),
+            f"{summary.interquartile_mean:.3f}",
+            f"{summary.interval[0]:.3f} to {summary.interval[1]:.3f}",
+            "" if summary.improvement is None else f"{summary.improvement:.0%}",
+        )
+    if summaries:
+        out.print()
+        out.print(over_tasks)

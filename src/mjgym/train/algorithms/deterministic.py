@@ -1,0 +1,49 @@
+"""What algorithms with a deterministic actor share: the actor, its target and its noise."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mjgym.train.algorithms.agent import Agent
+from mjgym.train.config import OffPolicyConfig
+from mjgym.train.exploration import Gaussian, GaussianConfig
+from mjgym.train.networks import Actor
+
+
+@dataclass(frozen=True)
+class DeterministicConfig(GaussianConfig, OffPolicyConfig):
+    """Settings of a deterministic actor that explores with Gaussian noise."""
+
+
+class DeterministicAgent(Agent):
+    """An algorithm whose actor is deterministic, and explores with Gaussian noise.
+
+    Args:
+        config: settings.
+        observation_size: numbers in an observation.
+        action_size: numbers in an action.
+    """
+
+    def __init__(
+        self, config: DeterministicConfig, observation_size: int, action_size: int
+    ) -> None:
+        super().__init__(config, observation_size, action_size)
+        self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
+        self.target_actor = self.frozen(self.actor)
+        self.actor_optimizer = self.optimizer(self.actor.parameters())
+        self.exploration = Gaussian(config, action_size)
+
+    def actor_body(self) -> nn.Sequential:
+        """The actor's perceptron."""
+        return self.actor.body
+
+    @torch.no_grad()
+    def act(self, observation: Tensor) -> Tensor:
+        """Actions of the actor with Gaussian noise."""
+        noisy: Tensor = self.exploration(self.actor(self.normalizer(observation)))
+        return noisy
+
+    def begin(self, begun: Tensor) -> None:
+        """Draw the noise's scale for each new episode."""
+        self.exploration.begin(begun)

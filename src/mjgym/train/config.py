@@ -1,0 +1,218 @@
+"""Settings of a run: dataclasses, filled from YAML files and from `name=value`."""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+
+from mjgym.suggestions import or_else
+from mjgym.train.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings that every algorithm has."""
+
+    algorithm: str = ""  # its name, or "module:Class"
+    id: str = ""  # of the task
+    module: str = ""  # name or file, which registers the task where the package does not
+    env: dict[str, Any] = field(default_factory=dict)  # arguments of make_vec, as the task's fields
+    name: str = ""  # of the experiment in the metrics; the algorithm's where it is empty
+    seed: int = 0
+    steps: int | None = None  # of all sub-environments together, after which the run ends
+    minutes: float | None = None  # of wall clock, after which it ends
+    num_envs: int = 16
+    threads: int | None = None  # that step the physics; None for all allowed cores
+    torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
+    stagger: bool = True  # begin at different steps, so that episodes do not all end together
+    evaluations: int = 20  # during training, at equal parts of the budget
+    evaluation_episodes: int = 20  # each time
+    log_every: int = 2_000  # environment steps between two lines of training metrics
+    checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
+    keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
+    tensorboard: bool = True
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every")
+        for name in ("steps", "minutes", "threads", "torch_threads"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigError(f"{name}: must be positive, got {value}")
+
+
+@dataclass(frozen=True)
+class OffPolicyConfig(Config):
+    """Settings of the algorithms that learn from a replay buffer.
+
+    The defaults are those of the default recipe for observations of states.
+    """
+
+    buffer_size: int = 1_000_000  # transitions
+    learning_starts: int = 2_000  # transitions of random actions before the first update
+    batch_size: int = 256
+    updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
+    n_step: int = 3  # rewards before the value of the observation that follows
+    history: int = 1  # observations that actor and critics see, the present one included
+    hidden: tuple[int, ...] = (256, 256)  # widths of the layers, of actor and critics
+    layer_norm: bool = True
+    normalize_observations: bool = True
+    learning_rate: float = 3e-4
+    weight_decay: float = 1e-2
+    target_rate: float = 0.005  # of the target networks towards the trained ones at each update
+    critic: str = "categorical"  # "mean", "categorical", "quantile" or "module:Class"
+    atoms: int = 101  # of a categorical or quantile critic
+    value_min: float = 0.0  # of a categorical critic's support
+    value_max: float = 100.0  # the same; rewards within 0 and 1 sum up to 1 / (1 - discount)
+    discount: float = 0.99
+    discounting: Literal["exponential", "hyperbolic"] = "exponential"
+    heads: int = 10  # discounts of hyperbolic discounting
+    hyperbolic_k: float = 0.01  # of the discount 1 / (1 + k t) that they approach
+    acting_value: Literal["largest", "mean", "hyperbolic"] = "largest"  # of the heads' values
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "buffer_size", "batch_size", "n_step", "history", "atoms", "heads")
+        if not 0 < self.discount < 1:
+            raise ConfigError(f"discount: must lie between 0 and 1, got {self.discount}")
+        if self.value_min >= self.value_max:
+            raise ConfigError(
+                f"value_min: must be less than value_max, got {self.value_min} and {self.value_max}"
+            )
+        if self.updates_per_step <= 0:
+            raise ConfigError(f"updates_per_step: must be positive, got {self.updates_per_step}")
+
+
+def at_least(config: Config, lowest: int, *names: str) -> None:
+    """Check settings.
+
+    Raises:
+        ConfigError: one is lower.
+    """
+    for name in names:
+        if getattr(config, name) < lowest:
+            raise ConfigError(f"{name}: must be at least {lowest}, got {getattr(config, name)}")
+
+
+C = TypeVar("C", bound=Config)
+
+
+def read(
+    cls: type[C], files: Iterable[str | Path] = (), settings: Iterable[str] = (), **given: Any
+) -> C:
+    """Settings from files and from the command line; what comes later wins.
+
+    Args:
+        cls: of the settings.
+        files: YAML files, each a mapping from names to values.
+        settings: "name=value" each, the value in YAML; "env.speed=2" sets one entry of a mapping.
+        **given: settings that win over all others.
+
+    Raises:
+        ConfigError: a name is unknown (the message names the nearest), or a value is refused; the
+            message begins with the file and its line.
+    """
+    values: dict[str, Any] = {}
+    for file in files:
+        _read_file(cls, Path(file), values)
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ConfigError(f"{setting!r} is not of the form name=value")
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            value = text
+        _set(cls, values, name.strip(), value, repr(setting))
+    for name, value in given.items():
+        _set(cls, values, name, value, name)
+    return cls(**values)
+
+
+def _read_file(cls: type[Config], file: Path, values: dict[str, Any]) -> None:
+    try:
+        with file.open() as stream:
+            node = yaml.compose(stream, yaml.SafeLoader)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise ConfigError(f"{file}{line}: {getattr(error, 'problem', error)}") from None
+    if node is None:
+        return
+    if not isinstance(node, yaml.MappingNode):
+        raise ConfigError(f"{file}:1: expected names with values")
+    whole: dict[Any, Any] = yaml.safe_load(file.read_text())
+    for key in (pair[0] for pair in node.value):
+        where = f"{file}:{key.start_mark.line + 1}"
+        _set(cls, values, key.value, whole.get(key.value), where)
+
+
+def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str) -> None:
+    hints = typing.get_type_hints(cls)
+    name, _, entry = name.partition(".")
+    if name not in hints:
+        raise ConfigError(f"{where}: there is no setting {name!r}{or_else(name, hints)}")
+    if entry:
+        if hints[name] != dict[str, Any]:
+            raise ConfigError(f"{where}: {name} has no entries")
+        values[name] = {**values.get(name, {}), entry: value}
+        return
+    try:
+        values[name] = _converted(value, hints[name])
+    except (TypeError, ValueError):
+        wanted = str(getattr(hints[name], "__name__", hints[name])).replace("typing.", "")
+        raise ConfigError(f"{where}: {name} must be {wanted}, got {value!r}") from None
+    try:
+        cls(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    """A value as its type; 1 and "1e6" (text in YAML) are floats as well, 1e6 is an integer.
+
+    Raises:
+        TypeError, ValueError: it is not one.
+    """
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    converted: Any = value
+    if origin in (typing.Union, types.UnionType):
+        if value is not None or type(None) not in inner:
+            converted = _converted(value, next(k for k in inner if k is not type(None)))
+    elif origin is Literal:
+        _require(value in inner, value)
+    elif origin is tuple:
+        _require(isinstance(value, list | tuple), value)
+        converted = tuple(_converted(item, inner[0]) for item in value)
+    elif origin is dict:
+        _require(isinstance(value, Mapping), value)
+        converted = {str(k): v for k, v in value.items()}
+    elif hint in (int, float):
+        _require(not isinstance(value, bool), value)
+        converted = float(value)
+        if hint is int:
+            _require(converted == int(converted), value)
+            converted = int(converted)
+    else:
+        _require(isinstance(value, hint), value)
+    return converted
+
+
+def _require(fits: bool, value: Any) -> None:
+    if not fits:
+        raise ValueError(value)
+
+
+def to_yaml(config: Config) -> str:
+    """All settings, in the order of their dataclass."""
+    plain = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in dataclasses.asdict(config).items()
+    }
+    return str(yaml.safe_dump(plain, sort_keys=False))

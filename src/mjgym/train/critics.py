@@ -1,0 +1,166 @@
+"""What a critic's outputs say about the return: its mean, or its distribution.
+
+A critic has `size` outputs for each head. Of outputs with any leading shape, `value` is the mean of
+the return, `backup` the target of a return one or several rewards earlier, and `loss` how far
+outputs are from a target. A critic of one's own is a class with these, named in the setting
+`critic` as "module:Class"; it is made with the settings.
+"""
+
+import importlib
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from mjgym.suggestions import or_else
+from mjgym.train.config import OffPolicyConfig
+from mjgym.train.errors import ConfigError
+
+HUBER = 1.0  # where the quantile loss turns from quadratic to linear
+
+
+class Critic(Protocol):
+    """What the algorithms ask of a critic; see the module."""
+
+    size: int
+
+    def value(self, outputs: Tensor) -> Tensor:
+        """Means of returns, (...), of outputs (..., size)."""
+
+    def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
+        """Target, (..., size): of reward + discount * return, whose outputs are given.
+
+        Args:
+            outputs: (..., size) of the target critic.
+            reward: (...) sum of discounted rewards.
+            discount: (...) of the return, 0 where nothing follows.
+        """
+
+    def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """Losses, (...), of outputs (..., size)."""
+
+
+class Mean:
+    """The expected return, learned by squared errors.
+
+    Args:
+        config: settings.
+    """
+
+    size = 1
+
+    def __init__(self, config: OffPolicyConfig) -> None:
+        del config  # has no setting for it
+
+    def value(self, outputs: Tensor) -> Tensor:
+        """The output itself."""
+        return outputs[..., 0]
+
+    def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
+        """The reward and the discounted value."""
+        return reward[..., None] + discount[..., None] * outputs
+
+    def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """The squared error."""
+        return (outputs - target).square()[..., 0]
+
+
+class Categorical:
+    """Probabilities of evenly spaced returns (C51, Bellemare et al., 2017); outputs are logits.
+
+    Args:
+        config: settings `atoms`, `value_min`, `value_max`.
+
+    Attributes:
+        support: the returns, (atoms,).
+        spacing: between two of them.
+    """
+
+    def __init__(self, config: OffPolicyConfig) -> None:
+        if config.atoms < 2:
+            raise ConfigError(f"atoms: a categorical critic has at least 2, got {config.atoms}")
+        self.size = config.atoms
+        self._low, self._high = config.value_min, config.value_max
+        self.spacing = (self._high - self._low) / (self.size - 1)
+        self.support = torch.linspace(self._low, self._high, self.size)
+
+    def value(self, outputs: Tensor) -> Tensor:
+        """The mean of the distribution."""
+        return outputs.softmax(-1) @ self.support
+
+    def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
+        """Probabilities of the moved distribution, each shared by the two nearest atoms."""
+        probability = outputs.softmax(-1)
+        moved = reward[..., None] + discount[..., None] * self.support
+        place = (moved.clamp(self._low, self._high) - self._low) / self.spacing
+        lower = place.floor().clamp(max=self.size - 2)
+        share = place - lower
+        index = lower.long()
+        projected = torch.zeros_like(probability)
+        projected.scatter_add_(-1, index, probability * (1 - share))
+        return projected.scatter_add_(-1, index + 1, probability * share)
+
+    def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """The cross entropy."""
+        return -(target * outputs.log_softmax(-1)).sum(-1)
+
+
+class Quantile:
+    """Quantiles of the return at the middles of equal parts (QR-DQN, Dabney et al., 2018).
+
+    Args:
+        config: setting `atoms`.
+    """
+
+    def __init__(self, config: OffPolicyConfig) -> None:
+        self.size = config.atoms
+        self._levels = (torch.arange(self.size) + 0.5) / self.size
+
+    def value(self, outputs: Tensor) -> Tensor:
+        """The mean of the quantiles."""
+        return outputs.mean(-1)
+
+    def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
+        """The moved quantiles."""
+        return reward[..., None] + discount[..., None] * outputs
+
+    def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """The quantile Huber loss: mean over the target's quantiles, sum over the outputs."""
+        error = target[..., None, :] - outputs[..., :, None]
+        huber = functional.huber_loss(error, torch.zeros_like(error), reduction="none", delta=HUBER)
+        weight = (self._levels[:, None] - (error < 0).float()).abs()
+        return (weight * huber / HUBER).mean(-1).sum(-1)
+
+
+CRITICS: dict[str, type[Critic]] = {"mean": Mean, "categorical": Categorical, "quantile": Quantile}
+
+
+def make_critic(config: OffPolicyConfig) -> Critic:
+    """The critic of the setting `critic`.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if config.critic in CRITICS:
+        cls = CRITICS[config.critic]
+    else:
+        cls = imported(config.critic, "critic", CRITICS)
+    critic: Critic = cls(config)  # type: ignore[call-arg]
+    return critic
+
+
+def imported(name: str, setting: str, known: dict[str, type]) -> type:
+    """The class that "module:Class" names.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
+    try:
+        found: type = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{setting}: {name}: {error}") from None
+    return found

@@ -1,0 +1,93 @@
+"""A run's numbers as a table of one number a line.
+
+The first six columns are those of the public files of SimBa, SimbaV2 and FlashSAC.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from mjgym import atomic
+
+RETURN = "evaluation/return"  # mean over the episodes of an evaluation during training
+FINAL = "final/return"  # of one of the episodes with the seeds for scores that are reported
+TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One line.
+
+    Args:
+        exp_name: of the experiment; runs that differ in their seed alone share it.
+        env_name: id of the task.
+        seed: of the run.
+        metric: what was measured.
+        env_step: steps of all sub-environments together, until then.
+        value: that was measured.
+        updates: of the networks, until then.
+        wall_s: seconds of training, until then.
+    """
+
+    exp_name: str
+    env_name: str
+    seed: int
+    metric: str
+    env_step: int
+    value: float
+    updates: int = 0
+    wall_s: float = 0.0
+
+
+COLUMNS = tuple(field.name for field in fields(Metric))
+
+
+def append(path: Path, metrics: Iterable[Metric]) -> None:
+    """Add lines to a file, which is begun with its columns if it is not there."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(COLUMNS)
+        for metric in metrics:
+            *columns, wall = astuple(metric)
+            writer.writerow([*columns, round(wall, 3)])
+
+
+def read(path: str | Path) -> list[Metric]:
+    """The lines of a file; columns beside the first six may be missing, or be others.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it lacks one of the first six columns, or a number is none.
+    """
+    with Path(path).open(newline="") as file:
+        rows = csv.DictReader(file)
+        missing = [name for name in COLUMNS[:6] if name not in (rows.fieldnames or ())]
+        if missing:
+            raise ValueError(f"{path}: there is no column {missing[0]}")
+        return [
+            Metric(
+                row["exp_name"],
+                row["env_name"],
+                int(float(row["seed"])),
+                row["metric"],
+                int(float(row["env_step"])),
+                float(row["value"]),
+                int(float(row.get("updates") or 0)),
+                float(row.get("wall_s") or 0),
+            )
+            for row in rows
+            if None not in row.values()  # a line that a killed run has begun
+        ]
+
+
+def keep_until(path: Path, env_step: int) -> None:
+    """Drop the lines after a number of steps: a run that goes on from there writes them again."""
+    if not path.exists():
+        return
+    kept = [metric for metric in read(path) if metric.env_step <= env_step]
+    with atomic.replacing(path) as part:
+        part.unlink()
+        append(part, kept)

@@ -1,0 +1,113 @@
+"""Statistics of scores against closed forms and brute force, and the comparison of runs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from mjgym.train import comparison, metrics, statistics
+from mjgym.train.errors import RunError
+
+
+class TestStatistics:
+    def test_the_interquartile_mean_cuts_a_quarter_at_either_end(self):
+        assert statistics.interquartile_mean([np.array([0.0, 1, 2, 100])]) == 1.5
+        assert statistics.interquartile_mean([np.array([5.0, 1]), np.array([3.0, 90])]) == 4
+        uniform = [np.linspace(0, 1, 1_001)]
+        assert statistics.interquartile_mean(uniform) == pytest.approx(0.5)
+
+    def test_a_profile_is_the_share_above(self):
+        scores = [np.array([0.1, 0.9]), np.array([0.5, 0.5])]
+        thresholds = np.array([0.0, 0.4, 0.5, 0.95])
+        found = statistics.performance_profile(scores, thresholds)
+        assert found.tolist() == [1, 0.75, 0.25, 0]
+
+    def test_the_probability_of_improvement_counts_pairs(self):
+        rng = np.random.default_rng(0)
+        one, other = ([rng.integers(0, 5, n) for n in (3, 4)] for _ in range(2))
+        wanted = np.mean(
+            [
+                np.mean([(x > y) + 0.5 * (x == y) for x, y in itertools.product(a, b)])
+                for a, b in zip(one, other, strict=True)
+            ]
+        )
+        assert statistics.probability_of_improvement(one, other) == pytest.approx(wanted)
+        assert statistics.probability_of_improvement(one, one) == 0.5
+
+    def test_the_interval_of_a_mean_is_the_normal_one(self):
+        """Closed form: mean +- 1.96 sigma / sqrt(n) for many runs."""
+        sample = np.random.default_rng(0).normal(3, 2, 400)
+        low, high = statistics.interval(statistics.mean, [sample])
+        half = 1.96 * sample.std() / math.sqrt(400)
+        assert low == pytest.approx(sample.mean() - half, abs=0.03)
+        assert high == pytest.approx(sample.mean() + half, abs=0.03)
+
+    def test_the_bootstrap_is_stratified(self):
+        """Tasks of one score each leave nothing to draw, however far apart they are."""
+        scores = [np.full(3, 0.1), np.full(3, 0.9)]
+        assert statistics.interval(statistics.mean, scores) == (0.5, 0.5)
+
+
+def lines(experiment, id, seed, returns):
+    return [
+        metrics.Metric(experiment, id, seed, metrics.RETURN, 100 * (k + 1), value, k, 6.0 * k)
+        for k, value in enumerate(returns)
+    ]
+
+
+class TestComparison:
+    def test_scores_are_of_the_last_evaluation(self, tmp_path):
+        file = tmp_path / "metrics.csv"
+        metrics.append(file, lines("a", "dmc/x-v0", 0, [900, 100, 200, 300]))
+        metrics.append(file, lines("a", "dmc/x-v0", 1, [0, 300, 400, 500]))
+        metrics.append(file, lines("b", "dmc/x-v0", 0, [1, 2, 250]))
+        metrics.append(file, lines("b", "dmc/only_b-v0", 0, [7]))
+        curves = comparison.read([file])
+        first, *_ = (s for s in comparison.scores(curves) if s.experiment == "a")
+        assert (first.runs, first.last, first.last_three) == (2, 400, 300)
+        assert first.interval == (300, 500)
+        summaries = comparison.summaries(curves)
+        assert [(s.experiment, s.tasks, s.runs) for s in summaries] == [("a", 1, 2), ("b", 1, 1)]
+        assert summaries[0].improvement is None
+        assert summaries[1].improvement == 0
+        assert summaries[1].interquartile_mean == 0.25
+
+    def test_public_files_load_beside_ours(self, tmp_path):
+        """Those of SimbaV2 and FlashSAC have the first six columns, and seeds like 0.0."""
+        file = tmp_path / "public.csv"
+        file.write_text(
+            "exp_name,env_name,seed,metric,env_step,value\nsimba,walker-walk,0.0,avg_return,1e5,960.5\n"
+        )
+        (curve,) = comparison.read([file], "avg_return")
+        assert (curve.seed, curve.steps.tolist(), curve.returns.tolist()) == (0, [100_000], [960.5])
+
+    def test_what_cannot_be_compared_is_named(self, tmp_path):
+        with pytest.raises(RunError, match="nothing: no metrics can be read"):
+            comparison.read([tmp_path / "nothing"])
+        file = tmp_path / "other.csv"
+        file.write_text("a,b\n1,2\n")
+        with pytest.raises(RunError, match="no column exp_name"):
+            comparison.read([file])
+        metrics.append(tmp_path / "metrics.csv", [])
+        with pytest.raises(RunError, match="has no evaluation/return yet"):
+            comparison.read([tmp_path])
+
+    def test_a_picture(self, tmp_path):
+        pytest.importorskip("matplotlib")
+        file = tmp_path / "metrics.csv"
+        for seed in (0, 1, 2):
+            metrics.append(file, lines("a", "dmc/x-v0", seed, [1, 50 + seed, 90]))
+            metrics.append(file, lines("b", "dmc/x-v0", seed, [1, 20, 40 + seed]))
+        comparison.plot(comparison.read([file]), tmp_path / "curves.png")
+        assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_lines_after_a_checkpoint_are_written_again(self, tmp_path):
+        file = tmp_path / "metrics.csv"
+        metrics.append(file, lines("a", "dmc/x-v0", 0, [1, 2, 3]))
+        with file.open("a") as stream:
+            stream.write("a,dmc/x-v0,0,evalu")  # where SIGKILL came
+        metrics.keep_until(file, 200)
+        assert [m.value for m in metrics.read(file)] == [1, 2]
+        metrics.append(file, lines("a", "dmc/x-v0", 0, [9])[:1])
+        assert [m.value for m in metrics.read(file)] == [1, 2, 9]
