@@ -20,7 +20,7 @@ from mjgym.train.errors import ConfigError, DivergedError, RunError
 from mjgym.train.run import Run
 from mjgym.train.trainer import Trainer
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 ID = "dmc/cartpole-balance-v0"
 SMALL = (
