@@ -38,7 +38,9 @@ AUTORESET = [(id, observation, mode) for id in SOME for observation in KINDS for
 
 def make_vec(id, **kwargs):
     """As many environments like that of `make`: `test_players` has those of each player's own."""
-    return gymnasium.make_vec(id, **registry.one_agent(id, **kwargs))
+    if id in registry.ids():
+        kwargs = registry.one_agent(id, **kwargs)
+    return gymnasium.make_vec(id, **kwargs)
 
 
 @pytest.mark.parametrize("observation", ["flat", pytest.param("dict", marks=pytest.mark.slow)])

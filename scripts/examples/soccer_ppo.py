@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.distributions import Normal
 
-import mjgym  # noqa: F401  (registers the ids)
+from mjgym import atomic
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("id", nargs="?", default="soccer/boxhead-1v1-v0")
@@ -152,4 +152,5 @@ if options.picture:
     plt.xlabel("steps of all players")
     plt.ylabel("share of matches won against random play")
     plt.ylim(0, 1)
-    plt.savefig(options.picture)
+    with atomic.replacing(options.picture) as part:
+        plt.savefig(part)

@@ -138,7 +138,7 @@ class Episodes:
         task, view, simulation = self.task, self.view, self.simulation
         action = view.xp.zeros((*view.lead, len(task.actions(simulation.model))))
         expected = Expected(task, view.lead)
-        simulation.forward()
+        simulation.forward(contacts=False)  # by default, parts may all lie within each other
         view.memory = view.owned(expected.entries("memory", task.memory(view)))
         with np.errstate(all="ignore"):  # what is bound only now is still zero
             expected.entries("before_step", task.before_step(view, action), led=False)
@@ -164,7 +164,7 @@ class Episodes:
         # A plain bool depends on no state: forces then come with the physics, or never.
         self._forces_always = always is True
         self._forces_sometimes = not isinstance(always, bool)
-        simulation.forward()
+        simulation.forward(contacts=False)
         view.memory = view.owned(task.memory(view))
         sample = simulation.sample
         sample.memory = sample.owned(task.memory(sample))

@@ -171,9 +171,10 @@ class Batched:
             self._halves = Half(self, slice(0, n // 2)), Half(self, slice(n // 2, n))
             self._other = concurrent.futures.ThreadPoolExecutor(1, "mjgym-half")
 
-    def forward(self) -> None:
-        """Compute what follows from the states, with actuators and contacts switched off."""
-        self._forward(np.arange(self.n), off=ACTUATION_OFF | CONTACTS_OFF)
+    def forward(self, *, contacts: bool = True) -> None:
+        """Compute everything that follows from the states, with the actuators switched off."""
+        off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
+        self._forward(np.arange(self.n), off=off)
 
     def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
         """Begin an episode in some simulations and compute what follows from its start."""

@@ -69,11 +69,12 @@ class Simulation(Part, Protocol):
     def sample(self) -> SingleView:
         """The arrays of one simulation of the same model."""
 
-    def forward(self) -> None:
-        """Compute what follows from the states, with the actuators switched off.
+    def forward(self, *, contacts: bool = True) -> None:
+        """Compute everything that follows from the states, with the actuators switched off.
 
-        Many simulations leave out their contacts: in a model's default state, before episodes
-        begin, things may lie within each other, and each would keep the memory for that.
+        Args:
+            contacts: False leaves them out: a simulation that keeps memory for the most contacts
+                that it has had then keeps none for these.
         """
 
     def reset(self, start: Start, where: Array | None = None) -> None:

@@ -13,6 +13,7 @@ from mjgym.sim.bounds import Bounds
 from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
+    CONTACTS_OFF,
     DIVERGED,
     episode_field,
     get_field,
@@ -240,9 +241,9 @@ class Single:
             self.varying.write(self.model, values)
         mujoco.mj_resetData(self.model, self.data)  # which reads places of mocap bodies
 
-    def forward(self) -> None:
+    def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that follows from the state, with the actuators switched off."""
-        _forward(self.model, self.data)
+        _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
         """Begin an episode with what `start` writes, and compute what follows from it."""

@@ -186,8 +186,11 @@ class Worlds:
 
     # The protocol.
 
-    def forward(self) -> None:
-        """Compute everything that follows from the states, with the actuators switched off."""
+    def forward(self, *, contacts: bool = True) -> None:
+        """Compute everything that follows from the states, with the actuators switched off.
+
+        Contacts are among it in any case: the memory for them is there.
+        """
         self._run("_compute", False)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
