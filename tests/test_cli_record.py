@@ -266,10 +266,10 @@ class TestRecording:
                 ended = self.count >= np.array([1, 3])
                 return None, np.ones(2), ended, np.zeros(2, dtype=bool), {}
 
-            def camera(self, ids):
+            def camera(self, name, ids):
                 return np.full((len(ids), 1, 1, 3), self.count, dtype=np.uint8)
 
-        player = record._Player(Ends(), 2, 2)
+        player = record._Player(Ends(), 2, 2, 0)
         frames = [player.draw()[0, :, 0].tolist() for _ in player.play(lambda o: None, 10, 0)]
         assert frames == [[0, 0], [1, 1], [1, 2], [1, 3]]
         assert player.returns == [1.0, 3.0]
@@ -328,7 +328,7 @@ class TestRefused:
             (("--out", "x.gif", "--envs", "900"), "at most 8192"),
             (("--out", "x.gif", "--set", "sped=1"), "did you mean speed"),
             (("--out", "x.gif", "--set", "width=9"), "width has an option of its own: --width"),
-            (("--out", "x.gif", "--policy", "best"), '"random", "zero" or "module:function"'),
+            (("--out", "x.gif", "--policy", "best"), 'the folder of a run, or "module:function"'),
             (("--out", "x.gif", "--policy", "no_such_module:f"), "no module 'no_such_module'"),
             (("--out", "x.gif", "--policy", "math:no_such"), "math has no no_such"),
             (("--out", "x.gif", "--policy", "math:pi"), "math:pi is not a function but float"),
