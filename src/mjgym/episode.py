@@ -39,6 +39,7 @@ from mjgym.variation.draws import Draws
 # Prefixes in a state of what is not the simulation's own.
 MEMORY, READINGS, VARIATION = "memory.", "observables.", "variation."
 _PREFIXED = (MEMORY, READINGS, VARIATION)
+CROWD = 60  # contacts of a model's default state
 _OWN = ("steps", "success_once", "rng", "rng.variation")
 
 Generator = Callable[[int], np.random.Generator]
@@ -138,7 +139,10 @@ class Episodes:
         task, view, simulation = self.task, self.view, self.simulation
         action = view.xp.zeros((*view.lead, len(task.actions(simulation.model))))
         expected = Expected(task, view.lead)
-        simulation.forward(contacts=False)  # by default, parts may all lie within each other
+        # A crowd of parts that lie within each other by default, as no episode's do, would take
+        # memory for good; contacts in the usual number are best kept room for from the beginning.
+        contacts = int(simulation.sample.ncon) <= CROWD
+        simulation.forward(contacts=contacts)
         view.memory = view.owned(expected.entries("memory", task.memory(view)))
         with np.errstate(all="ignore"):  # what is bound only now is still zero
             expected.entries("before_step", task.before_step(view, action), led=False)
@@ -164,7 +168,7 @@ class Episodes:
         # A plain bool depends on no state: forces then come with the physics, or never.
         self._forces_always = always is True
         self._forces_sometimes = not isinstance(always, bool)
-        simulation.forward(contacts=False)
+        simulation.forward(contacts=contacts)
         view.memory = view.owned(task.memory(view))
         sample = simulation.sample
         sample.memory = sample.owned(task.memory(sample))

@@ -15,7 +15,9 @@ TERMS, VARIATION = "terms/", "variation/"
 
 def each(values: Any, dtype: Any, n: int) -> np.ndarray:
     """A new array of one value for each of n sub-environments."""
-    array = np.empty((n, *np.shape(values)[1:]), dtype)
+    if isinstance(values, np.ndarray) and values.ndim:
+        return values.astype(dtype)
+    array = np.empty(n, dtype)
     array[...] = values
     return array
 
