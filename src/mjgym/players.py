@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from mjgym.actions import bounds
 from mjgym.spaces import box, check_action
 from mjgym.task import Task
-from mjgym.vector import Result, VectorEnv
+from mjgym.vector import Result, VectorEnv, check_reset_mask
 
 MATCH, TEAM, NUMBER = "match", "team", "number"  # keys of the info that say who a row is
 
@@ -102,13 +102,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def _by_match(self, mask: Any) -> np.ndarray:
         """A mask of matches, of one of players."""
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
-        if mask.shape != (self.num_envs,):
-            raise ValueError(
-                f"options['reset_mask']: expected shape ({self.num_envs},), got {mask.shape}"
-            )
-        by_match = mask.reshape(-1, self.num_players)
+        by_match = check_reset_mask(mask, self.num_envs).reshape(-1, self.num_players)
         apart = np.flatnonzero(by_match.any(axis=1) & ~by_match.all(axis=1))
         if apart.size:
             raise ValueError(

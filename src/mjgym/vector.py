@@ -44,6 +44,20 @@ _TOGETHER = {"close", "reset", "step"}
 Result = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
 
+def check_reset_mask(mask: Any, num_envs: int) -> np.ndarray:
+    """A mask of sub-environments that are to be reset, (num_envs,) bool.
+
+    Raises:
+        TypeError: it is not an array of bool.
+        ValueError: it has a wrong length.
+    """
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
+    if mask.shape != (num_envs,):
+        raise ValueError(f"options['reset_mask']: expected shape ({num_envs},), got {mask.shape}")
+    return mask
+
+
 def allowed_cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -225,13 +239,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
     def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
         if not options or "reset_mask" not in options:
             return None
-        mask = options["reset_mask"]
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
-        if mask.shape != (self.num_envs,):
-            raise ValueError(
-                f"options['reset_mask']: expected shape ({self.num_envs},), got {mask.shape}"
-            )
+        mask = check_reset_mask(options["reset_mask"], self.num_envs)
         if not mask.any():
             raise ValueError("options['reset_mask']: at least one must be True")
         return mask.copy()

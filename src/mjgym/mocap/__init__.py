@@ -6,8 +6,8 @@ trajectory.save("walk.npz")
 """
 
 from mjgym.mocap.amc import CHANNELS, Clip, read_amc
+from mjgym.mocap.clips import SUFFIXES, find_clips
 from mjgym.mocap.conversion import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
-from mjgym.mocap.finding import SUFFIXES, find_clips
 from mjgym.mocap.spline import cubic_spline
 from mjgym.mocap.trajectory import MOST_STATES, Trajectory, resample, velocities
 

@@ -14,7 +14,7 @@ import warp
 from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import Named, View
-from mjgym.sim.warp.fields import WorldModel
+from mjgym.sim.warp.world_model import WorldModel
 from mjgym.suggestions import did_you_mean
 
 # How the names of the fields begin that hold an element's attributes, where it is not the name of
