@@ -1,4 +1,4 @@
-"""`mjgym guide`: what is longer than the README, in a terminal."""
+"""`mjgym guide`: the guides, in a terminal."""
 
 import ast
 import os

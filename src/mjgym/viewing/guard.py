@@ -1,4 +1,4 @@
-"""The door of a viewer's page: a reverse proxy that lets only the invited browser in.
+"""A reverse proxy before a viewer's page that lets only the invited browser in.
 
 The web viewers answer whoever asks. A page of another site that is open in the same browser could
 therefore read what they show and steer it: by opening a websocket, which browsers allow across
