@@ -573,9 +573,7 @@ class TestWebPage:
         assert (recorded()[:, 0] > 0).any()
 
     @needs_mjviser
-    @pytest.mark.parametrize(
-        "id", [TASK, "locomotion/rolling_ball-maze_forage-v0"]
-    )
+    @pytest.mark.parametrize("id", [TASK, "locomotion/rolling_ball-maze_forage-v0"])
     def test_a_batch(self, browser, id):
         port = free_port()
         with running(id, "--envs", "16", "--port", str(port)) as viewer:
