@@ -34,11 +34,18 @@ class Config:
     evaluation_episodes: int = 20  # each time
     log_every: int = 2_000  # environment steps between two lines of training metrics
     checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
-    keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
     tensorboard: bool = True
+    history: int = 1  # observations that the networks see, the present one included
+    hidden: tuple[int, ...] = (256, 256)  # widths of the layers, of actor and critics
+    layer_norm: bool = True
+    normalize_observations: bool = True
+    learning_rate: float = 3e-4
+    discount: float = 0.99
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every")
+        at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every", "history")
+        if not 0 < self.discount < 1:
+            raise ConfigError(f"discount: must lie between 0 and 1, got {self.discount}")
         for name in ("steps", "minutes", "threads", "torch_threads"):
             value = getattr(self, name)
             if value is not None and value <= 0:
@@ -53,22 +60,17 @@ class OffPolicyConfig(Config):
     """
 
     buffer_size: int = 1_000_000  # transitions
+    keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
     learning_starts: int = 2_000  # transitions of random actions before the first update
     batch_size: int = 256
     updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
     n_step: int = 3  # rewards before the value of the observation that follows
-    history: int = 1  # observations that actor and critics see, the present one included
-    hidden: tuple[int, ...] = (256, 256)  # widths of the layers, of actor and critics
-    layer_norm: bool = True
-    normalize_observations: bool = True
-    learning_rate: float = 3e-4
     weight_decay: float = 1e-2
     target_rate: float = 0.005  # of the target networks towards the trained ones at each update
     critic: str = "categorical"  # "mean", "categorical", "quantile" or "module:Class"
     atoms: int = 101  # of a categorical or quantile critic
     value_min: float = 0.0  # of a categorical critic's support
     value_max: float = 100.0  # the same; rewards within 0 and 1 sum up to 1 / (1 - discount)
-    discount: float = 0.99
     discounting: Literal["exponential", "hyperbolic"] = "exponential"
     heads: int = 10  # discounts of hyperbolic discounting
     hyperbolic_k: float = 0.01  # of the discount 1 / (1 + k t) that they approach
@@ -76,9 +78,7 @@ class OffPolicyConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "buffer_size", "batch_size", "n_step", "history", "atoms", "heads")
-        if not 0 < self.discount < 1:
-            raise ConfigError(f"discount: must lie between 0 and 1, got {self.discount}")
+        at_least(self, 1, "buffer_size", "batch_size", "n_step", "atoms", "heads")
         if self.value_min >= self.value_max:
             raise ConfigError(
                 f"value_min: must be less than value_max, got {self.value_min} and {self.value_max}"

@@ -1,12 +1,12 @@
-"""The loop of the off-policy algorithms: act, store, learn, evaluate, keep."""
+"""What every run has: a budget, evaluations, metrics, checkpoints; how it stops and goes on."""
 
 import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,12 +14,14 @@ from torch import Tensor
 
 import mjgym
 from mjgym import atomic
-from mjgym.actions import UNLIMITED
 from mjgym.train import algorithms, evaluation, metrics
-from mjgym.train.buffer import Batch, ReplayBuffer
-from mjgym.train.config import OffPolicyConfig
+from mjgym.train.collector import Collector, Transition
+from mjgym.train.config import Config
 from mjgym.train.errors import ConfigError, DivergedError, RunError
 from mjgym.train.run import Run
+
+if TYPE_CHECKING:
+    from mjgym.train.algorithms.agent import Agent
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,12 @@ class Progress:
 
 
 class Trainer:
-    """A run of an off-policy algorithm on a batch of sub-environments.
+    """A run of an algorithm on a batch of sub-environments.
 
-    With the same settings and a budget in steps, a run that was stopped and resumed with its buffer
-    ends as one that was not, bit for bit. It seeds PyTorch's global generator, from which all its
-    noise comes: one trainer at a time in a process.
+    `Trainer(run, config)` makes the trainer that the algorithm wants, one of the subclasses, which
+    say what a step is. With the same settings and a budget in steps, a run that was stopped and
+    resumed with all that it had ends as one that was not, bit for bit. It seeds PyTorch's global
+    generator, from which all its noise comes: one trainer at a time in a process.
 
     Args:
         run: folder that the run was created in.
@@ -56,14 +59,24 @@ class Trainer:
         resume: go on from the checkpoint, if there is one.
         show: called with the progress, once in a while.
 
+    Attributes:
+        collector: sub-environments, in which the agent acts.
+        agent: what learns.
+        env_step: steps of all sub-environments together.
+        updates: of the networks.
+
     Raises:
         ConfigError: the settings do not fit the task, or there is no such algorithm.
     """
 
+    def __new__(cls, run: Run, config: Config, **kwargs: Any) -> "Trainer":
+        """The trainer that the algorithm wants, where none is named."""
+        return object.__new__(algorithms.find(config.algorithm).Trainer if cls is Trainer else cls)
+
     def __init__(
         self,
         run: Run,
-        config: OffPolicyConfig,
+        config: Config,
         *,
         resume: bool = False,
         show: Callable[[Progress], None] | None = None,
@@ -75,117 +88,57 @@ class Trainer:
         torch.set_num_threads(config.torch_threads)
         torch.manual_seed(config.seed)
 
-        n = config.num_envs
-        self.envs = evaluation.make(config.id, n, config.threads, **config.env)
-        self._evaluation_envs: Any = None
-        shape = self.envs.single_observation_space.shape
-        if shape is None or len(shape) != 1:
-            raise ConfigError('env: observations must be one vector, observation="flat"')
-        self.low, self.high = _bounds(self.envs.single_action_space)
-        self.agent = algorithms.find(config.algorithm)(config, shape[0], len(self.low))
-        self.buffer = ReplayBuffer(
-            config.buffer_size,
-            n,
-            shape[0],
-            len(self.low),
-            n_step=config.n_step,
-            history=config.history,
+        self.collector = Collector(config)
+        self.low, self.high = self.collector.low, self.collector.high
+        self.agent: Agent = algorithms.find(config.algorithm)(
+            config, self.collector.observation_size, len(self.low)
         )
-
+        self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
-        self._owed = 0.0  # updates
         self._seconds = 0.0  # until the last resumption
         self._score: float | None = None
         self._last_return: float | None = None
         self._evaluations = 0
-        self._returns = torch.zeros(n, dtype=torch.float64)
-        self._age = torch.zeros(n, dtype=torch.int32)
-        self._whole = torch.ones(n, dtype=torch.bool)  # whether the episodes began at their start
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = False
-        self._stack = self._begin()
+        self.prepare()
+        self.agent.normalizer.update(self.collector.begin())
         if resume and run.checkpoint_file.exists():
             self._restore()
         self._writer = self._tensorboard()
         learner = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
-        run.write_json(run.fingerprint_file, {**mjgym.fingerprint(self.envs), "learner": learner})
+        about = mjgym.fingerprint(self.collector.envs)
+        run.write_json(run.fingerprint_file, {**about, "learner": learner})
 
-    def _begin(self) -> Tensor:
-        """Begin all episodes; returns the histories of observations."""
-        seeds = np.random.SeedSequence(self.config.seed).generate_state(self.config.num_envs)
-        observation, _ = self.envs.reset(seed=seeds.tolist())
-        limit = self.envs.unwrapped.max_episode_steps
-        if self.config.stagger and limit is not None:
-            steps = np.arange(self.config.num_envs) * limit // self.config.num_envs
-            observation = self.envs.unwrapped.set_state({"steps": steps})
-            self._whole = torch.from_numpy(steps == 0)
-        start = torch.from_numpy(np.array(observation, np.float32))
-        self.agent.normalizer.update(start)
-        return start[:, None].repeat(1, self.config.history, 1)
+    # What the subclasses say.
 
-    # One step.
+    def prepare(self) -> None:
+        """Make what is learned from; the agent and the collector are there."""
+        raise NotImplementedError
 
     def step(self) -> None:
         """One step of all sub-environments, and the updates that belong to it."""
-        config = self.config
-        if self.env_step < config.learning_starts:
-            action = torch.rand(config.num_envs, len(self.low)) * 2 - 1
-        else:
-            action = self.agent.act(self._stack)
-        self._interact(action)
-        if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
-            self._owed += config.updates_per_step * config.num_envs
-            count = int(self._owed)
-            self._owed -= count
-            if count:
-                self._learn(count)
+        raise NotImplementedError
 
-    def _interact(self, action: Tensor) -> None:
-        scaled = self.low + (action.numpy() + 1) / 2 * (self.high - self.low)
-        observation, reward, terminated, truncated, info = self.envs.step(scaled)
-        now = torch.from_numpy(np.asarray(observation, np.float32))
-        ended = torch.from_numpy(terminated | truncated)
-        following = now
-        if ended.any():
-            following = now.clone()
-            following[ended] = torch.from_numpy(np.stack(info["final_obs"][ended.numpy()])).float()
-        rewards = torch.from_numpy(reward)
-        self.buffer.add(
-            observation=self._stack[:, -1],
-            action=action,
-            reward=rewards.float(),
-            following=following,
-            terminated=torch.from_numpy(terminated),
-            ended=ended,
-            age=self._age,
-        )
-        self.agent.normalizer.update(now)
+    def interact(self, action: Tensor) -> Transition:
+        """Act in all sub-environments, and count what comes of it.
+
+        Args:
+            action: (n, action size), within -1 and 1.
+        """
+        transition = self.collector.step(action)
+        self.agent.normalizer.update(self.collector.observation)
         self.env_step += self.config.num_envs
-        self._returns += rewards
-        self._age = torch.where(ended, 0, self._age + 1)
-        self._stack = torch.cat([self._stack[:, 1:], now[:, None]], 1)
-        if ended.any():
-            self._ended += self._returns[ended & self._whole].tolist()
-            self._returns[ended] = 0
-            self._whole = self._whole | ended
-            self._stack[ended] = now[ended][:, None]
-            self.agent.begin(ended)
+        self._ended += self.collector.returns
+        if transition.ended.any():
+            self.agent.begin(transition.ended)
+        return transition
 
-    def _learn(self, count: int) -> None:
-        drawn = self.buffer.sample(count * self.config.batch_size)
-        normalize = self.agent.normalizer
-        drawn = Batch(
-            **{
-                **vars(drawn),
-                "observation": normalize(drawn.observation),
-                "following": normalize(drawn.following),
-            }
-        )
-        for batch in drawn.split(self.config.batch_size):
-            for name, value in self.agent.update(batch).items():
-                self._losses.setdefault(name, []).append(value.item())
-        self.updates += count
+    def note(self, losses: Mapping[str, Tensor]) -> None:
+        """Note losses of an update, whose means are logged."""
+        for name, value in losses.items():
+            self._losses.setdefault(name, []).append(value.item())
 
     # A whole run.
 
@@ -321,35 +274,36 @@ class Trainer:
 
     # What is kept.
 
-    def save(self) -> None:
-        """Write the checkpoint and the policy, each in one piece."""
-        run = self.run_folder
-        state = {name: torch.as_tensor(v) for name, v in self.envs.unwrapped.get_state().items()}
-        content = {
+    def state(self) -> dict[str, Any]:
+        """All that the run goes on from: tensors and plain data."""
+        return {
             "agent": self.agent.checkpoint(),
-            "buffer": self.buffer.state_dict() if self.config.keep_buffer else None,
-            "envs": state,
+            "collector": self.collector.state_dict(),
             "random": torch.get_rng_state(),
             "trainer": {name: getattr(self, name) for name in _KEPT},
         }
-        with atomic.replacing(run.checkpoint_file) as part:
-            torch.save(content, part)
-        self.agent.policy(self.low, self.high).save(run.policy_file)
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of a run with the same settings."""
+        for name, value in state["trainer"].items():
+            setattr(self, name, value)
+        self.agent.restore(state["agent"])
+        self.collector.load_state_dict(state["collector"])
+        torch.set_rng_state(state["random"])
+
+    def save(self) -> None:
+        """Write the checkpoint and the policy, each in one piece."""
+        with atomic.replacing(self.run_folder.checkpoint_file) as part:
+            torch.save(self.state(), part)
+        self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
 
     def _restore(self) -> None:
-        content = torch.load(self.run_folder.checkpoint_file, weights_only=True)
-        for name, value in content["trainer"].items():
-            setattr(self, name, value)
-        self.agent.restore(content["agent"])
-        if content["buffer"] is not None:
-            self.buffer.load_state_dict(content["buffer"])
-        self.envs.unwrapped.set_state({k: v.numpy() for k, v in content["envs"].items()})
+        self.load_state(torch.load(self.run_folder.checkpoint_file, weights_only=True))
         metrics.keep_until(self.run_folder.metrics_file, self.env_step)
-        torch.set_rng_state(content["random"])
 
     def close(self) -> None:
         """Close the environments and TensorBoard's file."""
-        self.envs.close()
+        self.collector.close()
         if self._evaluation_envs is not None:
             self._evaluation_envs.close()
         if self._writer is not None:
@@ -359,22 +313,10 @@ class Trainer:
 _KEPT = (
     "env_step",
     "updates",
-    "_owed",
     "_seconds",
     "_score",
     "_last_return",
     "_evaluations",
-    "_returns",
-    "_age",
-    "_whole",
     "_ended",
     "_losses",
-    "_stack",
 )
-
-
-def _bounds(space: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of an action; -1 and 1 where there are none."""
-    low = np.where(space.low > -UNLIMITED, space.low, -1.0).astype(np.float32)
-    high = np.where(space.high < UNLIMITED, space.high, 1.0).astype(np.float32)
-    return low, high

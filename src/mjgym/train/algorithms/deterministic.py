@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from mjgym.train.algorithms.agent import Agent
+from mjgym.train.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.exploration import Gaussian, GaussianConfig
 from mjgym.train.networks import Actor
@@ -16,7 +16,7 @@ class DeterministicConfig(GaussianConfig, OffPolicyConfig):
     """Settings of a deterministic actor that explores with Gaussian noise."""
 
 
-class DeterministicAgent(Agent):
+class DeterministicAgent(OffPolicyAgent):
     """An algorithm whose actor is deterministic, and explores with Gaussian noise.
 
     Args:

@@ -17,7 +17,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from mjgym.train.algorithms.agent import Agent, Metrics
+from mjgym.train.algorithms.agent import Metrics
+from mjgym.train.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.buffer import Batch
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.errors import ConfigError
@@ -40,7 +41,7 @@ class SACConfig(OffPolicyConfig):
             raise ConfigError(f"temperature: must be positive, got {self.temperature}")
 
 
-class SAC(Agent):
+class SAC(OffPolicyAgent):
     """SAC; see the module.
 
     Args:

@@ -1,0 +1,76 @@
+"""The loop of the algorithms that learn from a replay buffer: act, store, learn."""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from mjgym.train.buffer import Batch, ReplayBuffer
+from mjgym.train.config import OffPolicyConfig
+from mjgym.train.trainer import Trainer
+
+if TYPE_CHECKING:
+    from mjgym.train.algorithms.off_policy_agent import OffPolicyAgent
+
+
+class OffPolicyTrainer(Trainer):
+    """A run of an off-policy algorithm; see `Trainer`.
+
+    A run that is resumed without its buffer (`keep_buffer`) collects anew before it learns.
+    """
+
+    config: OffPolicyConfig
+    agent: "OffPolicyAgent"
+
+    def prepare(self) -> None:
+        """Make the buffer."""
+        config, collector = self.config, self.collector
+        self.buffer = ReplayBuffer(
+            config.buffer_size,
+            config.num_envs,
+            collector.observation_size,
+            len(collector.low),
+            n_step=config.n_step,
+            history=config.history,
+        )
+        self.owed = 0.0  # updates
+
+    def step(self) -> None:
+        """One step of all sub-environments, and the updates that belong to it."""
+        config, collector = self.config, self.collector
+        if self.env_step < config.learning_starts:
+            action = torch.rand(config.num_envs, len(collector.low)) * 2 - 1
+        else:
+            action = self.agent.act(collector.stack)
+        self.buffer.add(**vars(self.interact(action)))
+        if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
+            self.owed += config.updates_per_step * config.num_envs
+            count = int(self.owed)
+            self.owed -= count
+            if count:
+                self._learn(count)
+
+    def _learn(self, count: int) -> None:
+        drawn = self.buffer.sample(count * self.config.batch_size)
+        normalize = self.agent.normalizer
+        drawn = Batch(
+            **{
+                **vars(drawn),
+                "observation": normalize(drawn.observation),
+                "following": normalize(drawn.following),
+            }
+        )
+        for batch in drawn.split(self.config.batch_size):
+            self.note(self.agent.update(batch))
+        self.updates += count
+
+    def state(self) -> dict[str, Any]:
+        """All that the run goes on from."""
+        buffer = self.buffer.state_dict() if self.config.keep_buffer else None
+        return {**super().state(), "owed": self.owed, "buffer": buffer}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        super().load_state(state)
+        self.owed = state["owed"]
+        if state["buffer"] is not None:
+            self.buffer.load_state_dict(state["buffer"])
