@@ -12,30 +12,21 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
+import training_runs
+from training_runs import ID, assert_equal, mjgym_, weights
 
-from mjgym.cli.app import app
-from mjgym.train import algorithms, comparison, config, evaluation, metrics
+from mjgym.train import comparison, evaluation, metrics
 from mjgym.train.errors import ConfigError, DivergedError, RunError
 from mjgym.train.run import Run
-from mjgym.train.trainer import Trainer
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
-ID = "dmc/cartpole-balance-v0"
 SMALL = (
-    "num_envs=4",
-    "threads=1",
-    "hidden=[16]",
+    *training_runs.SMALL,
     "batch_size=16",
     "atoms=21",
     "learning_starts=40",
     "updates_per_step=0.1",
-    "evaluations=2",
-    "evaluation_episodes=2",
-    "log_every=80",
-    "tensorboard=false",
-    "env.max_episode_steps=30",
 )
 
 
@@ -44,25 +35,8 @@ def _few_threads():
     torch.set_num_threads(1)
 
 
-def trainer(folder, *settings, algorithm="td3", id=ID, steps=240, resume=False, **given):
-    run = Run(folder)
-    cls = algorithms.find(algorithm).Config
-    read = config.read(
-        cls, (), [*SMALL, *settings], algorithm=algorithm, id=id, steps=steps, **given
-    )
-    if not resume:
-        run.create(read)
-    return Trainer(run, read, resume=resume)
-
-
-def weights(trained):
-    return {name: value.clone() for name, value in trained.agent.state_dict().items()}
-
-
-def assert_equal(one, other):
-    assert set(one) == set(other)
-    for name, value in one.items():
-        assert torch.equal(value, other[name]), name
+def trainer(folder, *settings, algorithm="td3", **given):
+    return training_runs.trainer(folder, *SMALL, *settings, algorithm=algorithm, **given)
 
 
 SWITCHES = [
@@ -279,12 +253,6 @@ class TestEvaluation:
         made._evaluate()
         assert_equal(before, weights(made))
         made.close()
-
-
-def mjgym_(*words, code=0):
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*map(str, words)])
-    assert done.exit_code == code, done.output + done.stderr
-    return done
 
 
 class TestCommands:

@@ -87,6 +87,27 @@ class OffPolicyConfig(Config):
             raise ConfigError(f"updates_per_step: must be positive, got {self.updates_per_step}")
 
 
+@dataclass(frozen=True)
+class OnPolicyConfig(Config):
+    """Settings of the algorithms that learn from rollouts of their present policy."""
+
+    rollout_steps: int = 128  # of every sub-environment, between updates
+    gae_lambda: float = 0.95  # of the generalised advantages
+    value_weight: float = 0.5  # c1, of the value's loss
+    entropy_weight: float = 0.0  # c2
+    max_gradient_norm: float = 0.5
+    deviation: float = 0.5  # of the policy's Gaussian at the start, of what becomes the action
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "rollout_steps")
+        if not 0 <= self.gae_lambda <= 1:
+            raise ConfigError(f"gae_lambda: must lie within 0 and 1, got {self.gae_lambda}")
+        for name in ("max_gradient_norm", "deviation"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name}: must be positive, got {getattr(self, name)}")
+
+
 def at_least(config: Config, lowest: int, *names: str) -> None:
     """Check settings.
 

@@ -9,7 +9,14 @@ from mjgym.train.errors import ConfigError
 if TYPE_CHECKING:
     from mjgym.train.algorithms.agent import Agent
 
-ALGORITHMS = {"td3": "TD3", "ddpg": "DDPG", "d4pg": "D4PG", "sac": "SAC"}
+ALGORITHMS = {
+    "td3": "TD3",
+    "ddpg": "DDPG",
+    "d4pg": "D4PG",
+    "sac": "SAC",
+    "ppo": "PPO",
+    "a2c": "A2C",
+}
 
 
 def find(name: str) -> "type[Agent]":

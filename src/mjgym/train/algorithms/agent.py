@@ -57,8 +57,15 @@ class Agent(ABC, nn.Module):
     def actor_body(self) -> nn.Sequential:
         """The perceptron whose first outputs' tanh is the deterministic action."""
 
-    def step(self, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    def step(
+        self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
+    ) -> None:
         """One step down a loss, by the parameters of an optimiser alone.
+
+        Args:
+            optimizer: of the parameters.
+            loss: of one number.
+            max_norm: of the gradient, which is scaled down to it.
 
         Raises:
             DivergedError: the loss is not finite; nothing has been changed by it.
@@ -70,6 +77,8 @@ class Agent(ABC, nn.Module):
             parameters, torch.autograd.grad(loss, parameters), strict=True
         ):
             parameter.grad = gradient
+        if max_norm < math.inf:
+            nn.utils.clip_grad_norm_(parameters, max_norm)
         optimizer.step()
 
     # What is kept.

@@ -1,0 +1,65 @@
+"""Small runs of training, for the tests of several algorithms."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from typer.testing import CliRunner, Result
+
+from mjgym.cli.app import app
+from mjgym.train import algorithms, config
+from mjgym.train.run import Run
+from mjgym.train.trainer import Trainer
+
+ID = "dmc/cartpole-balance-v0"
+
+# What makes any run small.
+SMALL = (
+    "num_envs=4",
+    "threads=1",
+    "hidden=[16]",
+    "evaluations=2",
+    "evaluation_episodes=2",
+    "log_every=80",
+    "tensorboard=false",
+    "env.max_episode_steps=30",
+)
+
+
+def trainer(
+    folder: Path,
+    *settings: str,
+    algorithm: str,
+    id: str = ID,
+    steps: int | None = 240,
+    resume: bool = False,
+    **given: Any,
+) -> Trainer:
+    """A trainer of a small run, in a folder that is made unless a run is resumed."""
+    run = Run(folder)
+    cls = algorithms.find(algorithm).Config
+    read = config.read(
+        cls, (), [*SMALL, *settings], algorithm=algorithm, id=id, steps=steps, **given
+    )
+    if not resume:
+        run.create(read)
+    return Trainer(run, read, resume=resume)
+
+
+def weights(trained: Trainer) -> dict[str, torch.Tensor]:
+    """All that an agent has learned, and its statistics."""
+    return {name: value.clone() for name, value in trained.agent.state_dict().items()}
+
+
+def assert_equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+    """Weights are the same, bit for bit."""
+    assert set(one) == set(other)
+    for name, value in one.items():
+        assert torch.equal(value, other[name]), name
+
+
+def mjgym_(*words: Any, code: int = 0) -> Result:
+    """What a command of `mjgym` did, which ended with a code."""
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*map(str, words)])
+    assert done.exit_code == code, done.output + done.stderr
+    return done
