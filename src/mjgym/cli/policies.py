@@ -83,11 +83,15 @@ def _trained(folder: str, env: Any) -> Callable[[Any], Any]:
     except RunError as error:
         raise _refused(str(error)) from None
     sizes = (policy.mean.shape, policy.low.shape)
-    wanted = tuple(space.shape[-1:] for space in (env.observation_space, env.action_space))
-    if sizes != wanted:
+    spaces = (env.observation_space, env.action_space)
+    here = tuple((s.shape or ())[-len(size) :] for s, size in zip(spaces, sizes, strict=True))
+    if sizes != here:
+        (trained, actions), (seen, acted) = (
+            [" x ".join(map(str, size)) or "no" for size in pair] for pair in (sizes, here)
+        )
         raise _refused(
-            f"{folder} was trained with {sizes[0][0]} observed numbers and {sizes[1][0]} actions;"
-            f" here there are {wanted[0][0]} and {wanted[1][0]}"
+            f"{folder} was trained with {trained} observed numbers and {actions} actions;"
+            f" here there are {seen} and {acted}"
         )
     return policy
 

@@ -6,17 +6,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mjgym.train.collector import Size
+
 
 @dataclass(frozen=True)
 class Batch:
     """Transitions over n steps; the leading axis is theirs.
 
     Args:
-        observation: (B, history, size), the present one last.
+        observation: (B, history, size), the present one last; of pictures (B, history, height,
+            width, channels), uint8.
         action: (B, size), within -1 and 1.
         rewards: (B, n), 0 behind the end of what was stored or of the episode.
         steps: (B,) how many rewards there are, at least 1.
-        following: (B, history, size) observations after those steps.
+        following: the same after those steps.
         terminated: (B,) bool, whether the episode has terminated there: nothing follows. Where it
             was truncated, by a time limit for example, the following observation has a value.
     """
@@ -40,7 +43,7 @@ class ReplayBuffer:
     Args:
         size: transitions of all sub-environments together.
         num_envs: number of sub-environments.
-        observation_size: numbers in an observation.
+        observation_size: of an observation; pictures are kept as uint8.
         action_size: numbers in an action.
         n_step: rewards of a transition that is drawn.
         history: observations of one.
@@ -50,7 +53,7 @@ class ReplayBuffer:
         self,
         size: int,
         num_envs: int,
-        observation_size: int,
+        observation_size: Size,
         action_size: int,
         *,
         n_step: int = 1,
@@ -60,12 +63,15 @@ class ReplayBuffer:
         self._length = max(size // num_envs, n_step, history)
         self._n_step, self._history = n_step, history
         rows = self._length * num_envs
+        vector = isinstance(observation_size, int)
+        shape = (observation_size,) if isinstance(observation_size, int) else observation_size
+        kind = torch.float32 if vector else torch.uint8
         # Memory that is not touched is not there: a buffer grows with what is in it.
         self._arrays = {
-            "observation": torch.empty(rows, observation_size),
+            "observation": torch.empty(rows, *shape, dtype=kind),
             "action": torch.empty(rows, action_size),
             "reward": torch.empty(rows),
-            "following": torch.empty(rows, observation_size),
+            "following": torch.empty(rows, *shape, dtype=kind),
             "terminated": torch.empty(rows, dtype=torch.bool),
             "ended": torch.empty(rows, dtype=torch.bool),
             "age": torch.empty(rows, dtype=torch.int32),  # steps since the episode began
@@ -133,7 +139,7 @@ class ReplayBuffer:
         return time % self._length * self.num_envs + env
 
     def _past(self, time: Tensor, env: Tensor, oldest: int, count: int) -> Tensor:
-        """The last observations up to a time, (B, count, size)."""
+        """The last observations up to a time, (B, count, ...)."""
         age = self._arrays["age"][self._rows(time, env)]
         back = torch.arange(count - 1, -1, -1)[None]
         reach = torch.minimum(age, time - oldest)[:, None]

@@ -12,16 +12,19 @@ from mjgym.train import evaluation
 from mjgym.train.config import Config
 from mjgym.train.errors import ConfigError
 
+Size = int | tuple[int, int, int]
+"""Of an observation: numbers in a vector, or height, width and channels of a picture."""
+
 
 @dataclass(frozen=True)
 class Transition:
     """A step of every sub-environment; the leading axis, of length n, is theirs.
 
     Args:
-        observation: before the step, (n, size).
+        observation: before the step, (n, size), or (n, height, width, channels) uint8.
         action: (n, action size), within -1 and 1.
         reward: (n,).
-        following: the observation after the step, also where that ended the episode, (n, size).
+        following: the observation after the step, also where that ended the episode.
         terminated: (n,) bool.
         ended: (n,) bool, terminated or truncated.
         age: (n,) int32, steps since the episode began, before the step.
@@ -46,22 +49,19 @@ class Collector:
         envs: the vector environment.
         low: bounds of an action, (action size,).
         high: the same.
-        observation_size: numbers in an observation.
-        stack: the last observations, (n, history, size), the present one last.
+        observation_size: of an observation.
+        stack: the last observations, (n, history, ...), the present one last.
         returns: of the episodes that have ended with the last step, from their start.
 
     Raises:
-        ConfigError: observations are no vectors.
+        ConfigError: observations are neither vectors nor coloured pictures.
     """
 
     def __init__(self, config: Config) -> None:
         self._config = config
         n = config.num_envs
         self.envs = evaluation.make(config.id, n, config.threads, **config.env)
-        shape = self.envs.single_observation_space.shape
-        if shape is None or len(shape) != 1:
-            raise ConfigError('env: observations must be one vector, observation="flat"')
-        self.observation_size: int = shape[0]
+        self.observation_size = _size(self.envs.single_observation_space)
         self.low, self.high = _bounds(self.envs.single_action_space)
         self.returns: list[float] = []
         self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
@@ -70,7 +70,7 @@ class Collector:
         self.stack: Tensor
 
     def begin(self) -> Tensor:
-        """Begin all episodes; returns the first observations, (n, size)."""
+        """Begin all episodes; returns the first observations, (n, ...)."""
         config = self._config
         seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
         observation, _ = self.envs.reset(seed=seeds.tolist())
@@ -79,13 +79,18 @@ class Collector:
             steps = np.arange(config.num_envs) * limit // config.num_envs
             observation = self.envs.unwrapped.set_state({"steps": steps})
             self._whole = torch.from_numpy(steps == 0)
-        start = torch.from_numpy(np.array(observation, np.float32))
-        self.stack = start[:, None].repeat(1, config.history, 1)
+        start = self._tensor(observation)
+        self.stack = start[:, None].repeat_interleave(config.history, 1)
         return start
+
+    def _tensor(self, observation: np.ndarray) -> Tensor:
+        """Observations in the kind of numbers that they are kept in."""
+        kind = np.float32 if isinstance(self.observation_size, int) else np.uint8
+        return torch.from_numpy(np.array(observation, kind))
 
     @property
     def observation(self) -> Tensor:
-        """The present observations, (n, size)."""
+        """The present observations, (n, ...)."""
         return self.stack[:, -1]
 
     def step(self, action: Tensor) -> Transition:
@@ -96,12 +101,12 @@ class Collector:
         """
         scaled = self.low + (action.numpy() + 1) / 2 * (self.high - self.low)
         observation, reward, terminated, truncated, info = self.envs.step(scaled)
-        now = torch.from_numpy(np.asarray(observation, np.float32))
+        now = self._tensor(observation)
         ended = torch.from_numpy(terminated | truncated)
         following = now
         if ended.any():
             following = now.clone()
-            following[ended] = torch.from_numpy(np.stack(info["final_obs"][ended.numpy()])).float()
+            following[ended] = self._tensor(np.stack(info["final_obs"][ended.numpy()]))
         rewards = torch.from_numpy(reward)
         transition = Transition(
             observation=self.observation,
@@ -139,6 +144,23 @@ class Collector:
 
 
 _KEPT = ("stack", "_sums", "_age", "_whole")
+
+
+def _size(space: Any) -> Size:
+    """The size of an observation.
+
+    Raises:
+        ConfigError: it is neither a vector nor a coloured picture.
+    """
+    shape: tuple[int, ...] = space.shape or ()
+    if len(shape) == 1:
+        return shape[0]
+    if len(shape) == 3 and space.dtype == np.uint8:
+        return shape[0], shape[1], shape[2]
+    raise ConfigError(
+        'env: observations must be one vector, observation="flat", or one coloured picture,'
+        ' observation="pixels"'
+    )
 
 
 def _bounds(space: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -75,10 +75,15 @@ class OffPolicyConfig(Config):
     heads: int = 10  # discounts of hyperbolic discounting
     hyperbolic_k: float = 0.01  # of the discount 1 / (1 + k t) that they approach
     acting_value: Literal["largest", "mean", "hyperbolic"] = "largest"  # of the heads' values
+    channels: int = 16  # of the convolutions that see pictures
+    features: int = 50  # that actor and critics see of a history of pictures
+    shift: int = 4  # pixels, up to which pictures are moved before the networks learn from them
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "buffer_size", "batch_size", "n_step", "atoms", "heads")
+        at_least(self, 1, "channels", "features")
+        at_least(self, 0, "shift")
         if self.value_min >= self.value_max:
             raise ConfigError(
                 f"value_min: must be less than value_max, got {self.value_min} and {self.value_max}"

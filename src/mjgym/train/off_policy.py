@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from mjgym.train.buffer import Batch, ReplayBuffer
+from mjgym.train.buffer import ReplayBuffer
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.trainer import Trainer
 
@@ -51,16 +51,8 @@ class OffPolicyTrainer(Trainer):
 
     def _learn(self, count: int) -> None:
         drawn = self.buffer.sample(count * self.config.batch_size)
-        normalize = self.agent.normalizer
-        drawn = Batch(
-            **{
-                **vars(drawn),
-                "observation": normalize(drawn.observation),
-                "following": normalize(drawn.following),
-            }
-        )
         for batch in drawn.split(self.config.batch_size):
-            self.note(self.agent.update(batch))
+            self.note(self.agent.update(self.agent.prepared(batch)))
         self.updates += count
 
     def state(self) -> dict[str, Any]:

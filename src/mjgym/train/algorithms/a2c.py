@@ -16,6 +16,7 @@ import torch
 
 from mjgym.train.algorithms.agent import Metrics
 from mjgym.train.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym.train.collector import Size
 from mjgym.train.config import OnPolicyConfig
 from mjgym.train.rollout import Rollout, advantages
 
@@ -35,14 +36,14 @@ class A2C(OnPolicyAgent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 
     Config: ClassVar[type[OnPolicyConfig]] = A2CConfig
     config: A2CConfig
 
-    def __init__(self, config: A2CConfig, observation_size: int, action_size: int) -> None:
+    def __init__(self, config: A2CConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
         rate = config.learning_rate
         self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mjgym.train.collector import Size
 from mjgym.train.config import Config as AnyConfig
 from mjgym.train.errors import DivergedError
 from mjgym.train.normalization import Normalizer
@@ -24,24 +25,26 @@ class Agent(ABC, nn.Module):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
 
     Attributes:
         Config: settings that the algorithm has.
         Trainer: the loop that it learns in.
-        inputs: numbers in a history of observations.
+        inputs: numbers that the networks see of a history of observations.
     """
 
     Config: ClassVar[type[AnyConfig]]
     Trainer: ClassVar[type[AnyTrainer]]
 
-    def __init__(self, config: AnyConfig, observation_size: int, action_size: int) -> None:
+    def __init__(self, config: AnyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__()
         self.config = config
         self.action_size = action_size
-        self.inputs = config.history * observation_size
-        self.normalizer = Normalizer(observation_size, enabled=config.normalize_observations)
+        vector = isinstance(observation_size, int)
+        size = observation_size if isinstance(observation_size, int) else 0
+        self.inputs = config.history * size
+        self.normalizer = Normalizer(size, enabled=config.normalize_observations and vector)
 
     @abstractmethod
     def act(self, observation: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class DDPG(DeterministicAgent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 

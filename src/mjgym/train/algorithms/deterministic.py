@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.train.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym.train.collector import Size
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.exploration import Gaussian, GaussianConfig
 from mjgym.train.networks import Actor
@@ -21,12 +22,12 @@ class DeterministicAgent(OffPolicyAgent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 
     def __init__(
-        self, config: DeterministicConfig, observation_size: int, action_size: int
+        self, config: DeterministicConfig, observation_size: Size, action_size: int
     ) -> None:
         super().__init__(config, observation_size, action_size)
         self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
@@ -41,7 +42,7 @@ class DeterministicAgent(OffPolicyAgent):
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Actions of the actor with Gaussian noise."""
-        noisy: Tensor = self.exploration(self.actor(self.normalizer(observation)))
+        noisy: Tensor = self.exploration(self.actor(self.seen(observation)))
         return noisy
 
     def begin(self, begun: Tensor) -> None:

@@ -3,18 +3,23 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from mjgym.train import discounts
 from mjgym.train.algorithms.agent import Agent, Metrics
 from mjgym.train.buffer import Batch
+from mjgym.train.collector import Size
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.critics import make_critic
 from mjgym.train.networks import Critics
 from mjgym.train.off_policy import OffPolicyTrainer
+from mjgym.train.pictures import Encoder, random_shift
+from mjgym.train.policy import GREY, WHITE, Policy
 
 
 class OffPolicyAgent(Agent):
@@ -22,7 +27,7 @@ class OffPolicyAgent(Agent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 
@@ -31,8 +36,14 @@ class OffPolicyAgent(Agent):
     config: OffPolicyConfig
     critics_count: ClassVar[int] = 2
 
-    def __init__(self, config: OffPolicyConfig, observation_size: int, action_size: int) -> None:
+    def __init__(self, config: OffPolicyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
+        self.encoder: Encoder | None = None
+        if not isinstance(observation_size, int):
+            self.inputs = config.features
+            self.encoder = Encoder(
+                observation_size, config.history, config.channels, config.features
+            )
         self.critic = make_critic(config)
         gammas, weights = discounts.of_heads(
             config.discounting,
@@ -52,11 +63,32 @@ class OffPolicyAgent(Agent):
             layer_norm=config.layer_norm,
         )
         self.target_critics = self.frozen(self.critics)
-        self.critic_optimizer = self.optimizer(self.critics.parameters())
+        seeing = self.encoder.parameters() if self.encoder else ()
+        self.critic_optimizer = self.optimizer([*seeing, *self.critics.parameters()])
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
-        """Learn from transitions, whose observations are normalised; losses by name."""
+        """Learn from transitions, as `prepared` gives them; losses by name."""
+
+    def seen(self, observation: Tensor) -> Tensor:
+        """What the networks see of raw histories, (B, history, size) or (B, features)."""
+        seen: Tensor = (self.encoder or self.normalizer)(observation)
+        return seen
+
+    def prepared(self, batch: Batch) -> Batch:
+        """Transitions with what the networks see instead of raw histories.
+
+        Pictures are shifted at random. It is the critics' loss alone that trains their encoder:
+        gradients reach it by the observations, not by those that follow.
+        """
+        observation, following = batch.observation, batch.following
+        if self.encoder is not None:
+            observation = random_shift(observation, self.config.shift)
+            following = random_shift(following, self.config.shift)
+        observation = self.seen(observation)
+        with torch.no_grad():
+            following = self.seen(following)
+        return replace(batch, observation=observation, following=following)
 
     # What the updates are made of.
 
@@ -106,3 +138,12 @@ class OffPolicyAgent(Agent):
     def acting_value(self, outputs: Tensor) -> Tensor:
         """What the actor maximises, (...): the heads' values weighted, of (..., heads, size)."""
         return self.critic.value(outputs) @ self.head_weights
+
+    def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
+        """The deterministic policy; of pictures, with their encoder."""
+        made = super().policy(low, high)
+        if self.encoder is not None:
+            made.mean = np.full(self.encoder.size, GREY, np.float32)
+            made.deviation = np.full(self.encoder.size, WHITE, np.float32)
+            made.encoder = self.encoder.arrays()
+        return made

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.train.algorithms.agent import Agent, Metrics
+from mjgym.train.collector import Size
 from mjgym.train.config import OnPolicyConfig
+from mjgym.train.errors import ConfigError
 from mjgym.train.networks import Actor, perceptron
 from mjgym.train.on_policy import OnPolicyTrainer
 from mjgym.train.rollout import Rollout
@@ -25,7 +27,7 @@ class OnPolicyAgent(Agent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 
@@ -33,8 +35,13 @@ class OnPolicyAgent(Agent):
     Trainer = OnPolicyTrainer
     config: OnPolicyConfig
 
-    def __init__(self, config: OnPolicyConfig, observation_size: int, action_size: int) -> None:
+    def __init__(self, config: OnPolicyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
+        if not isinstance(observation_size, int):
+            raise ConfigError(
+                f'env: {config.algorithm} learns from vectors, observation="flat"; from pictures'
+                " learn td3, ddpg, d4pg and sac"
+            )
         shape = config.hidden
         self.actor = Actor(self.inputs, action_size, shape, layer_norm=config.layer_norm)
         self.log_deviation = nn.Parameter(torch.full((action_size,), math.log(config.deviation)))

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from mjgym.train.algorithms.agent import Metrics
 from mjgym.train.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym.train.collector import Size
 from mjgym.train.config import OnPolicyConfig, at_least
 from mjgym.train.errors import ConfigError
 from mjgym.train.rollout import Rollout, advantages
@@ -43,14 +44,14 @@ class PPO(OnPolicyAgent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 
     Config: ClassVar[type[OnPolicyConfig]] = PPOConfig
     config: PPOConfig
 
-    def __init__(self, config: PPOConfig, observation_size: int, action_size: int) -> None:
+    def __init__(self, config: PPOConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
         self.optimizer = torch.optim.Adam(self.parameters(), config.learning_rate, eps=1e-5)
 

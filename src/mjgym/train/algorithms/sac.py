@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from mjgym.train.algorithms.agent import Metrics
 from mjgym.train.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.buffer import Batch
+from mjgym.train.collector import Size
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.errors import ConfigError
 from mjgym.train.networks import GaussianActor
@@ -46,13 +47,13 @@ class SAC(OffPolicyAgent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 
     Config: ClassVar[type[OffPolicyConfig]] = SACConfig
 
-    def __init__(self, config: SACConfig, observation_size: int, action_size: int) -> None:
+    def __init__(self, config: SACConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
         self.actor = GaussianActor(
             self.inputs, action_size, config.hidden, layer_norm=config.layer_norm
@@ -75,7 +76,7 @@ class SAC(OffPolicyAgent):
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Actions drawn from the policy."""
-        return self.sample(self.normalizer(observation))[0]
+        return self.sample(self.seen(observation))[0]
 
     def update(self, batch: Batch) -> Metrics:
         """One update of critics, actor, temperature and targets."""

@@ -19,6 +19,7 @@ from torch import Tensor
 from mjgym.train.algorithms.agent import Metrics
 from mjgym.train.algorithms.deterministic import DeterministicAgent, DeterministicConfig
 from mjgym.train.buffer import Batch
+from mjgym.train.collector import Size
 from mjgym.train.config import OffPolicyConfig
 
 
@@ -36,14 +37,14 @@ class TD3(DeterministicAgent):
 
     Args:
         config: settings.
-        observation_size: numbers in an observation.
+        observation_size: of an observation.
         action_size: numbers in an action.
     """
 
     Config: ClassVar[type[OffPolicyConfig]] = TD3Config
     config: TD3Config
 
-    def __init__(self, config: TD3Config, observation_size: int, action_size: int) -> None:
+    def __init__(self, config: TD3Config, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
         self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.updates: Tensor
