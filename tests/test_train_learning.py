@@ -8,16 +8,11 @@ from mjgym.train.trainer import Trainer
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
-# Small networks and long returns: what learns within few updates and seconds.
+# Small networks: what learns within few updates and seconds.
 QUICK = (
     "hidden=[64,64]",
-    "atoms=51",
-    "batch_size=128",
     "learning_rate=1e-3",
-    "target_rate=0.02",
-    "n_step=5",
     "num_envs=16",
-    "updates_per_step=0.25",
     "evaluations=1",
     "evaluation_episodes=2",
     "threads=1",
@@ -25,17 +20,28 @@ QUICK = (
     "tensorboard=false",
 )
 
+TD3 = ("atoms=51", "batch_size=128", "target_rate=0.02", "n_step=5", "updates_per_step=0.25")
+PPO = ("rollout_steps=32", "minibatch_size=128", "discount=0.97")
 
-# Random policies have about 300 and 50. Other processors round otherwise, and a run that has learnt
-# still swings between evaluations: the bounds leave room for that.
+
+# Random actions have 340, 50 and 30, zero actions 760, 0 and 0. Other processors round otherwise,
+# and a run that has learnt still swings between evaluations: the bounds leave room for that.
 @pytest.mark.parametrize(
-    ("id", "steps", "least"),
-    [("dmc/cartpole-balance-v0", 60_000, 700), ("dmc/reacher-easy-v0", 72_000, 250)],
+    ("algorithm", "more", "id", "steps", "least"),
+    [
+        ("td3", TD3, "dmc/cartpole-balance-v0", 60_000, 700),
+        ("td3", TD3, "dmc/reacher-easy-v0", 72_000, 250),
+        ("ppo", PPO, "dmc/cartpole-swingup-v0", 32_000, 100),
+    ],
 )
-def test_learns(id, steps, least, tmp_path):
+def test_learns(algorithm, more, id, steps, least, tmp_path):
     run = Run(tmp_path / "run")
     settings = config.read(
-        algorithms.find("td3").Config, settings=QUICK, algorithm="td3", id=id, steps=steps
+        algorithms.find(algorithm).Config,
+        settings=[*QUICK, *more],
+        algorithm=algorithm,
+        id=id,
+        steps=steps,
     )
     run.create(settings)
     Trainer(run, settings).train()

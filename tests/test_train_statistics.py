@@ -111,3 +111,56 @@ class TestComparison:
         assert [m.value for m in metrics.read(file)] == [1, 2]
         metrics.append(file, lines("a", "dmc/x-v0", 0, [9])[:1])
         assert [m.value for m in metrics.read(file)] == [1, 2, 9]
+
+
+class TestAgainstRliable:
+    """The package of the paper's authors, where it is installed."""
+
+    @pytest.fixture
+    def found(self):
+        pytest.importorskip("rliable", reason="rliable is not installed: pip install rliable")
+        rng = np.random.default_rng(0)
+        ours, theirs = (rng.beta(a, 2, (10, 6)) for a in (3, 2))  # 10 runs of 6 tasks
+        return ours, theirs
+
+    def test_interquartile_mean(self, found):
+        from rliable import metrics as reference
+
+        for scores in found:
+            wanted = reference.aggregate_iqm(scores)
+            assert statistics.interquartile_mean(list(scores.T)) == pytest.approx(wanted)
+            wanted = reference.aggregate_mean(scores)
+            assert statistics.mean(list(scores.T)) == pytest.approx(wanted)
+
+    def test_probability_of_improvement(self, found):
+        from rliable import metrics as reference
+
+        ours, theirs = found
+        wanted = reference.probability_of_improvement(ours, theirs)
+        mine = statistics.probability_of_improvement(list(ours.T), list(theirs.T))
+        assert mine == pytest.approx(wanted)
+        ours, theirs = np.round(ours, 1), np.round(theirs, 1)  # with equal scores
+        wanted = reference.probability_of_improvement(ours, theirs)
+        mine = statistics.probability_of_improvement(list(ours.T), list(theirs.T))
+        assert mine == pytest.approx(wanted)
+
+    def test_performance_profile(self, found):
+        from rliable import library
+
+        thresholds = np.linspace(0, 1, 21)
+        wanted = library.run_score_deviation(found[0], thresholds)
+        mine = statistics.performance_profile(list(found[0].T), thresholds)
+        np.testing.assert_allclose(mine, wanted)
+
+    def test_intervals(self, found):
+        """Both draw at random: ends agree to a tenth of the interval's width."""
+        from rliable import library
+        from rliable import metrics as reference
+
+        scores = {"ours": found[0]}
+        _, intervals = library.get_interval_estimates(
+            scores, lambda s: np.array([reference.aggregate_iqm(s)]), reps=4_000
+        )
+        wanted = intervals["ours"][:, 0]
+        mine = statistics.interval(statistics.interquartile_mean, list(found[0].T), repeats=4_000)
+        np.testing.assert_allclose(mine, wanted, atol=0.1 * (wanted[1] - wanted[0]))

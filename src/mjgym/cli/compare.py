@@ -26,10 +26,11 @@ def compare(
 
     Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
     of several seeds. Intervals hold 95 %, by stratified bootstrap; the score of a run is that of
-    its last evaluation, never of its best.
+    its last evaluation, never of its best. Beside it stands the return of random actions on the
+    task as it is registered.
     """
     from mjgym.cli.bench import check_plot
-    from mjgym.train import comparison
+    from mjgym.train import baselines, comparison
     from mjgym.train.errors import RunError
 
     if plot is not None:
@@ -39,23 +40,28 @@ def compare(
     except RunError as error:
         raise typer.BadParameter(str(error), param_hint="'RUN'") from None
     scores, summaries = comparison.scores(curves), comparison.summaries(curves)
+    known = {score.id: baselines.of(score.id) for score in scores}
+    random = {id: found[baselines.RANDOM].mean for id, found in known.items() if found}
     if json:
         print_json(
             {
-                "scores": [dataclasses.asdict(score) for score in scores],
+                "scores": [
+                    {**dataclasses.asdict(score), "random": random.get(score.id)}
+                    for score in scores
+                ],
                 "summaries": [dataclasses.asdict(summary) for summary in summaries],
             }
         )
     else:
-        _show(scores, summaries)
+        _show(scores, summaries, random)
     if plot is not None:
         comparison.plot(curves, plot)
         console(stderr=True).print(f"written: {plot}", soft_wrap=True)
 
 
-def _show(scores: "list[Score]", summaries: "list[Summary]") -> None:
+def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, float]") -> None:
     out = console()
-    numbers = ("runs", "return", "95 %", "last three", "steps", "minutes")
+    numbers = ("runs", "return", "95 %", "last three", "random", "steps", "minutes")
     by_task = table("id", "experiment", *numbers, right=numbers, fold=("id",))
     for score in scores:
         by_task.add_row(
@@ -65,6 +71,7 @@ def _show(scores: "list[Score]", summaries: "list[Summary]") -> None:
             f"{score.last:.1f}",
             f"{score.interval[0]:.1f} to {score.interval[1]:.1f}",
             f"{score.last_three:.1f}",
+            f"{random[score.id]:.1f}" if score.id in random else "",
             f"{score.steps:,.0f}",
             f"{score.minutes:.1f}",
         )

@@ -24,12 +24,13 @@ def evaluate(
 ) -> None:
     """Score a run's last policy: 100 episodes with seeds that are always the same, without noise.
 
-    The returns are kept in the run's folder. None of these seeds occurs in training.
+    The returns are kept in the run's folder. None of these seeds occurs in training. Beside them
+    stands what random and zero actions earn, where the task is as it was registered.
     """
     from mjgym.cli.train import require
 
     require("yaml")
-    from mjgym.train import evaluation
+    from mjgym.train import baselines, evaluation
     from mjgym.train.errors import RunError
     from mjgym.train.run import Run
 
@@ -44,6 +45,8 @@ def evaluate(
         result = evaluation.evaluate(policy, envs)
         envs.close()
     about = {"id": settings["id"], "env_step": _last_step(folder), **result.about()}
+    nothing = {} if settings["env"] else baselines.of(settings["id"])
+    about["baselines"] = {name: baseline.mean for name, baseline in nothing.items()}
     folder.write_json(folder.evaluation_file, about)
     if json:
         print_json(about)
@@ -57,6 +60,8 @@ def evaluate(
     }
     if "success" in about:
         shown["success"] = f"{about['success']:.0%}"
+    for name, baseline in about["baselines"].items():
+        shown[f"{name} actions"] = f"{baseline:.1f}"
     console().print(facts(shown))
 
 

@@ -11,6 +11,7 @@ import typer
 
 from mjgym.cli.ids import ID, ModuleError, load
 from mjgym.cli.output import console, facts
+from mjgym.train.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
     from mjgym.train.trainer import Progress
@@ -21,7 +22,7 @@ MINUTES = 30.0  # of a run whose budget is not given
 def train(
     algorithm: Annotated[
         str,
-        typer.Argument(help='"td3", "ddpg", "d4pg", "sac", or "module:Class" for your own.'),
+        typer.Argument(help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.'),
     ],
     id: Annotated[str, ID],
     settings: Annotated[
