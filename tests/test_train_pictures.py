@@ -114,6 +114,11 @@ class TestEncoder:
         others = {id(p) for p in agent.actor_optimizer.param_groups[0]["params"]}
         assert not others & {id(p) for p in agent.encoder.parameters()}
 
+    def test_pictures_that_are_too_small_are_refused(self):
+        assert Encoder((31, 31, 3), 1, 4, 5)(pictures(1, 1, 31, 31, 3)).shape == (1, 5)
+        with pytest.raises(ConfigError, match="at least 31 x 31 pixels, got 30 x 40"):
+            Encoder((30, 40, 3), 1, 4, 5)
+
     def test_on_policy_algorithms_refuse_pictures(self):
         cls = algorithms.find("ppo")
         with pytest.raises(ConfigError, match="ppo learns from vectors"):

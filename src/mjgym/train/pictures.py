@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.train import policy
+from mjgym.train.errors import ConfigError
 
 KERNEL = 3
+LEAST = 31  # pixels of a side, of which one is left behind all convolutions
 
 
 def random_shift(pictures: Tensor, most: int) -> Tensor:
@@ -45,6 +47,9 @@ class Encoder(nn.Module):
         history: pictures of a history.
         channels: of the convolutions.
         features: numbers that come out.
+
+    Raises:
+        ConfigError: the pictures are too small for the convolutions.
     """
 
     def __init__(
@@ -52,6 +57,11 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.size = size
+        if min(size[:2]) < LEAST:
+            raise ConfigError(
+                f"env: pictures must have at least {LEAST} x {LEAST} pixels,"
+                f" got {size[0]} x {size[1]}"
+            )
         layers: list[nn.Module] = []
         inputs = history * size[2]
         for stride in policy.STRIDES:

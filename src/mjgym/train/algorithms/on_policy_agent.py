@@ -42,10 +42,9 @@ class OnPolicyAgent(Agent):
                 f'env: {config.algorithm} learns from vectors, observation="flat"; from pictures'
                 " learn td3, ddpg, d4pg and sac"
             )
-        shape = config.hidden
-        self.actor = Actor(self.inputs, action_size, shape, layer_norm=config.layer_norm)
+        self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
         self.log_deviation = nn.Parameter(torch.full((action_size,), math.log(config.deviation)))
-        self.critic = perceptron(self.inputs, shape, 1, layer_norm=config.layer_norm)
+        self.critic = perceptron(self.inputs, config.hidden, 1, layer_norm=config.layer_norm)
 
     @abstractmethod
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
