@@ -217,19 +217,25 @@ class TestCritics:
         wanted = functional.cross_entropy(outputs, target, reduction="none")
         torch.testing.assert_close(critic.loss(outputs, target), wanted)
 
-    def test_the_quantile_loss_is_that_of_the_paper(self):
-        critic = critics.Quantile(TD3Config(atoms=5))
-        outputs, target = 3 * torch.randn(4, 5), 3 * torch.randn(4, 5)
-        loss = critic.loss(outputs, target)
-        for i in range(4):
-            wanted = 0.0
-            for j in range(5):
-                level = (2 * j + 1) / 10
-                for t in target[i].tolist():
-                    u = t - float(outputs[i, j])
-                    huber = 0.5 * u * u if abs(u) <= 1 else abs(u) - 0.5
-                    wanted += abs(level - (u < 0)) * huber / 5
-            assert float(loss[i]) == pytest.approx(wanted, rel=1e-5)
+    def quantile_loss(self, outputs, target):
+        """Dabney et al. (2018), equation 10, by all pairs; outputs and targets (..., size)."""
+        error = target[..., None, :] - outputs[..., :, None]
+        huber = functional.huber_loss(error, torch.zeros_like(error), reduction="none")
+        levels = (torch.arange(outputs.shape[-1]) + 0.5) / outputs.shape[-1]
+        weight = (levels[:, None] - (error < 0).to(error.dtype)).abs()
+        return (weight * huber).mean(-1).sum(-1)
+
+    @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+    def test_the_quantile_loss_is_that_of_the_paper(self, scale):
+        """Values and gradients, of two critics with three heads against one target."""
+        critic = critics.Quantile(TD3Config(atoms=7))
+        outputs = (80 + scale * torch.randn(2, 4, 3, 7)).requires_grad_()
+        target = 80 + scale * torch.randn(4, 3, 9)
+        target[0, 0, :4] = outputs.detach()[0, 0, 0, :4]  # where pieces meet
+        loss, wanted = critic.loss(outputs, target), self.quantile_loss(outputs, target)
+        torch.testing.assert_close(loss, wanted, rtol=1e-5, atol=1e-6)
+        slopes = [torch.autograd.grad(x.sum(), outputs)[0] for x in (loss, wanted)]
+        torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-6)
 
     def test_quantiles_are_found(self):
         """Closed form: the middles of equal parts of a uniform distribution from 0 to 100."""

@@ -29,6 +29,7 @@ class Config:
     num_envs: int = 16
     threads: int | None = None  # that step the physics; None for all allowed cores
     torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
+    matmul_precision: Literal["highest", "high", "medium"] = "highest"  # PyTorch's, of float32
     stagger: bool = True  # begin at different steps, so that episodes do not all end together
     evaluations: int = 20  # during training, at equal parts of the budget
     evaluation_episodes: int = 20  # each time

@@ -126,11 +126,31 @@ class Quantile:
         return reward[..., None] + discount[..., None] * outputs
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """The quantile Huber loss: mean over the target's quantiles, sum over the outputs."""
-        error = target[..., None, :] - outputs[..., :, None]
-        huber = functional.huber_loss(error, torch.zeros_like(error), reduction="none", delta=HUBER)
-        weight = (self._levels[:, None] - (error < 0).float()).abs()
-        return (weight * huber / HUBER).mean(-1).sum(-1)
+        """The quantile Huber loss: mean over the target's quantiles, sum over the outputs.
+
+        Each output q needs, of the target's quantiles t, the sums over those far below, near below,
+        near above and far above it, where near is less than `HUBER`. Of the sorted quantiles, these
+        are differences of running sums, without a matrix of all pairs. Squares of returns would
+        lose what is small about them in single precision, hence the double.
+        """
+        q = outputs.double()
+        t = target.double().sort(-1).values.expand(*q.shape[:-1], -1)
+        first, second = (functional.pad(x.cumsum(-1), (1, 0)) for x in (t, t * t))
+        edges = torch.cat([q - HUBER, q, q + HUBER], -1).detach()
+        places = torch.searchsorted(t.contiguous(), edges)
+        low, middle, high = places.chunk(3, -1)  # how many are less than each
+        low1, middle1, high1 = first.gather(-1, places).chunk(3, -1)
+        low2, middle2, high2 = second.gather(-1, places).chunk(3, -1)
+
+        def near(count: Tensor, sum1: Tensor, sum2: Tensor) -> Tensor:
+            return 0.5 * (sum2 - 2 * q * sum1 + q * q * count)
+
+        far_below = HUBER * ((q - HUBER / 2) * low - low1)
+        far_above = HUBER * (first[..., -1:] - high1 - (q + HUBER / 2) * (t.shape[-1] - high))
+        below = far_below + near(middle - low, middle1 - low1, middle2 - low2)
+        above = far_above + near(high - middle, high1 - middle1, high2 - middle2)
+        loss = torch.lerp(below, above, self._levels.double()).sum(-1) / (t.shape[-1] * HUBER)
+        return loss.to(outputs.dtype)
 
 
 CRITICS: dict[str, type[Critic]] = {"mean": Mean, "categorical": Categorical, "quantile": Quantile}

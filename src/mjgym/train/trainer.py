@@ -86,6 +86,7 @@ class Trainer:
         self.run_folder, self.config = run, config
         self._show = show or (lambda progress: None)
         torch.set_num_threads(config.torch_threads)
+        torch.set_float32_matmul_precision(config.matmul_precision)
         torch.manual_seed(config.seed)
 
         self.collector = Collector(config)
