@@ -45,6 +45,8 @@ SWITCHES = [
     ("td3", ("critic=categorical", "discounting=hyperbolic", "acting_value=mean", "history=2")),
     ("td3", ("critic=mean", "discounting=hyperbolic", "acting_value=hyperbolic", "n_step=1")),
     ("td3", ("layer_norm=false", "normalize_observations=false", "stagger=false")),
+    ("td3", ("exploration={gaussian: 0.5, parameter: 0.3, none: 0.2}", "noise_schedule=linear")),
+    ("d4pg", ("exploration={parameter: 1}", "history=2")),
     ("ddpg", ()),
     ("d4pg", ()),
     ("sac", ()),
@@ -81,7 +83,7 @@ def test_every_switch_trains(algorithm, settings, tmp_path):
 
 def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path):
     """Bit for bit: weights, optimisers, statistics, buffer, environments, metrics."""
-    settings = ("history=2", "evaluations=4")
+    settings = ("history=2", "evaluations=4", "exploration={gaussian: 1, parameter: 1}")
     whole = trainer(tmp_path / "whole", *settings)
     whole.train()
     first = trainer(tmp_path / "parts", *settings)

@@ -8,17 +8,17 @@ from torch import Tensor, nn
 from mjgym.train.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.collector import Size
 from mjgym.train.config import OffPolicyConfig
-from mjgym.train.exploration import Gaussian, GaussianConfig
+from mjgym.train.exploration import Exploration, ExplorationConfig
 from mjgym.train.networks import Actor
 
 
 @dataclass(frozen=True)
-class DeterministicConfig(GaussianConfig, OffPolicyConfig):
-    """Settings of a deterministic actor that explores with Gaussian noise."""
+class DeterministicConfig(ExplorationConfig, OffPolicyConfig):
+    """Settings of a deterministic actor that explores with noise."""
 
 
 class DeterministicAgent(OffPolicyAgent):
-    """An algorithm whose actor is deterministic, and explores with Gaussian noise.
+    """An algorithm whose actor is deterministic, and explores with noise.
 
     Args:
         config: settings.
@@ -33,7 +33,7 @@ class DeterministicAgent(OffPolicyAgent):
         self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
         self.target_actor = self.frozen(self.actor)
         self.actor_optimizer = self.optimizer(self.actor.parameters())
-        self.exploration = Gaussian(config, action_size)
+        self.exploration = Exploration(config, self.actor.body)
 
     def actor_body(self) -> nn.Sequential:
         """The actor's perceptron."""
@@ -41,10 +41,10 @@ class DeterministicAgent(OffPolicyAgent):
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions of the actor with Gaussian noise."""
-        noisy: Tensor = self.exploration(self.actor(self.seen(observation)))
+        """Actions of the actor with noise of its actions or weights."""
+        noisy: Tensor = self.exploration(self.actor.body, self.seen(observation).flatten(1))
         return noisy
 
     def begin(self, begun: Tensor) -> None:
-        """Draw the noise's scale for each new episode."""
+        """Have each new episode draw its noise."""
         self.exploration.begin(begun)
