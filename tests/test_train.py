@@ -47,6 +47,8 @@ SWITCHES = [
     ("td3", ("layer_norm=false", "normalize_observations=false", "stagger=false")),
     ("td3", ("exploration={gaussian: 0.5, parameter: 0.3, none: 0.2}", "noise_schedule=linear")),
     ("d4pg", ("exploration={parameter: 1}", "history=2")),
+    ("td3", ("ensemble=[{history: 1}, {history: 4, critic: quantile}]", "critic=mean")),
+    ("sac", ("ensemble=[{}, {discounting: hyperbolic, heads: 3}]", "critic=categorical")),
     ("ddpg", ()),
     ("d4pg", ()),
     ("sac", ()),
@@ -70,20 +72,24 @@ def test_every_switch_trains(algorithm, settings, tmp_path):
     assert end.env_step == 240
     assert end.updates == 20  # 0.1 of the 200 steps after the first 40
     after = weights(made)
-    changed = {name.partition(".")[0] for name in before if not before[name].equal(after[name])}
+    changed = {part for k in before if not before[k].equal(after[k]) for part in k.split(".")}
     assert {"actor", "critics", "target_critics"} <= changed
     rows = made.run_folder.metrics()
-    assert {"training/critic_loss", metrics.RETURN, metrics.TRAINING_RETURN} <= {
-        row.metric for row in rows
-    }
+    found = {row.metric.partition(" ")[0] for row in rows}
+    assert {"training/critic_loss", metrics.RETURN, metrics.TRAINING_RETURN} <= found
     assert all(np.isfinite(row.value) for row in rows)
     observation = np.zeros((3, made.agent.normalizer.mean.numel()))
     assert made.run_folder.policy()(observation).shape == (3, len(made.low))
 
 
-def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path):
+@pytest.mark.parametrize(
+    "settings",
+    [("history=2", "exploration={gaussian: 1, parameter: 1}"), ("ensemble=[{}, {history: 3}]",)],
+    ids=["history and noisy weights", "ensemble"],
+)
+def test_an_interrupted_run_ends_as_one_that_was_not(settings, tmp_path):
     """Bit for bit: weights, optimisers, statistics, buffer, environments, metrics."""
-    settings = ("history=2", "evaluations=4", "exploration={gaussian: 1, parameter: 1}")
+    settings = (*settings, "evaluations=4")
     whole = trainer(tmp_path / "whole", *settings)
     whole.train()
     first = trainer(tmp_path / "parts", *settings)
@@ -118,6 +124,22 @@ def test_a_run_depends_on_its_seed_alone(tmp_path):
         found.append(weights(made))
     assert_equal(found[0], found[1])
     assert not found[0]["actor.body.0.weight"].equal(found[2]["actor.body.0.weight"])
+
+
+def test_an_ensemble_is_evaluated_together_and_each_by_itself(tmp_path):
+    """As experiments beside each other, which `mjgym compare` shows."""
+    made = trainer(tmp_path / "run", "ensemble=[{history: 1}, {history: 3}]", "name=both")
+    made.train()
+    curves = comparison.read([tmp_path / "run"])
+    assert [curve.experiment for curve in curves] == ["both", "both history=1", "both history=3"]
+    assert all(curve.steps.tolist() == [120, 240] for curve in curves)
+    seeds = evaluation.TRAINING_SEEDS[:2]
+    envs = evaluation.make(ID, 2, 1, max_episode_steps=30)
+    policies = [made.run_folder.policy(), *made.run_folder.policy().policies]
+    for acting, curve in zip(policies, curves, strict=True):
+        mean = evaluation.evaluate(acting, envs, seeds).returns.mean()
+        assert mean == pytest.approx(curve.returns[-1])
+    envs.close()
 
 
 def test_without_its_buffer_a_run_collects_anew(tmp_path):
@@ -342,6 +364,16 @@ class TestCommands:
         )
         assert done.returncode == 0, done.stderr
         assert "own/cartpole-mine-v0" in done.stdout
+
+    def test_an_ensemble_is_scored(self, tmp_path):
+        self.train(tmp_path / "run", "--steps", 80, "ensemble=[{history: 1}, {history: 2}]")
+        found = json.loads(mjgym_("evaluate", tmp_path / "run", "--json").stdout)
+        again = json.loads(mjgym_("evaluate", tmp_path / "run", "--num-envs", 7, "--json").stdout)
+        assert found["returns"] == again["returns"]
+        done = mjgym_("compare", tmp_path / "run")
+        assert "td3 history=2" in " ".join(done.output.split())
+        done = mjgym_("train", "td3", ID, "ensemble=[{historie: 1}]", code=2)
+        assert "did you mean history" in " ".join(done.stderr.split())
 
     @pytest.mark.gl
     def test_record_a_policy(self, tmp_path):

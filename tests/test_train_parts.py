@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from stories import Story
 from torch.nn import functional
 
 from mjgym.train import algorithms, config, critics, discounts, policy
@@ -77,41 +78,6 @@ class TestSettings:
             critics.make_critic(TD3Config(critic="quantiles"))
         with pytest.raises(ConfigError, match="no_such_module"):
             critics.make_critic(TD3Config(critic="no_such_module:Critic"))
-
-
-class Story:
-    """Episodes of random length in several sub-environments.
-
-    An observation is (sub-environment, episode, step of the episode).
-    """
-
-    def __init__(self, buffer, num_envs, steps, rng):
-        self.episodes = {}  # of (env, episode): rewards, and whether it terminated
-        episode, age = np.zeros(num_envs, int), np.zeros(num_envs, int)
-        for _ in range(steps):
-            before = self.observation(num_envs, episode, age)
-            reward = rng.normal(size=num_envs)
-            ended = rng.random(num_envs) < 0.2
-            terminated = ended & (rng.random(num_envs) < 0.5)
-            for i in range(num_envs):
-                rewards, end = self.episodes.setdefault((i, int(episode[i])), ([], []))
-                rewards.append(reward[i])
-                if ended[i]:
-                    end.append(bool(terminated[i]))
-            buffer.add(
-                observation=before,
-                action=before[:, :1],
-                reward=torch.from_numpy(reward).float(),
-                following=self.observation(num_envs, episode, age + 1),
-                terminated=torch.from_numpy(terminated),
-                ended=torch.from_numpy(ended),
-                age=torch.from_numpy(age).int(),
-            )
-            episode, age = episode + ended, np.where(ended, 0, age + 1)
-
-    @staticmethod
-    def observation(num_envs, episode, age):
-        return torch.from_numpy(np.stack([np.arange(num_envs), episode, age], 1)).float()
 
 
 class TestReplay:

@@ -1,6 +1,6 @@
 """Replay of transitions, from which n-step returns and histories are made when they are drawn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -30,6 +30,11 @@ class Batch:
     steps: Tensor
     following: Tensor
     terminated: Tensor
+
+    def recent(self, history: int) -> "Batch":
+        """The same with the last observations of each history alone."""
+        kept = {"observation": self.observation, "following": self.following}
+        return replace(self, **{name: stack[:, -history:] for name, stack in kept.items()})
 
     def split(self, size: int) -> "list[Batch]":
         """Batches of `size` each."""

@@ -80,7 +80,7 @@ class Collector:
             observation = self.envs.unwrapped.set_state({"steps": steps})
             self._whole = torch.from_numpy(steps == 0)
         start = self._tensor(observation)
-        self.stack = start[:, None].repeat_interleave(config.history, 1)
+        self.stack = start[:, None].repeat_interleave(config.longest_history, 1)
         return start
 
     def _tensor(self, observation: np.ndarray) -> Tensor:

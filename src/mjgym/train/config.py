@@ -43,6 +43,11 @@ class Config:
     learning_rate: float = 3e-4
     discount: float = 0.99
 
+    @property
+    def longest_history(self) -> int:
+        """Observations of the agent that sees the most."""
+        return self.history
+
     def __post_init__(self) -> None:
         at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every", "history")
         if not 0 < self.discount < 1:
@@ -76,6 +81,7 @@ class OffPolicyConfig(Config):
     heads: int = 10  # discounts of hyperbolic discounting
     hyperbolic_k: float = 0.01  # of the discount 1 / (1 + k t) that they approach
     acting_value: Literal["largest", "mean", "hyperbolic"] = "largest"  # of the heads' values
+    ensemble: tuple[dict[str, Any], ...] = ()  # for each of several agents, its own settings
     channels: int = 16  # of the convolutions that see pictures
     features: int = 50  # that actor and critics see of a history of pictures
     shift: int = 4  # pixels, up to which pictures are moved before the networks learn from them
@@ -91,6 +97,44 @@ class OffPolicyConfig(Config):
             )
         if self.updates_per_step <= 0:
             raise ConfigError(f"updates_per_step: must be positive, got {self.updates_per_step}")
+        if len(self.ensemble) > self.num_envs:
+            raise ConfigError(
+                f"ensemble: {len(self.ensemble)} agents need as many sub-environments, num_envs is"
+                f" {self.num_envs}"
+            )
+        self.members()
+
+    def members(self) -> "list[OffPolicyConfig]":
+        """Settings of each agent, which share out the sub-environments; one without an ensemble.
+
+        Raises:
+            ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
+        """
+        agents: list[OffPolicyConfig] = []
+        for k, own in enumerate(self.ensemble):
+            share = len(range(k, self.num_envs, len(self.ensemble)))
+            values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+            values |= {"ensemble": (), "num_envs": share}
+            for name, value in own.items():
+                if name in _shared():
+                    raise ConfigError(f"ensemble: {name} is the same for all agents")
+                _set(type(self), values, name, value, f"ensemble[{k}]")
+            agents.append(type(self)(**values))
+        return agents or [self]
+
+    @property
+    def longest_history(self) -> int:
+        """Observations of the agent that sees the most."""
+        return max(agent.history for agent in self.members())
+
+
+def _shared() -> set[str]:
+    """Settings that are those of a whole run, and of no agent of an ensemble."""
+    networks = {"history", "hidden", "layer_norm", "normalize_observations"}
+    networks |= {"learning_rate", "discount"}
+    replay = {"buffer_size", "keep_buffer", "learning_starts", "batch_size", "updates_per_step"}
+    run = {field.name for field in dataclasses.fields(Config)} - networks
+    return run | replay | {"n_step", "ensemble"}
 
 
 @dataclass(frozen=True)

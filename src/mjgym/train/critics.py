@@ -170,6 +170,26 @@ def make_critic(config: OffPolicyConfig) -> Critic:
     return critic
 
 
+def value_weights(critic: Critic) -> tuple[Tensor, bool]:
+    """Weights, (size,), whose sum of a critic's outputs is the value.
+
+    Returns:
+        The weights, and whether they are for the probabilities whose logits the outputs are.
+
+    Raises:
+        ConfigError: it is a critic of one's own with a value of its own.
+    """
+    value = type(critic).value
+    if value is Categorical.value and isinstance(critic, Categorical):
+        return critic.support, True
+    if value in (Mean.value, Quantile.value):
+        return torch.full((critic.size,), 1 / critic.size), False
+    raise ConfigError(
+        f"ensemble: {type(critic).__name__} has a value of its own, by which agents without PyTorch"
+        " cannot choose; take the value of Mean, Categorical or Quantile"
+    )
+
+
 def imported(name: str, setting: str, known: dict[str, type]) -> type:
     """The class that "module:Class" names.
 

@@ -1,7 +1,8 @@
 """Noise that deterministic actors explore with: of actions, of parameters, or mixtures of both.
 
-Each episode of each sub-environment draws its strategy: "gaussian", noise of its actions; "parameter",
-noise of the actor's weights, the same for the whole episode (Plappert et al., 2018); or "none".
+Each episode of each sub-environment draws its strategy: "gaussian", noise of its actions;
+"parameter", noise of the actor's weights, the same for the whole episode (Plappert et al., 2018);
+or "none".
 """
 
 import math

@@ -1,8 +1,9 @@
 """Networks: perceptrons, actors on them, and several critics side by side."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,6 +23,15 @@ def perceptron(
         layers.append(nn.ReLU(inplace=True))
         inputs = width
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
+    """The layers of a perceptron as arrays that no later update changes."""
+    return [
+        {name: value.detach().numpy().copy() for name, value in layer.named_parameters()}
+        for layer in body
+        if not isinstance(layer, nn.ReLU)
+    ]
 
 
 @torch.no_grad()

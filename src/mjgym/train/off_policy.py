@@ -9,6 +9,7 @@ from mjgym.train.config import OffPolicyConfig
 from mjgym.train.trainer import Trainer
 
 if TYPE_CHECKING:
+    from mjgym.train.algorithms.ensemble import Ensemble
     from mjgym.train.algorithms.off_policy_agent import OffPolicyAgent
 
 
@@ -19,7 +20,7 @@ class OffPolicyTrainer(Trainer):
     """
 
     config: OffPolicyConfig
-    agent: "OffPolicyAgent"
+    agent: "OffPolicyAgent | Ensemble"
 
     def prepare(self) -> None:
         """Make the buffer."""
@@ -30,7 +31,7 @@ class OffPolicyTrainer(Trainer):
             collector.observation_size,
             len(collector.low),
             n_step=config.n_step,
-            history=config.history,
+            history=config.longest_history,
         )
         self.owed = 0.0  # updates
 

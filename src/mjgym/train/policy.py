@@ -16,7 +16,7 @@ STRIDES = (2, 2, 2, 1)
 GREY, WHITE = 127.5, 255.0
 """What is subtracted from the channels of pictures, and by what they are divided."""
 
-_ENCODER = "encoder."  # before the names of its arrays
+_ENCODER = "encoder/"  # before the names of its arrays
 
 
 class Policy:
@@ -64,17 +64,20 @@ class Policy:
         """Actions within the bounds, for one observation or for several, (n, ...)."""
         observation = np.asarray(observation, np.float32)
         single = observation.ndim == self.mean.ndim
-        x = ((observation[None] if single else observation) - self.mean) / self.deviation
+        seen = self.seen(observation[None] if single else observation)
+        action = self.scaled(self.unscaled(seen))
+        return np.asarray(action[0] if single else action)
+
+    def seen(self, observation: np.ndarray) -> np.ndarray:
+        """What the layers see, (n, inputs), with these observations, (n, ...), last."""
+        x = (observation - self.mean) / self.deviation
         if self.history > 1:
             if self._past is None or self._past.shape[0] != len(x):
                 self._past = np.repeat(x[:, None], self.history, 1)
             else:
                 self._past = np.concatenate([self._past[:, 1:], x[:, None]], 1)
             x = self._past
-        x = self._features(x) if self.encoder else x.reshape(len(x), -1)
-        x = np.tanh(self._perceptron(x[:, None, :])[:, 0])
-        action: np.ndarray = self.low + (x + 1) / 2 * (self.high - self.low)
-        return action[0] if single else action
+        return self._features(x) if self.encoder else x.reshape(len(x), -1)
 
     def _features(self, x: np.ndarray) -> np.ndarray:
         """Features, (n, features), of scaled pictures, (n, [history,] height, width, channels)."""
@@ -92,32 +95,26 @@ class Policy:
         x = x @ linear["weight"].T + linear["bias"]
         return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
 
-    def _perceptron(self, x: np.ndarray) -> np.ndarray:
-        normalised = any(layer["weight"].ndim == 1 for layer in self.layers)
-        for layer in self.layers[:-1]:
-            if layer["weight"].ndim == 2:
-                x = x @ layer["weight"].T + layer["bias"]
-                if normalised:
-                    continue
-            else:
-                x = _normalised(x, layer)
-            x = np.maximum(x, 0)
-        last = self.layers[-1]
-        return np.asarray(x @ last["weight"].T + last["bias"])
+    def unscaled(self, seen: np.ndarray) -> np.ndarray:
+        """Actions within -1 and 1."""
+        return np.asarray(np.tanh(_perceptron(self.layers, seen[:, None, :])[:, 0]))
 
-    def save(self, path: str | Path) -> None:
-        """Write it into one .npz file."""
-        arrays: dict[str, Any] = {
-            f"{kind}{i}.{name}": array
-            for kind, layers in (("", self.layers), (_ENCODER, self.encoder))
-            for i, layer in enumerate(layers)
-            for name, array in layer.items()
-        }
+    def scaled(self, action: np.ndarray) -> np.ndarray:
+        """Actions within the bounds, of those within -1 and 1."""
+        return np.asarray(self.low + (action + 1) / 2 * (self.high - self.low))
+
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
         about = {
             name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
         }
+        encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
+        return about | _named(self.layers) | encoder
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
         with atomic.replacing(path) as part:
-            np.savez(part, **about, **arrays)
+            np.savez(part, **self.arrays())
 
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
@@ -126,21 +123,147 @@ def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
     return np.asarray(x * layer["weight"] + layer["bias"])
 
 
-def load(path: str | Path) -> Policy:
-    """The policy of a file that `Policy.save` wrote.
+class Valuation:
+    """What an agent's critics expect of actions: the mean of them all.
+
+    Args:
+        bodies: layers of each critic, as a policy's.
+        weights: of a critic's outputs in its value, (heads, outputs of a head).
+        distribution: whether the outputs are logits of probabilities, which the weights are for.
+    """
+
+    def __init__(
+        self, bodies: list[list[dict[str, np.ndarray]]], weights: np.ndarray, distribution: bool
+    ) -> None:
+        self.bodies, self.weights, self.distribution = bodies, weights, distribution
+
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        """Values, (n, k), of what is seen and actions within -1 and 1, (n, k, both sizes)."""
+        values = np.zeros(inputs.shape[:2], np.float32)
+        for body in self.bodies:
+            outputs = _perceptron(body, inputs).reshape(*inputs.shape[:2], *self.weights.shape)
+            if self.distribution:
+                outputs = np.exp(outputs - outputs.max(-1, keepdims=True))
+                outputs = outputs / outputs.sum(-1, keepdims=True)
+            values += (outputs * self.weights).sum((-2, -1))
+        return values / len(self.bodies)
+
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+        arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
+        for k, body in enumerate(self.bodies):
+            arrays |= {f"critic{k}/{name}": array for name, array in _named(body).items()}
+        return arrays
+
+
+class EnsemblePolicy:
+    """Several agents together: each proposes an action, and the best one in their eyes is taken.
+
+    That is the action with the greatest mean over the agents' values of it.
+
+    Args:
+        policies: of the agents.
+        valuations: of the agents' critics.
+    """
+
+    def __init__(self, policies: list[Policy], valuations: list[Valuation]) -> None:
+        self.policies, self.valuations = policies, valuations
+        self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
+
+    def begin(self) -> None:
+        """Forget past observations: the next one begins an episode, in all rows."""
+        for policy in self.policies:
+            policy.begin()
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        """Actions within the bounds, (..., action size), for observations (..., size)."""
+        observation = np.asarray(observation, np.float32)
+        single = observation.ndim == self.mean.ndim
+        rows = observation[None] if single else observation
+        seen = [policy.seen(rows) for policy in self.policies]
+        pairs = zip(self.policies, seen, strict=True)
+        proposed = np.stack([policy.unscaled(x) for policy, x in pairs], 1)
+        values = np.zeros(proposed.shape[:2], np.float32)
+        for valuation, x in zip(self.valuations, seen, strict=True):
+            repeated = np.repeat(x[:, None], len(self.policies), 1)
+            values += valuation(np.concatenate([repeated, proposed], -1))
+        best = proposed[np.arange(len(proposed)), values.argmax(1)]
+        action = self.policies[0].scaled(best)
+        return action[0] if single else action
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        arrays: dict[str, Any] = {}
+        for k, parts in enumerate(zip(self.policies, self.valuations, strict=True)):
+            for part in parts:
+                arrays |= {f"agent{k}/{name}": array for name, array in part.arrays().items()}
+        with atomic.replacing(path) as part_file:
+            np.savez(part_file, **arrays)
+
+
+AnyPolicy = Policy | EnsemblePolicy
+
+
+def load(path: str | Path) -> AnyPolicy:
+    """The policy of a file that `save` wrote.
 
     Raises:
         OSError: it cannot be read.
     """
-    perceptron: list[dict[str, np.ndarray]] = []
-    encoder: list[dict[str, np.ndarray]] = []
-    with np.load(path) as arrays:
-        about = {name: arrays[name] for name in ("mean", "deviation", "low", "high")}
-        history = int(arrays["history"])
-        for key in arrays:
-            layers = encoder if key.startswith(_ENCODER) else perceptron
-            index, dot, name = key.removeprefix(_ENCODER).partition(".")
-            if dot:
-                layers.extend({} for _ in range(int(index) + 1 - len(layers)))
-                layers[int(index)][name] = arrays[key]
-    return Policy(perceptron, history=history, encoder=encoder, **about)
+    with np.load(path) as file:
+        arrays = dict(file)
+    agents = _parts(arrays, "agent")
+    if not agents:
+        return _policy(arrays)
+    return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+
+
+def _policy(arrays: dict[str, np.ndarray]) -> Policy:
+    about = {name: arrays[name] for name in ("mean", "deviation", "low", "high")}
+    seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
+    return Policy(_layers(arrays), history=int(arrays["history"]), encoder=_layers(seeing), **about)
+
+
+def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
+    bodies = [_layers(own) for own in _parts(arrays, "critic")]
+    return Valuation(bodies, arrays["weights"], bool(arrays["distribution"]))
+
+
+def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
+    """The arrays of "kind0/", "kind1/" and so on."""
+    parts: list[dict[str, np.ndarray]] = []
+    while own := {
+        key.partition("/")[2]: array
+        for key, array in arrays.items()
+        if key.startswith(f"{kind}{len(parts)}/")
+    }:
+        parts.append(own)
+    return parts
+
+
+def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {f"{i}.{name}": array for i, layer in enumerate(layers) for name, array in layer.items()}
+
+
+def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    layers: list[dict[str, np.ndarray]] = []
+    for key, array in arrays.items():
+        index, dot, name = key.partition(".")
+        if dot and index.isdigit():
+            layers.extend({} for _ in range(int(index) + 1 - len(layers)))
+            layers[int(index)][name] = array
+    return layers
+
+
+def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray) -> np.ndarray:
+    normalised = any(layer["weight"].ndim == 1 for layer in layers)
+    for layer in layers[:-1]:
+        if layer["weight"].ndim == 2:
+            x = x @ layer["weight"].T + layer["bias"]
+            if normalised:
+                continue
+        else:
+            x = _normalised(x, layer)
+        x = np.maximum(x, 0)
+    last = layers[-1]
+    return np.asarray(x @ last["weight"].T + last["bias"])

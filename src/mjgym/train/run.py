@@ -11,7 +11,7 @@ from mjgym import atomic
 from mjgym.train import metrics
 from mjgym.train.config import Config, to_yaml
 from mjgym.train.errors import RunError
-from mjgym.train.policy import Policy, load
+from mjgym.train.policy import AnyPolicy, load
 
 
 class Run:
@@ -58,7 +58,7 @@ class Run:
             raise RunError(f"{self.config_file}: no settings")
         return found
 
-    def policy(self) -> Policy:
+    def policy(self) -> AnyPolicy:
         """The policy of the last checkpoint.
 
         Raises:

@@ -22,6 +22,7 @@ from mjgym.train.run import Run
 
 if TYPE_CHECKING:
     from mjgym.train.algorithms.agent import Agent
+    from mjgym.train.algorithms.ensemble import Ensemble
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Trainer:
 
         self.collector = Collector(config)
         self.low, self.high = self.collector.low, self.collector.high
-        self.agent: Agent = algorithms.find(config.algorithm)(
+        self.agent: Agent | Ensemble = algorithms.find(config.algorithm).make(
             config, self.collector.observation_size, len(self.low)
         )
         self._evaluation_envs: Any = None
@@ -224,11 +225,13 @@ class Trainer:
             count = config.evaluation_episodes
             self._evaluation_envs = evaluation.make(config.id, count, config.threads, **config.env)
         seeds = evaluation.TRAINING_SEEDS[: config.evaluation_episodes]
-        policy = self.agent.policy(self.low, self.high)
-        result = evaluation.evaluate(policy, self._evaluation_envs, seeds)
+        for agent, policy in self.agent.policies(self.low, self.high).items():
+            returns = evaluation.evaluate(policy, self._evaluation_envs, seeds).returns
+            if not agent:
+                self._score = float(returns.mean())
+            values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
+            self._write(values, agent)
         self._evaluations = int(self._fraction() * config.evaluations)
-        self._score = float(result.returns.mean())
-        self._write({metrics.RETURN: self._score, f"{metrics.RETURN}_std": result.returns.std()})
 
     def _log(self) -> None:
         values = {f"training/{name}": float(np.mean(v)) for name, v in self._losses.items()}
@@ -238,9 +241,10 @@ class Trainer:
         self._losses, self._ended = {}, []
         self._write(values)
 
-    def _write(self, values: dict[str, float]) -> None:
+    def _write(self, values: dict[str, float], agent: str = "") -> None:
+        """Add numbers; those of one agent of an ensemble are an experiment of their own."""
         config = self.config
-        name = config.name or config.algorithm
+        name = f"{config.name or config.algorithm} {agent}".strip()
         metrics.append(
             self.run_folder.metrics_file,
             (
@@ -259,7 +263,7 @@ class Trainer:
         )
         if self._writer is not None:
             for metric, value in values.items():
-                self._writer.add_scalar(metric, value, self.env_step)
+                self._writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
 
     def _tensorboard(self) -> Any:
         if not self.config.tensorboard:

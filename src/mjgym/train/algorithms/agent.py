@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,9 +11,13 @@ from torch import Tensor, nn
 from mjgym.train.collector import Size
 from mjgym.train.config import Config as AnyConfig
 from mjgym.train.errors import DivergedError
+from mjgym.train.networks import plain
 from mjgym.train.normalization import Normalizer
-from mjgym.train.policy import Policy
+from mjgym.train.policy import AnyPolicy, Policy
 from mjgym.train.trainer import Trainer as AnyTrainer
+
+if TYPE_CHECKING:
+    from mjgym.train.algorithms.ensemble import Ensemble
 
 Metrics = dict[str, Tensor]
 
@@ -45,6 +49,11 @@ class Agent(ABC, nn.Module):
         size = observation_size if isinstance(observation_size, int) else 0
         self.inputs = config.history * size
         self.normalizer = Normalizer(size, enabled=config.normalize_observations and vector)
+
+    @classmethod
+    def make(cls, config: Any, observation_size: Size, action_size: int) -> "Agent | Ensemble":
+        """What the settings describe: an agent."""
+        return cls(config, observation_size, action_size)
 
     @abstractmethod
     def act(self, observation: Tensor) -> Tensor:
@@ -94,13 +103,13 @@ class Agent(ABC, nn.Module):
             high: the same.
         """
         mean, deviation = (value.numpy().copy() for value in self.normalizer.scale())
-        layers = [
-            {name: value.detach().numpy().copy() for name, value in layer.named_parameters()}
-            for layer in self.actor_body()
-            if not isinstance(layer, nn.ReLU)
-        ]
+        layers = plain(self.actor_body())
         layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
         return Policy(layers, mean, deviation, low, high, self.config.history)
+
+    def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
+        """What is evaluated, by name: the policy alone, whose name is empty."""
+        return {"": self.policy(low, high)}
 
     def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
         return {k: v for k, v in vars(self).items() if isinstance(v, torch.optim.Optimizer)}

@@ -4,7 +4,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,11 +15,14 @@ from mjgym.train.algorithms.agent import Agent, Metrics
 from mjgym.train.buffer import Batch
 from mjgym.train.collector import Size
 from mjgym.train.config import OffPolicyConfig
-from mjgym.train.critics import make_critic
-from mjgym.train.networks import Critics
+from mjgym.train.critics import make_critic, value_weights
+from mjgym.train.networks import Critics, plain
 from mjgym.train.off_policy import OffPolicyTrainer
 from mjgym.train.pictures import Encoder, random_shift
-from mjgym.train.policy import GREY, WHITE, Policy
+from mjgym.train.policy import GREY, WHITE, Policy, Valuation
+
+if TYPE_CHECKING:
+    from mjgym.train.algorithms.ensemble import Ensemble
 
 
 class OffPolicyAgent(Agent):
@@ -90,6 +93,17 @@ class OffPolicyAgent(Agent):
             following = self.seen(following)
         return replace(batch, observation=observation, following=following)
 
+    @classmethod
+    def make(
+        cls, config: OffPolicyConfig, observation_size: Size, action_size: int
+    ) -> "OffPolicyAgent | Ensemble":
+        """One agent, or the ensemble that the settings describe."""
+        if config.ensemble:
+            from mjgym.train.algorithms.ensemble import Ensemble
+
+            return Ensemble(cls, config, observation_size, action_size)
+        return cls(config, observation_size, action_size)
+
     # What the updates are made of.
 
     def optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
@@ -147,3 +161,14 @@ class OffPolicyAgent(Agent):
             made.deviation = np.full(self.encoder.size, WHITE, np.float32)
             made.encoder = self.encoder.arrays()
         return made
+
+    def valuation(self) -> Valuation:
+        """What the critics expect of actions, as plain arrays.
+
+        Raises:
+            ConfigError: the value of a critic of one's own is none of the package's.
+        """
+        weights, distribution = value_weights(self.critic)
+        of_heads = self.head_weights[:, None] * weights
+        bodies = [plain(body.children()) for body in self.critics.bodies]
+        return Valuation(bodies, of_heads.numpy().copy(), distribution)
