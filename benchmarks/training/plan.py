@@ -1,0 +1,156 @@
+"""Which runs there are: parts, tasks, methods, seeds, and the command of each."""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+GOALS = {
+    "dmc/walker-walk-v0": (950.0, 10.0),
+    "dmc/walker-stand-v0": (950.0, 30.0),
+    "dmc/reacher-hard-v0": (900.0, 30.0),
+    "dmc/finger-spin-v0": (850.0, 30.0),
+    "dmc/cartpole-swingup-v0": (840.0, 30.0),
+    "dmc/ball_in_cup-catch-v0": (950.0, 30.0),
+    "dmc/cheetah-run-v0": (550.0, 30.0),
+}
+"""Ids, the score that the default recipe is to reach, and the minutes it has for that."""
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "recipe": (),
+    "mean": ("critic=mean",),
+    "quantile": ("critic=quantile",),
+    "hyperbolic": ("discounting=hyperbolic",),
+    "parameter-noise": ("exploration={gaussian: 0.7, parameter: 0.2, none: 0.1}",),
+    "ensemble": ("ensemble=[{history: 1}, {history: 4}]",),
+}
+"""What each changes in the default recipe, whose critic is categorical."""
+
+METHOD_IDS = ("dmc/walker-walk-v0", "dmc/cartpole-swingup-v0")
+METHOD_MINUTES = 10.0
+PARTS = ("recipe", "methods", "peer")
+SEEDS = (0, 1, 2)
+PEER = "sb3-sac"
+EVALUATIONS = 40  # of a run: how finely the time to a score is known
+QUICK = (
+    "evaluations=2",
+    "evaluation_episodes=2",
+    "hidden=[8]",
+    "atoms=5",
+    "learning_starts=100",
+    "log_every=200",
+    "threads=1",
+    "tensorboard=false",
+    "env.max_episode_steps=25",
+)
+"""Settings of a look at whether it runs."""
+
+MJGYM = (sys.executable, "-c", "from mjgym.cli import main; main()")
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One run.
+
+    Args:
+        part: that it belongs to.
+        name: of its experiment.
+        id: of the task.
+        seed: of the run.
+        minutes: of training.
+        settings: beside the defaults.
+    """
+
+    part: str
+    name: str
+    id: str
+    seed: int
+    minutes: float
+    settings: tuple[str, ...] = ()
+
+    def folder(self, out: Path) -> Path:
+        """Where it lies."""
+        task = self.id.partition("/")[2].rpartition("-v")[0]
+        return out / self.part / f"{self.name}_{task}_{self.seed}"
+
+    def done(self, out: Path) -> bool:
+        """Whether its final score is there."""
+        return (self.folder(out) / "evaluation.json").exists()
+
+    def commands(self, out: Path) -> list[list[str]]:
+        """What trains it, or goes on with it, and what scores it."""
+        folder = self.folder(out)
+        given = ["--seed", str(self.seed), "--minutes", str(self.minutes), "--out", str(folder)]
+        if self.part == "peer":
+            peer = str(Path(__file__).with_name("sb3_peer.py"))
+            return [[sys.executable, peer, self.id, *self.settings, *given]]
+        train = [*MJGYM, "train", "td3", self.id, f"name={self.name}", *self.settings, *given]
+        if (folder / "config.yaml").exists():
+            train.append("--resume")
+        return [train, [*MJGYM, "evaluate", str(folder)]]
+
+
+def jobs(
+    parts: Iterable[str],
+    *,
+    ids: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    seeds: Sequence[int] = SEEDS,
+    minutes: float | None = None,
+    settings: Sequence[str] = (),
+    quick: bool = False,
+) -> list[Job]:
+    """The runs of some parts, all seeds of one task and method after each other.
+
+    Args:
+        parts: of `PARTS`.
+        ids: of the tasks; all that the part has where none is named.
+        methods: of the part "methods"; all where none is named.
+        seeds: of the runs.
+        minutes: of each; what the part says where it is None.
+        settings: of all runs but the peer's, beside those of the method.
+        quick: a few seconds each, by tiny networks in short episodes, of one task.
+    """
+    found = []
+    usual = QUICK if quick else (f"evaluations={EVALUATIONS}",)
+    for part in parts:
+        own = METHOD_IDS if part == "methods" else tuple(GOALS)
+        chosen = [id for id in own if not ids or id in ids][: 1 if quick else None]
+        of_part = {"recipe": ("recipe",), "peer": (PEER,), "methods": tuple(METHODS)}[part]
+        for id in chosen:
+            for name in of_part:
+                if part == "methods" and methods and name not in methods:
+                    continue
+                length = METHOD_MINUTES if part == "methods" else GOALS[id][1]
+                length = 0.02 if quick else minutes or length
+                extra: tuple[str, ...] = (*METHODS.get(name, ()), *usual, *settings)
+                if part == "peer":
+                    extra = ("--quick",) if quick else ()
+                found += [Job(part, name, id, seed, length, extra) for seed in seeds]
+    return found
+
+
+def run(job: Job, out: Path) -> None:
+    """Run a job to its end; one that is done is left as it is, one that was stopped goes on.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    if job.done(out):
+        return
+    folder = job.folder(out)
+    if job.part == "peer" and folder.exists():
+        shutil.rmtree(folder)  # it cannot go on
+    for command in job.commands(out):
+        subprocess.run(command, check=True)
+
+
+def score(job: Job, out: Path) -> float | None:
+    """Mean return of the 100 episodes at the end; None where it is not done."""
+    if not job.done(out):
+        return None
+    about = json.loads((job.folder(out) / "evaluation.json").read_text())
+    return float(about["mean"])

@@ -1,0 +1,87 @@
+"""Environment steps a second while learning, beside those of stable-baselines3's TD3."""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "recipe": (),
+    "recipe, bfloat16": ("matmul_precision=medium",),
+    "plain": ("critic=mean", "layer_norm=false", "normalize_observations=false"),
+}
+"""Our settings, each with 256-256, batches of 256 and an update for every four steps: the default
+recipe, the same with products in bfloat16 where the processor has them, and what SB3's TD3 has."""
+
+
+def ours(id: str, settings: tuple[str, ...], folder: Path, **env: Any) -> Callable[[int], None]:
+    """What goes on with a run of ours by so many environment steps; it learns from now on."""
+    import torch
+
+    from mjgym.train import algorithms, config
+    from mjgym.train.run import Run
+    from mjgym.train.trainer import Trainer
+
+    read = config.read(
+        algorithms.find("td3").Config,
+        settings=["learning_starts=300", "tensorboard=false", *settings],
+        algorithm="td3",
+        id=id,
+        steps=10**9,
+        env=env,
+    )
+    run = Run(folder)
+    run.create(read)
+    trainer: Any = Trainer(run, read)
+
+    def go_on(steps: int) -> None:
+        torch.set_num_threads(read.torch_threads)
+        torch.set_float32_matmul_precision(read.matmul_precision)
+        until = trainer.env_step + steps
+        while trainer.env_step < until:
+            trainer.step()
+
+    go_on(400)
+    return go_on
+
+
+def measure(
+    id: str, cores: int, *, steps: int = 640, repeats: int = 5, **env: Any
+) -> dict[str, list[float]]:
+    """Steps a second of each, by turns.
+
+    Args:
+        id: of the task.
+        cores: threads of PyTorch that SB3 has in one of its turns, beside one in the other.
+        steps: of each turn.
+        repeats: turns of each.
+        **env: of `make_vec`.
+    """
+    from training import sb3_peer
+
+    with tempfile.TemporaryDirectory() as folder:
+        loops = {
+            name: ours(id, settings, Path(folder) / name, **env)
+            for name, settings in SETTINGS.items()
+        }
+        for threads in sorted({1, cores}):
+            loops[f"sb3, {threads} threads"] = sb3_peer.loop(id, threads, **env)
+        rates: dict[str, list[float]] = {name: [] for name in loops}
+        for _ in range(repeats):
+            for name, go_on in loops.items():
+                began = time.perf_counter()
+                go_on(steps)
+                rates[name].append(steps / (time.perf_counter() - began))
+    return rates
+
+
+def ratios(rates: dict[str, list[float]]) -> dict[str, float]:
+    """Medians over turns of our rates by the best of SB3's in the same turn."""
+    peers = [values for name, values in rates.items() if name.startswith("sb3")]
+    best = [max(turn) for turn in zip(*peers, strict=True)]
+    return {
+        name: statistics.median(a / b for a, b in zip(rates[name], best, strict=True))
+        for name in SETTINGS
+    }

@@ -1,0 +1,144 @@
+"""stable-baselines3's SAC with its defaults, in one environment, as a run of ours.
+
+    python benchmarks/training/sb3_peer.py dmc/walker-walk-v0 --minutes 30 --out FOLDER
+
+It writes the same metrics and the same final score. Its clock stands still while it is evaluated;
+that of `mjgym train` does not.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjgym.train import evaluation, metrics
+
+EVALUATIONS = 40
+
+
+def train(
+    id: str,
+    out: Path,
+    seed: int,
+    minutes: float,
+    *,
+    evaluations: int = EVALUATIONS,
+    episodes: int = 20,
+    final_episodes: int = 100,
+    **env: Any,
+) -> None:
+    """One run.
+
+    Args:
+        id: of the task.
+        out: folder, which is made.
+        seed: of the run.
+        minutes: of training.
+        evaluations: during training.
+        episodes: of each.
+        final_episodes: of the score.
+        **env: of `make_vec`.
+    """
+    import stable_baselines3
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    from mjgym.adapters import sb3
+
+    out.mkdir(parents=True, exist_ok=True)
+    model = stable_baselines3.SAC("MlpPolicy", sb3.make_vec(id, 1, **env), seed=seed)
+    own = evaluation.make(id, episodes, **env)
+    seconds = 60 * minutes
+
+    def act(observation: np.ndarray) -> np.ndarray:
+        return np.asarray(model.predict(observation, deterministic=True)[0])
+
+    class Clock(BaseCallback):
+        """Evaluates at equal parts of the budget, and ends training with it."""
+
+        def _on_training_start(self) -> None:
+            self.began, self.done = time.perf_counter(), 0
+
+        def _on_step(self) -> bool:
+            spent = time.perf_counter() - self.began
+            if spent * evaluations >= (self.done + 1) * seconds:
+                found = evaluation.evaluate(act, own, evaluation.TRAINING_SEEDS[:episodes])
+                line = metrics.Metric(
+                    "sb3-sac",
+                    id,
+                    seed,
+                    metrics.RETURN,
+                    self.num_timesteps,
+                    float(found.returns.mean()),
+                    model._n_updates,
+                    spent,
+                )
+                metrics.append(out / "metrics.csv", [line])
+                self.done = int(spent * evaluations / seconds)
+                self.began = time.perf_counter() - spent
+            return spent < seconds
+
+    model.learn(total_timesteps=10**9, callback=Clock())
+    own.close()
+    scored = evaluation.make(id, final_episodes, **env)
+    result = evaluation.evaluate(act, scored, evaluation.SEEDS[:final_episodes])
+    scored.close()
+    about = {"id": id, "env_step": model.num_timesteps, **result.about()}
+    (out / "evaluation.json").write_text(json.dumps(about, indent=2) + "\n")
+
+
+def loop(id: str, threads: int, seed: int = 0, **env: Any) -> Callable[[int], None]:
+    """What goes on with SB3's TD3, by so many environment steps: an update for every four of them.
+
+    256-256, batches of 256, in one environment; it learns from the first call on.
+
+    Args:
+        id: of the task.
+        threads: of PyTorch.
+        seed: of the run.
+        **env: of `make_vec`.
+    """
+    import stable_baselines3
+    import torch
+
+    from mjgym.adapters import sb3
+
+    starts = 300
+    model = stable_baselines3.TD3(
+        "MlpPolicy",
+        sb3.make_vec(id, 1, **env),
+        learning_starts=starts - 1,
+        train_freq=4,
+        gradient_steps=1,
+        batch_size=256,
+        policy_kwargs={"net_arch": [256, 256]},
+        seed=seed,
+    )
+    model.learn(starts)
+
+    def go_on(steps: int) -> None:
+        torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision("highest")
+        model.learn(steps, reset_num_timesteps=False)
+
+    return go_on
+
+
+def main() -> None:
+    """Read the command line, and train."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("id")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--quick", action="store_true", help="short episodes, and few of them")
+    given = parser.parse_args()
+    quick = {"evaluations": 2, "episodes": 2, "final_episodes": 2, "max_episode_steps": 25}
+    train(given.id, given.out, given.seed, given.minutes, **(quick if given.quick else {}))
+
+
+if __name__ == "__main__":
+    main()
