@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from comparison import installation, report
+from comparison.command import described
 
 RESULTS = Path(__file__).resolve().parent / "results"
 LEGS = range(3, 9)  # of the creatures
@@ -221,12 +222,7 @@ def compare(pythons: dict[str, Path], repeats: int, builds: int) -> dict[str, An
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line; a mistake in it ends the program with status 2."""
-    summary, _, description = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        description=summary,
-        epilog=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = described(__doc__ or "")
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each library")
     parser.add_argument("--builds", type=int, default=5, help="scenes built in a measurement")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for JSON")

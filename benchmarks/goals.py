@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from comparison import report
-from comparison.command import RESULTS
+from comparison.command import RESULTS, described
 from training import plan
 
 RATE_ID = "dmc/walker-walk-v0"
@@ -37,12 +37,7 @@ PARTS = (*plan.PARTS, "rate", "table")
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line; a mistake in it ends the program with status 2."""
-    summary, _, description = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(
-        description=summary,
-        epilog=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = described(__doc__ or "")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--ids", type=_list, default=[], help="comma-separated; default: all")
     parser.add_argument("--methods", type=_list, default=[], help="the same")

@@ -146,13 +146,20 @@ def trainer(folder, *settings, algorithm="td3", **given):
 
 @pytest.mark.gl
 class TestRuns:
-    @pytest.mark.parametrize("algorithm", ["td3", "sac"])
-    def test_trains(self, algorithm, tmp_path):
-        made = trainer(tmp_path / "run", algorithm=algorithm, steps=48)
+    @pytest.mark.parametrize(
+        ("algorithm", "settings"),
+        [
+            ("td3", ()),
+            ("sac", ()),
+            ("td3", ("ensemble=[{}, {history: 1}]", "exploration={parameter: 1}")),
+        ],
+    )
+    def test_trains(self, algorithm, settings, tmp_path):
+        made = trainer(tmp_path / "run", *settings, algorithm=algorithm, steps=48)
         before = weights(made)
         assert made.train().updates == 8
         after = weights(made)
-        changed = {name.partition(".")[0] for name in before if not before[name].equal(after[name])}
+        changed = {part for k in before if not before[k].equal(after[k]) for part in k.split(".")}
         assert {"encoder", "actor", "critics"} <= changed
         stored = made.buffer.state_dict()["arrays"]
         assert stored["observation"].dtype == torch.uint8

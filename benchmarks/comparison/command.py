@@ -11,18 +11,27 @@ from comparison import installation
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
+def described(documentation: str) -> argparse.ArgumentParser:
+    """A command line without options yet, whose help is a program's docstring.
+
+    Args:
+        documentation: the docstring; its first line is the summary.
+    """
+    summary, _, description = documentation.partition("\n")
+    return argparse.ArgumentParser(
+        description=summary,
+        epilog=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
 def parser(documentation: str) -> argparse.ArgumentParser:
     """A command line with the options that all comparisons have: how long, how often, where.
 
     Args:
         documentation: the program's docstring; its first line is the summary.
     """
-    summary, _, description = documentation.partition("\n")
-    made = argparse.ArgumentParser(
-        description=summary,
-        epilog=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = described(documentation)
     made.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     made.add_argument("--repeats", type=int, default=3, help="measurements of each subject")
     made.add_argument("--out", type=Path, default=RESULTS, help="folder for what is written")
