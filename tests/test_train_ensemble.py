@@ -129,6 +129,14 @@ class TestActing:
         ]
         assert changed == [[True, False, False], [False, False, True]]
 
+    def test_a_schedule_of_noise_takes_the_steps_of_the_whole_run(self):
+        settings = ("noise_schedule=linear", "noise_steps=60", "noise_final=0.5")
+        agent, _ = made("num_envs=6", "ensemble=[{}, {noise_steps: 120}, {}, {}]", *settings)
+        for _ in range(5):
+            agent.act(torch.randn(6, 1, SIZE))
+        factors = [own.exploration.factor() for own in agent.members]
+        assert factors == pytest.approx([0.75, 0.875, 0.75, 0.75])
+
     @pytest.mark.parametrize("critic", ["mean", "categorical", "quantile"])
     @pytest.mark.parametrize("discounting", ["exponential", "hyperbolic"])
     def test_together_they_take_what_is_best_on_average(self, critic, discounting, tmp_path):

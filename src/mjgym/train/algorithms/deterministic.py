@@ -1,6 +1,6 @@
 """What algorithms with a deterministic actor share: the actor, its target and its noise."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,18 @@ from mjgym.train.networks import Actor
 @dataclass(frozen=True)
 class DeterministicConfig(ExplorationConfig, OffPolicyConfig):
     """Settings of a deterministic actor that explores with noise."""
+
+    def members(self) -> list[OffPolicyConfig]:
+        """Settings of each agent, whose schedules of noise count the steps of their own slots."""
+        agents = super().members()
+        if not self.ensemble:
+            return agents
+        shares = [agent.num_envs / self.num_envs for agent in agents]
+        return [
+            replace(agent, noise_steps=max(1, round(agent.noise_steps * share)))
+            for agent, share in zip(agents, shares, strict=True)
+            if isinstance(agent, DeterministicConfig)
+        ]
 
 
 class DeterministicAgent(OffPolicyAgent):
