@@ -1,7 +1,7 @@
 """Replay of transitions, from which n-step returns and histories are made when they are drawn."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -40,6 +40,30 @@ class Batch:
         """Batches of `size` each."""
         parts = [value.split(size) for value in vars(self).values()]
         return [Batch(*part) for part in zip(*parts, strict=True)]
+
+
+class Replay(Protocol):
+    """Stored transitions, as `ReplayBuffer` has them."""
+
+    def __len__(self) -> int:
+        """Transitions that can be drawn."""
+        ...
+
+    def add(self, **step: Tensor) -> None:
+        """Store a step of every sub-environment."""
+        ...
+
+    def sample(self, count: int) -> Batch:
+        """Transitions drawn uniformly, with replacement."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is stored."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Store again what `state_dict` gave."""
+        ...
 
 
 class ReplayBuffer:
@@ -99,6 +123,12 @@ class ReplayBuffer:
         for name, array in self._arrays.items():
             array[first : first + self.num_envs] = step[name]
         self._added += 1
+
+    def cut(self) -> None:
+        """End the episodes that are stored: what is added next does not follow on them."""
+        if self._added:
+            last = (self._added - 1) % self._length * self.num_envs
+            self._arrays["ended"][last : last + self.num_envs] = True
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
         """Transitions drawn uniformly, with replacement.

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
-from mjgym.train.buffer import ReplayBuffer
+from mjgym.train.buffer import Replay, ReplayBuffer
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.trainer import Trainer
 
@@ -24,31 +25,41 @@ class OffPolicyTrainer(Trainer):
 
     def prepare(self) -> None:
         """Make the buffer."""
+        self.buffer = self.make_buffer()
+        self.owed = 0.0  # updates
+
+    def make_buffer(self) -> Replay:
+        """What the transitions are stored in."""
+        return self.replay(self.config.buffer_size)
+
+    def replay(self, size: int) -> ReplayBuffer:
+        """A buffer of the run's sub-environments for so many transitions."""
         config, collector = self.config, self.collector
-        self.buffer = ReplayBuffer(
-            config.buffer_size,
+        return ReplayBuffer(
+            size,
             config.num_envs,
             collector.observation_size,
             len(collector.low),
             n_step=config.n_step,
             history=config.longest_history,
         )
-        self.owed = 0.0  # updates
 
     def step(self) -> None:
         """One step of all sub-environments, and the updates that belong to it."""
-        config, collector = self.config, self.collector
-        if self.env_step < config.learning_starts:
-            action = torch.rand(config.num_envs, len(collector.low)) * 2 - 1
-        else:
-            action = self.agent.act(collector.stack)
-        self.buffer.add(**vars(self.interact(action)))
+        config = self.config
+        self.buffer.add(**vars(self.interact(self.action())))
         if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
             self.owed += config.updates_per_step * config.num_envs
             count = int(self.owed)
             self.owed -= count
             if count:
                 self._learn(count)
+
+    def action(self) -> Tensor:
+        """Actions to explore with, at first random ones, (n, action size)."""
+        if self.env_step < self.config.learning_starts:
+            return torch.rand(self.config.num_envs, len(self.collector.low)) * 2 - 1
+        return self.agent.act(self.collector.stack)
 
     def _learn(self, count: int) -> None:
         drawn = self.buffer.sample(count * self.config.batch_size)

@@ -46,6 +46,32 @@ class Progress:
     training_return: float | None
 
 
+@contextlib.contextmanager
+def signalled(stop: Callable[[], None]) -> Iterator[None]:
+    """Answer SIGINT and SIGTERM by `stop`, a second SIGINT by an interruption.
+
+    Without effect outside the main thread, where signals cannot be had.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    stopped = False
+
+    def answer(number: int, frame: Any) -> None:
+        nonlocal stopped
+        if stopped and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stopped = True
+        stop()
+
+    before = {number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class Trainer:
     """A run of an algorithm on a batch of sub-environments.
 
@@ -90,7 +116,7 @@ class Trainer:
         torch.set_float32_matmul_precision(config.matmul_precision)
         torch.manual_seed(config.seed)
 
-        self.collector = Collector(config)
+        self.collector = self.collect()
         self.low, self.high = self.collector.low, self.collector.high
         self.agent: Agent | Ensemble = algorithms.find(config.algorithm).make(
             config, self.collector.observation_size, len(self.low)
@@ -104,16 +130,22 @@ class Trainer:
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = False
+        self._writer: Any = None
         self.prepare()
         self.agent.normalizer.update(self.collector.begin())
-        if resume and run.checkpoint_file.exists():
+        if resume:
             self._restore()
-        self._writer = self._tensorboard()
-        learner = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
-        about = mjgym.fingerprint(self.collector.envs)
-        run.write_json(run.fingerprint_file, {**about, "learner": learner})
 
     # What the subclasses say.
+
+    def collect(self) -> Collector:
+        """Make the sub-environments."""
+        return Collector(self.config)
+
+    def about(self) -> dict[str, Any]:
+        """What the results depend on beside the settings, for the run's fingerprint."""
+        learner = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
+        return {**mjgym.fingerprint(self.collector.envs), "learner": learner}
 
     def prepare(self) -> None:
         """Make what is learned from; the agent and the collector are there."""
@@ -156,7 +188,9 @@ class Trainer:
         kept = shown = began + self._seconds
         logged = self.env_step // self.config.log_every
         try:
-            with self._signals():
+            self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
+            self._writer = self._tensorboard()
+            with signalled(self.stop):
                 while not self._stop and self._fraction() < 1:
                     self.step()
                     now = time.perf_counter()
@@ -184,6 +218,10 @@ class Trainer:
         self._show(self.progress())
         return self.progress()
 
+    def stop(self) -> None:
+        """Let the run end after the step that it is in."""
+        self._stop = True
+
     def progress(self) -> Progress:
         """How far the run is."""
         return Progress(
@@ -199,25 +237,6 @@ class Trainer:
         if self.config.steps is not None:
             return self.env_step / self.config.steps
         return self._seconds / 60 / (self.config.minutes or 1)
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Let SIGINT and SIGTERM end the loop after a whole step, where signals can be had."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, frame: Any) -> None:
-            if self._stop and number == signal.SIGINT:
-                raise KeyboardInterrupt
-            self._stop = True
-
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _evaluate(self) -> None:
         config = self.config
@@ -303,7 +322,8 @@ class Trainer:
         self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
 
     def _restore(self) -> None:
-        self.load_state(torch.load(self.run_folder.checkpoint_file, weights_only=True))
+        if self.run_folder.checkpoint_file.exists():
+            self.load_state(torch.load(self.run_folder.checkpoint_file, weights_only=True))
         metrics.keep_until(self.run_folder.metrics_file, self.env_step)
 
     def close(self) -> None:
