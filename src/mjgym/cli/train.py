@@ -1,6 +1,7 @@
 """`mjgym train`: learn a task, into a folder."""
 
 import dataclasses
+import functools
 import importlib.util
 import re
 import sys
@@ -50,6 +51,19 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the folder's last checkpoint.")
     ] = False,
+    ray: Annotated[
+        bool,
+        typer.Option(
+            "--ray", help='Samplers and a trainer as processes of Ray, see "mjgym guide cluster".'
+        ),
+    ] = False,
+    samplers: Annotated[
+        int | None, typer.Option(min=1, help="With --ray: processes that act. Default: 2.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help='With --ray: the cluster, "auto" or ray://... Default: this machine.'),
+    ] = None,
 ) -> None:
     """Train a policy on a task, and keep settings, metrics, checkpoint and policy in a folder.
 
@@ -61,6 +75,11 @@ def train(
     from mjgym.train.errors import ConfigError, DivergedError, RunError
     from mjgym.train.run import Run
 
+    if ray:
+        require("ray", extra="ray")
+    for name, value in (("--samplers", samplers), ("--address", address)):
+        if value is not None and not ray:
+            raise typer.BadParameter(f"{name} is for --ray")
     _import_own(algorithm, settings or [])
     given: dict[str, Any] = {"seed": seed, "steps": steps, "minutes": minutes}
     given = {name: value for name, value in given.items() if value is not None}
@@ -77,7 +96,8 @@ def train(
             read_ = _resumed(cls, run, config or [], settings or [], given)
         else:
             run.create(read_)
-        final = _train(run, read_, resume)
+        cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
+        final = _train(run, read_, resume, cluster)
     except ConfigError as error:
         raise typer.BadParameter(str(error)) from None
     except (RunError, DivergedError) as error:
@@ -100,8 +120,8 @@ def train(
         out_.print(f"next: mjgym evaluate {folder}", style="dim", soft_wrap=True)
 
 
-def require(*packages: str) -> None:
-    """See whether packages of the extra "train" are here.
+def require(*packages: str, extra: str = "train") -> None:
+    """See whether packages of an extra are here.
 
     Raises:
         typer.Exit: one is missing; it has been said which.
@@ -109,7 +129,7 @@ def require(*packages: str) -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         console(stderr=True).print(
-            f'{", ".join(missing)} is not installed: pip install "mjgym[train]"', soft_wrap=True
+            f'{", ".join(missing)} is not installed: pip install "mjgym[{extra}]"', soft_wrap=True
         )
         raise typer.Exit(1)
 
@@ -153,7 +173,14 @@ def _resumed(cls: Any, run: Any, files: list[Path], settings: list[str], given: 
     return config
 
 
-def _train(run: Any, config: Any, resume: bool) -> "Progress":
+def _set_up(config: Any) -> None:
+    """Import what a run needs beside the package, in a process that is new."""
+    if config.module:
+        load(config.module)
+    _import_own(config.algorithm, [f"critic={getattr(config, 'critic', '')}"])
+
+
+def _train(run: Any, config: Any, resume: bool, cluster: dict[str, Any]) -> "Progress":
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
@@ -175,7 +202,14 @@ def _train(run: Any, config: Any, resume: bool) -> "Progress":
             bar.update(task, completed=progress.fraction, state=_state(first[0], progress))
             del first[1:]
 
-        return Trainer(run, config, resume=resume, show=show).train()
+        if not cluster:
+            return Trainer(run, config, resume=resume, show=show).train()
+
+        from mjgym.train.cluster import ClusterTrainer
+
+        setup = functools.partial(_set_up, config)
+        trainer = ClusterTrainer(run, config, resume=resume, show=show, setup=setup, **cluster)
+        return trainer.train()
 
 
 def _state(first: "Progress", now: "Progress") -> str:

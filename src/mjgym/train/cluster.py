@@ -28,7 +28,7 @@ from mjgym.train import algorithms
 from mjgym.train.buffer import Batch, ReplayBuffer
 from mjgym.train.collector import Collector, Transition
 from mjgym.train.config import Config, OffPolicyConfig
-from mjgym.train.errors import ConfigError, RunError
+from mjgym.train.errors import ConfigError, DivergedError, RunError
 from mjgym.train.off_policy import OffPolicyTrainer
 from mjgym.train.run import Run
 from mjgym.train.trainer import Progress, signalled
@@ -61,10 +61,12 @@ class Report:
     Args:
         progress: how far the run is.
         files: what is new in the run's folder, by path.
+        error: by which the run has ended.
     """
 
     progress: Progress
     files: dict[str, bytes]
+    error: DivergedError | None = None
 
 
 class Sampler:
@@ -247,9 +249,9 @@ class Learner(OffPolicyTrainer):
         self,
         run: Run,
         config: OffPolicyConfig,
+        *,
         samplers: int,
         take: Callable[[], tuple[int, Rollout]],
-        *,
         resume: bool,
     ) -> None:
         self._samplers, self._take = samplers, take
@@ -314,11 +316,20 @@ class TrainerActor:
         for name, content in files.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
-        self._learner = Learner(Run(folder), config, self._samplers, self._take, resume=resume)
+        self._learner = Learner(
+            Run(folder), config, samplers=self._samplers, take=self._take, resume=resume
+        )
         self._publish()
         self._begun.set()
-        progress = self._learner.train()
-        return Report(progress, self._new_files())
+        error = None
+        try:
+            self._learner.train()
+        except DivergedError as diverged:
+            error = diverged
+        report = Report(self._learner.progress(), self._new_files(), error)
+        with self._lock:
+            self._folder.cleanup()
+        return report
 
     def exchange(self, index: int, rollout: Rollout | None) -> tuple[Report, Arrays]:
         """Take a rollout, as soon as there is room for it, and give the newest policy.
@@ -423,27 +434,28 @@ class ClusterTrainer:
             DivergedError: a loss is not finite; the last checkpoint is kept.
             RunError: there is no such cluster, it is too small, or an actor dies again and again.
         """
-        config = self._config
+        config, ray = self._config, self._ray
         cpus = self._count * config.threads + config.torch_threads
-        with _connected(self._ray, self._address, cpus), signalled(self.stop):
+        shared = ray.is_initialized()
+        with _connected(ray, self._address, cpus), signalled(self.stop):
+            sampler = ray.remote(Sampler).options(
+                num_cpus=config.threads,
+                scheduling_strategy="SPREAD",
+                max_restarts=-1,
+                max_task_retries=ATTEMPTS - 1,
+            )
+            self.samplers = [sampler.remote(config, k, self._setup) for k in range(self._count)]
             try:
-                sampler = self._ray.remote(Sampler).options(
-                    num_cpus=config.threads,
-                    scheduling_strategy="SPREAD",
-                    max_restarts=-1,
-                    max_task_retries=ATTEMPTS - 1,
-                )
-                self.samplers = [sampler.remote(config, k, self._setup) for k in range(self._count)]
                 self._begin(self._resume)
                 for index in range(self._count):
                     self._exchange(index, None)
                 return self._supervise()
-            except self._ray.exceptions.RayTaskError as error:
+            except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
             finally:
-                for actor in (*self.samplers, self.trainer):
-                    if actor is not None:
-                        self._ray.kill(actor)
+                if shared:  # otherwise they end with the connection
+                    for actor in (*self.samplers, self.trainer):
+                        ray.kill(actor)
 
     def _begin(self, resume: bool) -> None:
         """Make the trainer and let it learn."""
@@ -474,6 +486,8 @@ class ClusterTrainer:
                     self._replace(error)
                 else:
                     self._note(report)
+                    if report.error is not None:
+                        raise report.error
                     return report.progress  # type: ignore[no-any-return]
             elif ready:
                 self._under_way.pop(ready[0])(ready[0])

@@ -10,7 +10,7 @@ from torch import Tensor
 from mjgym.actions import UNLIMITED
 from mjgym.train import evaluation
 from mjgym.train.config import Config
-from mjgym.train.errors import ConfigError
+from mjgym.train.errors import ConfigError, RunError
 
 Size = int | tuple[int, int, int]
 """Of an observation: numbers in a vector, or height, width and channels of a picture."""
@@ -133,7 +133,13 @@ class Collector:
         return {"envs": envs, "own": {name: getattr(self, name) for name in _KEPT}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave, with the same settings."""
+        """Go on from what `state_dict` gave, with the same settings.
+
+        Raises:
+            RunError: it is that of a run with samplers elsewhere.
+        """
+        if "envs" not in state:
+            raise RunError("the run has samplers: go on with it with --ray")
         for name, value in state["own"].items():
             setattr(self, name, value)
         self.envs.unwrapped.set_state({k: v.numpy() for k, v in state["envs"].items()})

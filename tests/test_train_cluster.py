@@ -1,0 +1,373 @@
+"""Runs with samplers and a trainer: what they say to each other, and as actors of Ray."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from mjgym.cli.app import app
+from mjgym.train import algorithms, config, evaluation, metrics
+from mjgym.train.buffer import ReplayBuffer
+from mjgym.train.cluster import ATTEMPTS, ROLLOUT_STEPS, ClusterTrainer, Learner, Sampler, Shards
+from mjgym.train.errors import ConfigError, RunError
+from mjgym.train.run import Run
+from mjgym.train.trainer import Trainer
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
+
+ID = "dmc/cartpole-balance-v0"
+SMALL = (
+    "num_envs=4",
+    "threads=1",
+    "hidden=[16]",
+    "batch_size=16",
+    "atoms=21",
+    "learning_starts=40",
+    "updates_per_step=0.1",
+    "evaluations=4",
+    "evaluation_episodes=2",
+    "log_every=80",
+    "tensorboard=false",
+    "env.max_episode_steps=30",
+)
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    torch.set_num_threads(1)
+
+
+def read(*settings, algorithm="td3", steps=240, **given):
+    cls = algorithms.find(algorithm).Config
+    return config.read(
+        cls, (), [*SMALL, *settings], algorithm=algorithm, id=ID, steps=steps, **given
+    )
+
+
+def created(folder, settings):
+    run = Run(folder)
+    run.create(settings)
+    return run
+
+
+class TestShards:
+    def shards(self, *counts, n_step=2):
+        made = Shards([ReplayBuffer(40, 2, 1, 1, n_step=n_step) for _ in counts])
+        for k, count in enumerate(counts):
+            made.choose(k, begun=True)
+            for step in range(count):
+                self.add(made, 100 * k + step)
+        return made
+
+    def add(self, shards, value):
+        column = torch.full((2, 1), float(value))
+        ended = torch.zeros(2, dtype=torch.bool)
+        shards.add(
+            observation=column,
+            action=column,
+            reward=column[:, 0],
+            following=column + 1,
+            terminated=ended,
+            ended=ended,
+            age=torch.zeros(2, dtype=torch.int32),
+        )
+
+    def test_each_transition_is_as_likely_as_another(self):
+        torch.manual_seed(0)
+        shards = self.shards(3, 0, 12)
+        assert len(shards) == 30
+        drawn = shards.sample(30_000).observation[:, 0, 0]
+        values, counts = drawn.unique(return_counts=True)
+        assert values.tolist() == [0, 1, 2, *range(200, 212)]
+        assert (counts / 2_000 - 1).abs().max() < 0.1  # some 4.6 standard deviations
+
+    def test_batches_are_mixed(self):
+        torch.manual_seed(0)
+        first, *_ = self.shards(10, 10).sample(512).split(64)
+        share = (first.observation < 100).float().mean()
+        assert 0.25 < share < 0.75
+
+    def test_a_new_life_does_not_follow_on_the_old(self):
+        shards = self.shards(3)
+        shards.choose(0, begun=True)
+        self.add(shards, 50)
+        drawn = shards.sample(200)
+        last = drawn.observation[:, 0, 0] == 2
+        assert drawn.steps[last].unique().tolist() == [1]
+        assert drawn.following[last].unique().tolist() == [3]
+        assert not drawn.terminated.any()  # what follows has a value
+        before = drawn.observation[:, 0, 0] == 1
+        assert drawn.rewards[before].unique(dim=0).tolist() == [[1, 2]]
+
+    def test_are_kept_whole(self):
+        shards, again = self.shards(3, 5), self.shards(0, 0)
+        again.load_state_dict(shards.state_dict())
+        torch.manual_seed(0)
+        one = shards.sample(50)
+        torch.manual_seed(0)
+        other = again.sample(50)
+        assert all(torch.equal(value, vars(other)[name]) for name, value in vars(one).items())
+        with pytest.raises(RunError, match="of 2 samplers, not of 1"):
+            self.shards(0).load_state_dict(shards.state_dict())
+
+
+class TestWithoutRay:
+    """Samplers and the trainer in one process, which take turns."""
+
+    def learner(self, folder, settings, samplers=2, resume=False):
+        actors = [Sampler(settings, k, None) for k in range(samplers)]
+        turn = iter(range(10**6))
+
+        def take():
+            index = next(turn) % samplers
+            state = made.agent.acting_state()
+            weights = {name: value.numpy().copy() for name, value in state.items()}
+            rollout, _ = actors[index].collect(weights, made.env_step)
+            return index, rollout
+
+        run = Run(folder)
+        if not resume:
+            run.create(settings)
+        made = Learner(run, settings, samplers=samplers, take=take, resume=resume)
+        made.actors = actors
+        return made
+
+    @pytest.mark.parametrize("algorithm", ["td3", "sac"])
+    def test_learns_as_often_as_one_process(self, algorithm, tmp_path):
+        settings = read(algorithm=algorithm)
+        made = self.learner(tmp_path / "run", settings)
+        end = made.train()
+        assert (end.env_step, end.updates) == (240, 20)  # as a run in one process
+        rows = made.run_folder.metrics()
+        assert {"training/critic_loss", metrics.RETURN, metrics.TRAINING_RETURN} <= {
+            row.metric for row in rows
+        }
+        assert all(np.isfinite(row.value) for row in rows)
+        assert len(made.buffer) == 240
+
+    def test_what_is_stored_is_what_samplers_did(self, tmp_path):
+        made = self.learner(tmp_path / "run", read(steps=8 * ROLLOUT_STEPS))
+        made.train()
+        shards = made.buffer.state_dict()["shards"]
+        assert [shard["added"] for shard in shards] == [ROLLOUT_STEPS] * 2
+        for shard in shards:
+            stored = {name: a.unflatten(0, (-1, 4)) for name, a in shard["arrays"].items()}
+            going = ~stored["ended"][:-1]
+            follows = stored["following"][:-1][going].equal(stored["observation"][1:][going])
+            assert follows
+            assert not stored["terminated"].any()
+            assert stored["ended"].sum() == 4  # each sub-environment's time limit, once
+        first, second = (shard["arrays"]["observation"] for shard in shards)
+        assert not first.equal(second)
+
+    def test_the_policy_is_the_trainers(self, tmp_path):
+        made = self.learner(tmp_path / "run", read(steps=8 * ROLLOUT_STEPS))
+        made.train()
+        made._take()
+        acting = made.actors[0]._acting.agent
+        sent = made.agent.acting_state()
+        assert {name.partition(".")[0] for name in sent} == {"actor", "normalizer", "updates"}
+        assert acting.actor.body[0].weight.equal(made.agent.actor.body[0].weight)
+
+    def test_a_sampler_of_another_life_begins_anew(self, tmp_path):
+        settings = read("env.max_episode_steps=1000", "stagger=false", steps=800)
+        made = self.learner(tmp_path / "run", settings, samplers=1)
+        for _ in range(ROLLOUT_STEPS):
+            made.step()
+        made.actors[0] = Sampler(settings, 0, None)
+        for _ in range(ROLLOUT_STEPS + 1):
+            made.step()
+        made.close()
+        ended = made.buffer.state_dict()["shards"][0]["arrays"]["ended"].unflatten(0, (-1, 4))
+        assert ended.nonzero()[:, 0].unique().tolist() == [ROLLOUT_STEPS - 1]
+
+    def test_goes_on_from_its_checkpoint(self, tmp_path):
+        self.learner(tmp_path / "run", read()).train()
+        again = self.learner(tmp_path / "run", read(steps=300), resume=True)
+        assert (again.env_step, len(again.buffer)) == (240, 240)
+        assert again.train().env_step == 300
+        shard = again.buffer.state_dict()["shards"][0]["arrays"]
+        assert shard["ended"][124:128].all()  # the last of the first life
+
+    def test_other_ways_of_going_on_are_refused(self, tmp_path):
+        self.learner(tmp_path / "run", read()).train()
+        with pytest.raises(RunError, match="of 2 samplers, not of 3"):
+            self.learner(tmp_path / "run", read(), samplers=3, resume=True)
+        with pytest.raises(RunError, match="go on with it with --ray"):
+            Trainer(Run(tmp_path / "run"), read(), resume=True)
+        Trainer(created(tmp_path / "own", read()), read()).train()
+        with pytest.raises(RunError, match="without --ray"):
+            self.learner(tmp_path / "own", read(), resume=True)
+
+    def test_a_run_without_a_checkpoint_begins_its_metrics_anew(self, tmp_path):
+        made = self.learner(tmp_path / "run", read())
+        made._write({"training/value": 1.0})
+        made.env_step = 80
+        made._write({"training/value": 1.0})
+        made.close()
+        self.learner(tmp_path / "run", read(), resume=True).close()
+        assert [row.env_step for row in Run(tmp_path / "run").metrics()] == [0]
+
+    def test_seeds_follow_from_the_runs_the_index_and_the_steps(self):
+        def first(index, env_step, **given):
+            rollout, _ = Sampler(read(**given), index, None).collect({}, env_step)
+            return rollout.steps["observation"][0]
+
+        assert np.array_equal(first(0, 0), first(0, 0))
+        for other in (first(1, 0), first(0, 128), first(0, 0, seed=1)):
+            assert not np.array_equal(first(0, 0), other)
+
+
+class TestMistakes:
+    def test_without_ray_the_extra_is_named(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "ray", None)
+        with pytest.raises(RunError, match=r'pip install "mjgym\[ray\]"'):
+            ClusterTrainer(Run(tmp_path / "run"), read())
+        words = ["train", "td3", ID, "--ray", "--steps", "80", "--out", str(tmp_path / "run")]
+        done = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
+        assert done.exit_code == 1
+        assert 'ray is not installed: pip install "mjgym[ray]"' in done.stderr
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize("option", ["--samplers", "--address"])
+    def test_options_of_ray_alone(self, option, tmp_path):
+        words = ["train", "td3", ID, option, "3", "--out", str(tmp_path / "run")]
+        done = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
+        assert done.exit_code == 2
+        assert f"{option} is for --ray" in done.stderr
+
+    def test_the_package_does_not_import_ray(self):
+        program = "import sys, mjgym.train.cluster; sys.exit('ray' in sys.modules)"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+@pytest.fixture(scope="module")
+def ray():
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip('needs pip install "mjgym[ray]"')
+    import ray
+
+    ray.init(
+        "local",
+        num_cpus=4,
+        include_dashboard=False,
+        object_store_memory=100 * 2**20,
+        log_to_driver=False,
+    )
+    yield ray
+    ray.shutdown()
+
+
+def pid(ray, actor):
+    return ray.get(actor.__ray_call__.remote(lambda self: os.getpid()))
+
+
+class TestWithRay:
+    @pytest.mark.usefixtures("ray")
+    def test_a_run_stops_goes_on_and_ends_with_the_asked_steps(self, tmp_path):
+        settings = read(steps=2_000)
+        run = created(tmp_path / "run", settings)
+
+        def interrupt(progress):
+            if progress.score is not None:
+                os.kill(os.getpid(), signal.SIGINT)
+                first._show = lambda progress: None
+
+        first = ClusterTrainer(run, settings, show=interrupt)
+        stopped = first.train()
+        assert 500 <= stopped.env_step < 2_000
+        kept = torch.load(run.checkpoint_file, weights_only=True)["trainer"]["env_step"]
+        assert kept == stopped.env_step
+
+        end = ClusterTrainer(run, settings, resume=True).train()
+        assert (end.env_step, end.updates, end.fraction) == (2_000, 196, 1)
+        assert {path.name for path in run.path.iterdir()} == {
+            "config.yaml",
+            "metrics.csv",
+            "policy.npz",
+            "checkpoint.pt",
+            "fingerprint.json",
+        }
+        rows = run.metrics()
+        assert all(np.isfinite(row.value) for row in rows)
+        steps = [row.env_step for row in rows]
+        assert steps == sorted(steps)
+        # The score is that of the policy that is kept, on the same seeds as ever.
+        (*_, score) = (row.value for row in rows if row.metric == metrics.RETURN)
+        envs = evaluation.make(ID, 2, 1, max_episode_steps=30)
+        result = evaluation.evaluate(run.policy(), envs, evaluation.TRAINING_SEEDS[:2])
+        envs.close()
+        assert score == result.returns.mean()
+
+    def test_a_sampler_that_is_killed_is_replaced(self, ray, tmp_path):
+        settings = read(steps=2_000)
+        killed = []
+
+        def kill(progress):
+            if progress.env_step > 500 and not killed:
+                killed.append(pid(ray, made.samplers[0]))
+                os.kill(killed[0], signal.SIGKILL)
+
+        made = ClusterTrainer(created(tmp_path / "run", settings), settings, samplers=1, show=kill)
+        assert made.train().env_step == 2_000  # which nobody else could have taken
+        assert killed
+        steps = [row.env_step for row in made.run_folder.metrics()]
+        assert steps == sorted(steps)
+
+    def test_a_trainer_that_is_killed_goes_on_from_its_checkpoint(self, ray, tmp_path):
+        settings = read(steps=4_000)
+        run = created(tmp_path / "run", settings)
+        trainers, kept = [], []
+
+        def kill(progress):
+            if run.checkpoint_file.exists() and not trainers:
+                trainers.append(made.trainer)
+                content = torch.load(run.checkpoint_file, weights_only=True)
+                kept.append(content["trainer"]["env_step"])
+                os.kill(pid(ray, made.trainer), signal.SIGKILL)
+
+        made = ClusterTrainer(run, settings, samplers=1, show=kill)
+        end = made.train()
+        assert end.env_step == 4_000
+        assert 1_000 <= kept[0] < 4_000
+        assert made.trainer is not trainers[0]
+        rows = run.metrics()
+        assert all(np.isfinite(row.value) for row in rows)
+        seen = [(row.metric, row.env_step) for row in rows]
+        assert len(seen) == len(set(seen))
+        assert {row.env_step for row in rows if row.metric == metrics.RETURN} == {
+            1_000,
+            2_000,
+            3_000,
+            4_000,
+        }
+
+    @pytest.mark.usefixtures("ray")
+    def test_a_mistake_is_said_as_in_one_process(self, tmp_path):
+        settings = read("env.observation=dict")
+        with pytest.raises(ConfigError, match='observation="flat"'):
+            ClusterTrainer(created(tmp_path / "run", settings), settings, samplers=1).train()
+
+    @pytest.mark.usefixtures("ray")
+    def test_a_cluster_that_is_too_small(self, tmp_path):
+        settings = read()
+        with pytest.raises(RunError, match="take 10 CPUs, and the cluster has 4"):
+            ClusterTrainer(created(tmp_path / "run", settings), settings, samplers=9).train()
+
+    @pytest.mark.usefixtures("ray")
+    def test_a_trainer_that_dies_again_and_again(self, tmp_path, monkeypatch):
+        made = ClusterTrainer(Run(tmp_path / "run"), read())
+        begun = []
+        monkeypatch.setattr(made, "_begin", lambda **given: begun.append(given))
+        for _ in range(ATTEMPTS - 1):
+            made._replace(OSError("gone"))
+        assert begun == [{"resume": True}] * (ATTEMPTS - 1)
+        with pytest.raises(RunError, match=r"died 4 times without a checkpoint.*gone"):
+            made._replace(OSError("gone"))
