@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,32 +10,24 @@ import sys
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
+from training_runs import ID, SMALL, mjgym_
 
-from mjgym.cli.app import app
 from mjgym.train import algorithms, config, evaluation, metrics
 from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.cluster import ATTEMPTS, ROLLOUT_STEPS, ClusterTrainer, Learner, Sampler, Shards
+from mjgym.train.cluster import ATTEMPTS, FRAGMENT_STEPS, ClusterTrainer, Learner, Sampler, Shards
 from mjgym.train.errors import ConfigError, RunError
 from mjgym.train.run import Run
 from mjgym.train.trainer import Trainer
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
-ID = "dmc/cartpole-balance-v0"
-SMALL = (
-    "num_envs=4",
-    "threads=1",
-    "hidden=[16]",
+# Of the replay, beside what is small in every run.
+REPLAY = (
     "batch_size=16",
     "atoms=21",
     "learning_starts=40",
     "updates_per_step=0.1",
     "evaluations=4",
-    "evaluation_episodes=2",
-    "log_every=80",
-    "tensorboard=false",
-    "env.max_episode_steps=30",
 )
 
 
@@ -45,9 +38,8 @@ def _few_threads():
 
 def read(*settings, algorithm="td3", steps=240, **given):
     cls = algorithms.find(algorithm).Config
-    return config.read(
-        cls, (), [*SMALL, *settings], algorithm=algorithm, id=ID, steps=steps, **given
-    )
+    given |= {"algorithm": algorithm, "id": ID, "steps": steps}
+    return config.read(cls, (), [*SMALL, *REPLAY, *settings], **given)
 
 
 def created(folder, settings):
@@ -128,8 +120,8 @@ class TestWithoutRay:
             index = next(turn) % samplers
             state = made.agent.acting_state()
             weights = {name: value.numpy().copy() for name, value in state.items()}
-            rollout, _ = actors[index].collect(weights, made.env_step)
-            return index, rollout
+            fragment, _ = actors[index].collect(weights, made.env_step)
+            return index, fragment
 
         run = Run(folder)
         if not resume:
@@ -152,10 +144,10 @@ class TestWithoutRay:
         assert len(made.buffer) == 240
 
     def test_what_is_stored_is_what_samplers_did(self, tmp_path):
-        made = self.learner(tmp_path / "run", read(steps=8 * ROLLOUT_STEPS))
+        made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
         made.train()
         shards = made.buffer.state_dict()["shards"]
-        assert [shard["added"] for shard in shards] == [ROLLOUT_STEPS] * 2
+        assert [shard["added"] for shard in shards] == [FRAGMENT_STEPS] * 2
         for shard in shards:
             stored = {name: a.unflatten(0, (-1, 4)) for name, a in shard["arrays"].items()}
             going = ~stored["ended"][:-1]
@@ -167,7 +159,7 @@ class TestWithoutRay:
         assert not first.equal(second)
 
     def test_the_policy_is_the_trainers(self, tmp_path):
-        made = self.learner(tmp_path / "run", read(steps=8 * ROLLOUT_STEPS))
+        made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
         made.train()
         made._take()
         acting = made.actors[0]._acting.agent
@@ -178,14 +170,14 @@ class TestWithoutRay:
     def test_a_sampler_of_another_life_begins_anew(self, tmp_path):
         settings = read("env.max_episode_steps=1000", "stagger=false", steps=800)
         made = self.learner(tmp_path / "run", settings, samplers=1)
-        for _ in range(ROLLOUT_STEPS):
+        for _ in range(FRAGMENT_STEPS):
             made.step()
         made.actors[0] = Sampler(settings, 0, None)
-        for _ in range(ROLLOUT_STEPS + 1):
+        for _ in range(FRAGMENT_STEPS + 1):
             made.step()
         made.close()
         ended = made.buffer.state_dict()["shards"][0]["arrays"]["ended"].unflatten(0, (-1, 4))
-        assert ended.nonzero()[:, 0].unique().tolist() == [ROLLOUT_STEPS - 1]
+        assert ended.nonzero()[:, 0].unique().tolist() == [FRAGMENT_STEPS - 1]
 
     def test_goes_on_from_its_checkpoint(self, tmp_path):
         self.learner(tmp_path / "run", read()).train()
@@ -216,8 +208,8 @@ class TestWithoutRay:
 
     def test_seeds_follow_from_the_runs_the_index_and_the_steps(self):
         def first(index, env_step, **given):
-            rollout, _ = Sampler(read(**given), index, None).collect({}, env_step)
-            return rollout.steps["observation"][0]
+            fragment, _ = Sampler(read(**given), index, None).collect({}, env_step)
+            return fragment.steps["observation"][0]
 
         assert np.array_equal(first(0, 0), first(0, 0))
         for other in (first(1, 0), first(0, 128), first(0, 0, seed=1)):
@@ -229,18 +221,20 @@ class TestMistakes:
         monkeypatch.setitem(sys.modules, "ray", None)
         with pytest.raises(RunError, match=r'pip install "mjgym\[ray\]"'):
             ClusterTrainer(Run(tmp_path / "run"), read())
-        words = ["train", "td3", ID, "--ray", "--steps", "80", "--out", str(tmp_path / "run")]
-        done = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
-        assert done.exit_code == 1
+        words = ("--ray", "--steps", 80, "--out", tmp_path / "run")
+        done = mjgym_("train", "td3", ID, *words, code=1)
         assert 'ray is not installed: pip install "mjgym[ray]"' in done.stderr
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize("option", ["--samplers", "--address"])
     def test_options_of_ray_alone(self, option, tmp_path):
-        words = ["train", "td3", ID, option, "3", "--out", str(tmp_path / "run")]
-        done = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
-        assert done.exit_code == 2
+        done = mjgym_("train", "td3", ID, option, 3, "--out", tmp_path / "run", code=2)
         assert f"{option} is for --ray" in done.stderr
+
+    def test_algorithms_that_learn_from_their_own_steps_alone(self, tmp_path):
+        settings = config.read(algorithms.find("ppo").Config, algorithm="ppo", id=ID, steps=80)
+        with pytest.raises(ConfigError, match="ppo does not learn from what other policies did"):
+            ClusterTrainer(Run(tmp_path / "run"), settings)
 
     def test_the_package_does_not_import_ray(self):
         program = "import sys, mjgym.train.cluster; sys.exit('ray' in sys.modules)"
@@ -286,8 +280,9 @@ class TestWithRay:
         kept = torch.load(run.checkpoint_file, weights_only=True)["trainer"]["env_step"]
         assert kept == stopped.env_step
 
-        end = ClusterTrainer(run, settings, resume=True).train()
-        assert (end.env_step, end.updates, end.fraction) == (2_000, 196, 1)
+        words = ("--ray", "--resume", "--steps", 2_000, "--out", run.path)
+        done = mjgym_("train", "td3", ID, *words)
+        assert re.search(r"steps +2,000\n *updates +196", done.stdout)
         assert {path.name for path in run.path.iterdir()} == {
             "config.yaml",
             "metrics.csv",

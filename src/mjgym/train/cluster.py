@@ -1,8 +1,8 @@
 """Training over many machines: samplers that act and a trainer that learns, as Ray actors.
 
 A sampler acts in sub-environments of its own by the policy that it was last given, and hands over
-what came of it, a rollout of some steps. The trainer stores the rollouts of all samplers, learns as
-often as the settings say for each of their steps, and gives its policy in return. Both go through
+what came of it, a fragment of some steps. The trainer stores the fragments of all samplers, learns
+as often as the settings say for each of their steps, and gives its policy in return. Both go through
 Ray's object store. The process that began the run passes them on, replaces the trainer where it
 dies, and keeps the run's folder; Ray itself replaces samplers.
 """
@@ -33,18 +33,18 @@ from mjgym.train.off_policy import OffPolicyTrainer
 from mjgym.train.run import Run
 from mjgym.train.trainer import Progress, signalled
 
-ROLLOUT_STEPS = 32  # of each sub-environment
+FRAGMENT_STEPS = 32  # of each sub-environment
 ATTEMPTS = 4  # of one and the same thing, before what does it is taken to die of it
 
 Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Rollout:
+class Fragment:
     """What a sampler did, for the trainer.
 
     Args:
-        life: of the sampler; another one's rollouts do not follow on this one's.
+        life: of the sampler; another one's fragments do not follow on this one's.
         steps: entries of `Transition`, each with a leading axis of steps.
         returns: of the episodes that ended in each step.
     """
@@ -87,7 +87,7 @@ class Sampler:
         self._life = uuid.uuid4().hex
         self._acting: OffPolicyTrainer | None = None
 
-    def collect(self, weights: Arrays, env_step: int) -> tuple[Rollout, None]:
+    def collect(self, weights: Arrays, env_step: int) -> tuple[Fragment, None]:
         """Act for some steps.
 
         Args:
@@ -95,7 +95,7 @@ class Sampler:
             env_step: steps of all samplers so far.
 
         Returns:
-            The rollout, and None, by which its end is seen without the rollout itself.
+            The fragment, and None, by which its end is seen without the fragment itself.
         """
         if self._acting is None:
             seeds = np.random.SeedSequence((self._config.seed, self._index, env_step))
@@ -106,11 +106,11 @@ class Sampler:
         acting.env_step = env_step
         acting.agent.load_state_dict(_tensors(weights), strict=False)
         steps, returns = [], []
-        for _ in range(ROLLOUT_STEPS):
+        for _ in range(FRAGMENT_STEPS):
             steps.append(vars(acting.interact(acting.action())))
             returns.append(acting.collector.returns)
         arrays = {name: torch.stack([step[name] for step in steps]).numpy() for name in steps[0]}
-        return Rollout(self._life, arrays, returns), None
+        return Fragment(self._life, arrays, returns), None
 
 
 class Shards:
@@ -179,7 +179,7 @@ class RemoteCollector(Collector):
     Args:
         config: settings of the run.
         samplers: how many there are.
-        take: gives the next rollout and its sampler's index, waiting for it.
+        take: gives the next fragment and its sampler's index, waiting for it.
 
     Attributes:
         sampler: index of the one that took the last step.
@@ -187,7 +187,7 @@ class RemoteCollector(Collector):
     """
 
     def __init__(
-        self, config: OffPolicyConfig, samplers: int, take: Callable[[], tuple[int, Rollout]]
+        self, config: OffPolicyConfig, samplers: int, take: Callable[[], tuple[int, Fragment]]
     ) -> None:
         # One sub-environment, which stays at its start, knows the spaces.
         super().__init__(dataclasses.replace(config, num_envs=1, threads=1))
@@ -201,10 +201,10 @@ class RemoteCollector(Collector):
         self.begun = False
         step = next(self._left, None)
         if step is None:
-            self.sampler, rollout = self._take()
-            self.begun = self._lives.get(self.sampler) != rollout.life
-            self._lives[self.sampler] = rollout.life
-            self._left = _steps(rollout)
+            self.sampler, fragment = self._take()
+            self.begun = self._lives.get(self.sampler) != fragment.life
+            self._lives[self.sampler] = fragment.life
+            self._left = _steps(fragment)
             step = next(self._left)
         transition, self.returns = step
         self.stack = transition.observation[:, None]
@@ -224,9 +224,9 @@ class RemoteCollector(Collector):
             raise RunError("the run acted in its own process: go on with it without --ray")
 
 
-def _steps(rollout: Rollout) -> Iterator[tuple[Transition, list[float]]]:
-    steps = _tensors(rollout.steps)
-    for k, returns in enumerate(rollout.returns):
+def _steps(fragment: Fragment) -> Iterator[tuple[Transition, list[float]]]:
+    steps = _tensors(fragment.steps)
+    for k, returns in enumerate(fragment.returns):
         yield Transition(**{name: value[k] for name, value in steps.items()}), returns
 
 
@@ -237,7 +237,7 @@ class Learner(OffPolicyTrainer):
         run: its folder.
         config: settings; `num_envs` are each sampler's.
         samplers: how many there are.
-        take: gives the next rollout and its sampler's index, waiting for it. Between two calls the
+        take: gives the next fragment and its sampler's index, waiting for it. Between two calls the
             agent learns.
         resume: go on from the checkpoint, if there is one.
     """
@@ -251,7 +251,7 @@ class Learner(OffPolicyTrainer):
         config: OffPolicyConfig,
         *,
         samplers: int,
-        take: Callable[[], tuple[int, Rollout]],
+        take: Callable[[], tuple[int, Fragment]],
         resume: bool,
     ) -> None:
         self._samplers, self._take = samplers, take
@@ -282,7 +282,7 @@ class Learner(OffPolicyTrainer):
 
 
 class TrainerActor:
-    """The trainer as an actor: it learns in one call, beside which others bring rollouts.
+    """The trainer as an actor: it learns in one call, beside which others bring fragments.
 
     It has a folder of its own; what is new in that goes back with every call.
 
@@ -295,7 +295,7 @@ class TrainerActor:
         if setup is not None:
             setup()
         self._samplers = samplers
-        self._rollouts: queue.Queue[tuple[int, Rollout]] = queue.Queue(samplers)
+        self._fragments: queue.Queue[tuple[int, Fragment]] = queue.Queue(samplers)
         self._folder = tempfile.TemporaryDirectory(prefix="mjgym-run-")
         self._sent: dict[str, tuple[int, int]] = {}  # time in ns and size of each file
         self._lock = threading.Lock()
@@ -331,16 +331,16 @@ class TrainerActor:
             self._folder.cleanup()
         return report
 
-    def exchange(self, index: int, rollout: Rollout | None) -> tuple[Report, Arrays]:
-        """Take a rollout, as soon as there is room for it, and give the newest policy.
+    def exchange(self, index: int, fragment: Fragment | None) -> tuple[Report, Arrays]:
+        """Take a fragment, as soon as there is room for it, and give the newest policy.
 
         Args:
             index: of its sampler.
-            rollout: None for a sampler that only begins.
+            fragment: None for a sampler that only begins.
         """
         self._begun.wait()
-        if rollout is not None:
-            self._rollouts.put((index, rollout))
+        if fragment is not None:
+            self._fragments.put((index, fragment))
         return Report(self._progress, self._new_files()), self._weights
 
     def stop(self) -> None:
@@ -348,9 +348,9 @@ class TrainerActor:
         self._begun.wait()
         self._learner.stop()
 
-    def _take(self) -> tuple[int, Rollout]:
+    def _take(self) -> tuple[int, Fragment]:
         self._publish()
-        return self._rollouts.get()
+        return self._fragments.get()
 
     def _publish(self) -> None:
         """Copy the policy as it is between two updates."""
@@ -503,9 +503,9 @@ class ClusterTrainer:
 
     # Each sampler acts and exchanges by turns.
 
-    def _exchange(self, index: int, rollout: Any) -> None:
+    def _exchange(self, index: int, fragment: Any) -> None:
         exchange = self.trainer.exchange.options(num_returns=2)
-        report, weights = exchange.remote(index, rollout)
+        report, weights = exchange.remote(index, fragment)
         self._under_way[report] = lambda done: self._exchanged(index, done, weights)
 
     def _exchanged(self, index: int, report: Any, weights: Any) -> None:
@@ -513,21 +513,21 @@ class ClusterTrainer:
             self._note(self._ray.get(report))
         except self._ray.exceptions.RayTaskError:
             raise
-        except self._ray.exceptions.RayError:  # the trainer has died, or the rollout is lost
+        except self._ray.exceptions.RayError:  # the trainer has died, or the fragment is lost
             self._exchange(index, None)
             return
         collect = self.samplers[index].collect.options(num_returns=2)
-        rollout, done = collect.remote(weights, self._env_step)
-        self._under_way[done] = lambda done: self._collected(index, done, rollout)
+        fragment, done = collect.remote(weights, self._env_step)
+        self._under_way[done] = lambda done: self._collected(index, done, fragment)
 
-    def _collected(self, index: int, done: Any, rollout: Any) -> None:
+    def _collected(self, index: int, done: Any, fragment: Any) -> None:
         try:
             self._ray.get(done)
         except self._ray.exceptions.RayActorError as error:
             raise RunError(
                 f"a sampler has died {ATTEMPTS} times in the same steps: {error}"
             ) from None
-        self._exchange(index, rollout)
+        self._exchange(index, fragment)
 
     def _note(self, report: Report) -> None:
         """Keep what is new in the run's folder, and show how far it is."""
