@@ -14,10 +14,19 @@ from training_runs import ID, SMALL, mjgym_
 
 from mjgym.train import algorithms, config, evaluation, metrics
 from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.cluster import ATTEMPTS, FRAGMENT_STEPS, ClusterTrainer, Learner, Sampler, Shards
+from mjgym.train.cluster import (
+    ATTEMPTS,
+    FRAGMENT_STEPS,
+    TRAINER,
+    ClusterTrainer,
+    Learner,
+    Report,
+    Sampler,
+    Shards,
+)
 from mjgym.train.errors import ConfigError, RunError
 from mjgym.train.run import Run
-from mjgym.train.trainer import Trainer
+from mjgym.train.trainer import Progress, Trainer
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -357,12 +366,18 @@ class TestWithRay:
             ClusterTrainer(created(tmp_path / "run", settings), settings, samplers=9).train()
 
     @pytest.mark.usefixtures("ray")
-    def test_a_trainer_that_dies_again_and_again(self, tmp_path, monkeypatch):
-        made = ClusterTrainer(Run(tmp_path / "run"), read())
-        begun = []
-        monkeypatch.setattr(made, "_begin", lambda **given: begun.append(given))
+    def test_what_dies_again_and_again_ends_the_run(self, tmp_path, monkeypatch):
+        settings = read()
+        run = created(tmp_path / "run", settings)
+        made = ClusterTrainer(run, settings)
+        killed = []
+        monkeypatch.setattr(made._ray, "kill", killed.append)
         for _ in range(ATTEMPTS - 1):
-            made._replace(OSError("gone"))
-        assert begun == [{"resume": True}] * (ATTEMPTS - 1)
-        with pytest.raises(RunError, match=r"died 4 times without a checkpoint.*gone"):
-            made._replace(OSError("gone"))
+            made._died(TRAINER, "one", OSError("gone"))
+        kept = Report(Progress(0, 0, 0.0, 0.0, None, None), {run.checkpoint_file.name: b""})
+        made._note(kept)  # it has got on
+        for _ in range(ATTEMPTS - 1):
+            made._died(TRAINER, "one", OSError("gone"))
+        assert killed == ["one"] * 2 * (ATTEMPTS - 1)
+        with pytest.raises(RunError, match=r"the trainer has died 4 times without.*gone"):
+            made._died(TRAINER, "one", OSError("gone"))

@@ -2,9 +2,9 @@
 
 A sampler acts in sub-environments of its own by the policy that it was last given, and hands over
 what came of it, a fragment of some steps. The trainer stores the fragments of all samplers, learns
-as often as the settings say for each of their steps, and gives its policy in return. Both go through
-Ray's object store. The process that began the run passes them on, replaces the trainer where it
-dies, and keeps the run's folder; Ray itself replaces samplers.
+as often as the settings say for each of their steps, and gives its policy in return. Both go
+through Ray's object store. The process that began the run passes them on, replaces what dies, and
+keeps the run's folder.
 """
 
 import contextlib
@@ -34,7 +34,8 @@ from mjgym.train.run import Run
 from mjgym.train.trainer import Progress, signalled
 
 FRAGMENT_STEPS = 32  # of each sub-environment
-ATTEMPTS = 4  # of one and the same thing, before what does it is taken to die of it
+ATTEMPTS = 4  # an actor that dies so often without getting on dies of what it does
+TRAINER = "the trainer"
 
 Arrays = dict[str, np.ndarray]
 
@@ -313,23 +314,25 @@ class TrainerActor:
             resume: go on from the checkpoint, if there is one.
         """
         folder = Path(self._folder.name)
-        for name, content in files.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_bytes(content)
-        self._learner = Learner(
-            Run(folder), config, samplers=self._samplers, take=self._take, resume=resume
-        )
-        self._publish()
-        self._begun.set()
-        error = None
         try:
-            self._learner.train()
-        except DivergedError as diverged:
-            error = diverged
-        report = Report(self._learner.progress(), self._new_files(), error)
-        with self._lock:
-            self._folder.cleanup()
-        return report
+            for name, content in files.items():
+                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).write_bytes(content)
+            self._new_files()  # are known
+            self._learner = Learner(
+                Run(folder), config, samplers=self._samplers, take=self._take, resume=resume
+            )
+            self._publish()
+            self._begun.set()
+            error = None
+            try:
+                self._learner.train()
+            except DivergedError as diverged:
+                error = diverged
+            return Report(self._learner.progress(), self._new_files(), error)
+        finally:
+            with self._lock:
+                self._folder.cleanup()
 
     def exchange(self, index: int, fragment: Fragment | None) -> tuple[Report, Arrays]:
         """Take a fragment, as soon as there is room for it, and give the newest policy.
@@ -417,7 +420,7 @@ class ClusterTrainer:
         self._training: Any = None  # what the trainer's call gives in the end
         self._under_way: dict[Any, Callable[[Any], None]] = {}  # other calls, what follows on each
         self._env_step = 0
-        self._deaths = 0  # of trainers since the last checkpoint
+        self._deaths: dict[str, int] = {}  # of each since it last got on
         self._stop = False
 
     def stop(self) -> None:
@@ -438,15 +441,9 @@ class ClusterTrainer:
         cpus = self._count * config.threads + config.torch_threads
         shared = ray.is_initialized()
         with _connected(ray, self._address, cpus), signalled(self.stop):
-            sampler = ray.remote(Sampler).options(
-                num_cpus=config.threads,
-                scheduling_strategy="SPREAD",
-                max_restarts=-1,
-                max_task_retries=ATTEMPTS - 1,
-            )
-            self.samplers = [sampler.remote(config, k, self._setup) for k in range(self._count)]
             try:
-                self._begin(self._resume)
+                self._make_trainer(self._resume)
+                self.samplers = [self._make_sampler(index) for index in range(self._count)]
                 for index in range(self._count):
                     self._exchange(index, None)
                 return self._supervise()
@@ -457,13 +454,17 @@ class ClusterTrainer:
                     for actor in (*self.samplers, self.trainer):
                         ray.kill(actor)
 
-    def _begin(self, resume: bool) -> None:
+    def _make_sampler(self, index: int) -> Any:
+        sampler = self._ray.remote(Sampler)
+        options = {"num_cpus": self._config.threads, "scheduling_strategy": "SPREAD"}
+        return sampler.options(**options).remote(self._config, index, self._setup)
+
+    def _make_trainer(self, resume: bool) -> None:
         """Make the trainer and let it learn."""
-        self.trainer = (
-            self._ray.remote(TrainerActor)
-            .options(num_cpus=self._config.torch_threads, max_concurrency=self._count + 2)
-            .remote(self._count, self._setup)
-        )
+        trainer = self._ray.remote(TrainerActor)
+        # Beside the samplers' exchanges it learns, and hears that it shall stop.
+        options = {"num_cpus": self._config.torch_threads, "max_concurrency": self._count + 2}
+        self.trainer = trainer.options(**options).remote(self._count, self._setup)
         folder = self.run_folder.path
         files = {
             str(path.relative_to(folder)): path.read_bytes()
@@ -483,7 +484,8 @@ class ClusterTrainer:
                 try:
                     report = ray.get(self._training)
                 except ray.exceptions.RayActorError as error:
-                    self._replace(error)
+                    self._died(TRAINER, self.trainer, error)
+                    self._make_trainer(resume=True)
                 else:
                     self._note(report)
                     if report.error is not None:
@@ -492,14 +494,16 @@ class ClusterTrainer:
             elif ready:
                 self._under_way.pop(ready[0])(ready[0])
 
-    def _replace(self, error: Exception) -> None:
-        """Make another trainer, which goes on from the last checkpoint."""
-        self._deaths += 1
-        if self._deaths == ATTEMPTS:
-            raise RunError(
-                f"the trainer has died {ATTEMPTS} times without a checkpoint in between: {error}"
-            )
-        self._begin(resume=True)
+    def _died(self, name: str, actor: Any, error: Exception) -> None:
+        """Count a death, and see that the actor is gone indeed.
+
+        Raises:
+            RunError: it has died several times, and done nothing in between.
+        """
+        self._deaths[name] = self._deaths.get(name, 0) + 1
+        if self._deaths[name] == ATTEMPTS:
+            raise RunError(f"{name} has died {ATTEMPTS} times without getting on: {error}")
+        self._ray.kill(actor)
 
     # Each sampler acts and exchanges by turns.
 
@@ -521,13 +525,16 @@ class ClusterTrainer:
         self._under_way[done] = lambda done: self._collected(index, done, fragment)
 
     def _collected(self, index: int, done: Any, fragment: Any) -> None:
+        name = f"sampler {index}"
         try:
             self._ray.get(done)
         except self._ray.exceptions.RayActorError as error:
-            raise RunError(
-                f"a sampler has died {ATTEMPTS} times in the same steps: {error}"
-            ) from None
-        self._exchange(index, fragment)
+            self._died(name, self.samplers[index], error)
+            self.samplers[index] = self._make_sampler(index)
+            self._exchange(index, None)
+        else:
+            self._deaths[name] = 0
+            self._exchange(index, fragment)
 
     def _note(self, report: Report) -> None:
         """Keep what is new in the run's folder, and show how far it is."""
@@ -537,7 +544,7 @@ class ClusterTrainer:
             path.parent.mkdir(exist_ok=True)
             atomic.write_bytes(path, content)
             if path == folder.checkpoint_file:
-                self._deaths = 0
+                self._deaths[TRAINER] = 0
         self._env_step = report.progress.env_step
         self._show(report.progress)
 
