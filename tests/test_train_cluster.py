@@ -23,6 +23,7 @@ from mjgym.train.cluster import (
     Report,
     Sampler,
     Shards,
+    weights,
 )
 from mjgym.train.errors import ConfigError, RunError
 from mjgym.train.run import Run
@@ -127,9 +128,7 @@ class TestWithoutRay:
 
         def take():
             index = next(turn) % samplers
-            state = made.agent.acting_state()
-            weights = {name: value.numpy().copy() for name, value in state.items()}
-            fragment, _ = actors[index].collect(weights, made.env_step)
+            fragment, _ = actors[index].collect(weights(made.agent), made.env_step)
             return index, fragment
 
         run = Run(folder)
@@ -139,16 +138,22 @@ class TestWithoutRay:
         made.actors = actors
         return made
 
-    @pytest.mark.parametrize("algorithm", ["td3", "sac"])
-    def test_learns_as_often_as_one_process(self, algorithm, tmp_path):
-        settings = read(algorithm=algorithm)
+    @pytest.mark.parametrize(
+        ("algorithm", "more"),
+        [
+            ("td3", ()),
+            ("sac", ("history=3",)),
+            ("ddpg", ("ensemble=[{history: 1}, {history: 4}]", "exploration={parameter: 1}")),
+        ],
+    )
+    def test_learns_as_often_as_one_process(self, algorithm, more, tmp_path):
+        settings = read(*more, algorithm=algorithm)
         made = self.learner(tmp_path / "run", settings)
         end = made.train()
         assert (end.env_step, end.updates) == (240, 20)  # as a run in one process
         rows = made.run_folder.metrics()
-        assert {"training/critic_loss", metrics.RETURN, metrics.TRAINING_RETURN} <= {
-            row.metric for row in rows
-        }
+        named = {row.metric.partition(" ")[0] for row in rows}  # without an ensemble's agents
+        assert {"training/critic_loss", metrics.RETURN, metrics.TRAINING_RETURN} <= named
         assert all(np.isfinite(row.value) for row in rows)
         assert len(made.buffer) == 240
 
@@ -172,9 +177,17 @@ class TestWithoutRay:
         made.train()
         made._take()
         acting = made.actors[0]._acting.agent
-        sent = made.agent.acting_state()
+        sent = weights(made.agent)
         assert {name.partition(".")[0] for name in sent} == {"actor", "normalizer", "updates"}
         assert acting.actor.body[0].weight.equal(made.agent.actor.body[0].weight)
+
+    def test_a_schedule_is_the_whole_runs(self):
+        settings = read("noise_schedule=linear", "noise_steps=20_000", "noise_final=0.5")
+        sampler = Sampler(settings, 0, None)
+        sampler.collect({}, 10_000)
+        acted = FRAGMENT_STEPS * settings.num_envs
+        exploration = sampler._acting.agent.exploration
+        assert exploration.factor() == pytest.approx(0.75 - 0.5 * acted / 20_000)
 
     def test_a_sampler_of_another_life_begins_anew(self, tmp_path):
         settings = read("env.max_episode_steps=1000", "stagger=false", steps=800)

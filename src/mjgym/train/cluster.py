@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import os
 import queue
+import re
 import tempfile
 import threading
 import uuid
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mjgym import atomic
 from mjgym.train import algorithms
@@ -29,6 +30,7 @@ from mjgym.train.buffer import Batch, ReplayBuffer
 from mjgym.train.collector import Collector, Transition
 from mjgym.train.config import Config, OffPolicyConfig
 from mjgym.train.errors import ConfigError, DivergedError, RunError
+from mjgym.train.exploration import Exploration
 from mjgym.train.off_policy import OffPolicyTrainer
 from mjgym.train.run import Run
 from mjgym.train.trainer import Progress, signalled
@@ -98,20 +100,37 @@ class Sampler:
         Returns:
             The fragment, and None, by which its end is seen without the fragment itself.
         """
+        config = self._config
         if self._acting is None:
-            seeds = np.random.SeedSequence((self._config.seed, self._index, env_step))
+            seeds = np.random.SeedSequence((config.seed, self._index, env_step))
             seed = int(seeds.generate_state(1)[0])
-            config = dataclasses.replace(self._config, seed=seed, torch_threads=1)
-            self._acting = OffPolicyTrainer(Run(os.devnull), config)  # which only acts
+            own = dataclasses.replace(config, seed=seed, torch_threads=1)
+            self._acting = OffPolicyTrainer(Run(os.devnull), own)  # which only acts
         acting = self._acting
         acting.env_step = env_step
         acting.agent.load_state_dict(_tensors(weights), strict=False)
+        for module in acting.agent.modules():
+            if isinstance(module, Exploration):  # whose schedule is the whole run's
+                share = len(module.strategies) / config.num_envs
+                module.steps.fill_(int(env_step * share))
         steps, returns = [], []
         for _ in range(FRAGMENT_STEPS):
             steps.append(vars(acting.interact(acting.action())))
             returns.append(acting.collector.returns)
         arrays = {name: torch.stack([step[name] for step in steps]).numpy() for name in steps[0]}
         return Fragment(self._life, arrays, returns), None
+
+
+def weights(agent: nn.Module) -> Arrays:
+    """What acting depends on and learning changes: actors, encoders, statistics of observations."""
+    found = {}
+    for name, value in agent.state_dict().items():
+        if not _NOT_SENT.search(name):
+            found[name] = value.numpy().copy()
+    return found
+
+
+_NOT_SENT = re.compile(r"(^|\.)(critics|target_\w+|exploration)\.")
 
 
 class Shards:
@@ -190,8 +209,8 @@ class RemoteCollector(Collector):
     def __init__(
         self, config: OffPolicyConfig, samplers: int, take: Callable[[], tuple[int, Fragment]]
     ) -> None:
-        # One sub-environment, which stays at its start, knows the spaces.
-        super().__init__(dataclasses.replace(config, num_envs=1, threads=1))
+        # Few sub-environments, which stay at their start, know the spaces.
+        super().__init__(dataclasses.replace(config, num_envs=len(config.ensemble) or 1, threads=1))
         self._samplers, self._take = samplers, take
         self._lives: dict[int, str] = {}
         self._left: Iterator[tuple[Transition, list[float]]] = iter(())
@@ -357,8 +376,7 @@ class TrainerActor:
 
     def _publish(self) -> None:
         """Copy the policy as it is between two updates."""
-        state = self._learner.agent.acting_state()
-        self._weights = {name: value.numpy().copy() for name, value in state.items()}
+        self._weights = weights(self._learner.agent)
         self._progress = self._learner.progress()
 
     def _new_files(self) -> dict[str, bytes]:

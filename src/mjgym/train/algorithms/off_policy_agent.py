@@ -104,11 +104,6 @@ class OffPolicyAgent(Agent):
             return Ensemble(cls, config, observation_size, action_size)
         return cls(config, observation_size, action_size)
 
-    def acting_state(self) -> dict[str, Tensor]:
-        """What `act` depends on and learning changes: the actor, statistics of observations."""
-        others = ("critics.", "target_", "exploration.")
-        return {k: v for k, v in self.state_dict().items() if not k.startswith(others)}
-
     # What the updates are made of.
 
     def optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
