@@ -22,6 +22,7 @@ NEEDS = {  # what a section of that is about, beside the package
     "Minari": ["minari", "jax"],
     "dm_env": ["dm_env"],
 }
+EXTRAS = {"gpu": ("mujoco_warp", "gpu"), "cluster": ("ray", "ray")}  # that a page needs
 # What trains for hours is tried with few steps: a text of a page, and what is run instead.
 SHORTER = {
     "total_timesteps=1_000_000": "total_timesteps=150",
@@ -81,6 +82,13 @@ def need(title: str) -> None:
     for module in NEEDS.get(title, ()):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
+
+
+def need_extra(page: Path) -> None:
+    """Skip a test of a page whose extra is not installed."""
+    module, extra = EXTRAS.get(page.stem, ("mjgym", ""))
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f'needs pip install "mjgym[{extra}]"')
 
 
 def run(

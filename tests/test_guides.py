@@ -16,6 +16,7 @@ from guide_code import (
     ROOT,
     SHORTER,
     modules,
+    need_extra,
     needs_gl,
     pages,
     program,
@@ -27,9 +28,6 @@ from typer.testing import CliRunner
 from mjgym.cli.app import app
 from mjgym.cli.guide import guides, programs
 
-WARP = pytest.mark.skipif(
-    importlib.util.find_spec("mujoco_warp") is None, reason='needs pip install "mjgym[gpu]"'
-)
 LINK = re.compile(
     r"(?<!\\)\]\(([^)\s]+)\)|^\[\w+\]: (\S+)$|(?:src|href)=\"([^\"]+)\"", re.MULTILINE
 )
@@ -38,13 +36,14 @@ LINK = re.compile(
 def marked():
     for page in pages():
         marks = [pytest.mark.gl] if needs_gl(page) else []
-        marks += [pytest.mark.warp, WARP] if page.stem == "gpu" else []
+        marks += [pytest.mark.warp] if page.stem == "gpu" else []
         yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
 
 
 @pytest.mark.parametrize("page", list(marked()))
 def test_its_code_runs(page, tmp_path):
     """In one session, top to bottom."""
+    need_extra(page)
     done = run(program(page), tmp_path)
     assert done.returncode == 0, done.stderr
 

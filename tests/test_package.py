@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from guide_code import need, needs_gl, pages, program, sections
+from guide_code import need, need_extra, needs_gl, pages, program, sections
 from guide_code import run as run_code
 
 import mjgym
@@ -202,8 +202,7 @@ class TestWheel:
 
     @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
     def test_the_code_of_every_guide_runs(self, installed, page, tmp_path):
-        if page.stem == "gpu" and importlib.util.find_spec("mujoco_warp") is None:
-            pytest.skip('needs pip install "mjgym[gpu]"')
+        need_extra(page)
         if needs_gl(page) and os.environ.get("MUJOCO_GL") in ("disable", "off"):
             pytest.skip("no OpenGL here")
         done = run_code(program(page), tmp_path, installed[0], inherited())

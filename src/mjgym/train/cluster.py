@@ -90,11 +90,11 @@ class Sampler:
         self._life = uuid.uuid4().hex
         self._acting: OffPolicyTrainer | None = None
 
-    def collect(self, weights: Arrays, env_step: int) -> tuple[Fragment, None]:
+    def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
         """Act for some steps.
 
         Args:
-            weights: of the policy, with the statistics of the observations.
+            policy: its `weights`.
             env_step: steps of all samplers so far.
 
         Returns:
@@ -108,7 +108,7 @@ class Sampler:
             self._acting = OffPolicyTrainer(Run(os.devnull), own)  # which only acts
         acting = self._acting
         acting.env_step = env_step
-        acting.agent.load_state_dict(_tensors(weights), strict=False)
+        acting.agent.load_state_dict(_tensors(policy), strict=False)
         for module in acting.agent.modules():
             if isinstance(module, Exploration):  # whose schedule is the whole run's
                 share = len(module.strategies) / config.num_envs
@@ -277,7 +277,7 @@ class Learner(OffPolicyTrainer):
         self._samplers, self._take = samplers, take
         super().__init__(run, config, resume=resume)
 
-    def collect(self) -> RemoteCollector:
+    def make_collector(self) -> RemoteCollector:
         """Take the steps of samplers in place of own ones."""
         return RemoteCollector(self.config, self._samplers, self._take)
 
@@ -348,6 +348,7 @@ class TrainerActor:
                 self._learner.train()
             except DivergedError as diverged:
                 error = diverged
+            self._sent.clear()  # all again: what is under way may not arrive
             return Report(self._learner.progress(), self._new_files(), error)
         finally:
             with self._lock:
@@ -385,7 +386,10 @@ class TrainerActor:
         with self._lock:
             for path in folder.rglob("[!.]*"):
                 about = path.stat()
-                name, state = str(path.relative_to(folder)), (about.st_mtime_ns, about.st_size)
+                name, state = (
+                    path.relative_to(folder).as_posix(),
+                    (about.st_mtime_ns, about.st_size),
+                )
                 if path.is_file() and self._sent.get(name) != state:
                     self._sent[name] = state
                     found[name] = path.read_bytes()
@@ -485,7 +489,7 @@ class ClusterTrainer:
         self.trainer = trainer.options(**options).remote(self._count, self._setup)
         folder = self.run_folder.path
         files = {
-            str(path.relative_to(folder)): path.read_bytes()
+            path.relative_to(folder).as_posix(): path.read_bytes()
             for path in folder.rglob("[!.]*")
             if path.is_file()
         }

@@ -116,7 +116,7 @@ class Trainer:
         torch.set_float32_matmul_precision(config.matmul_precision)
         torch.manual_seed(config.seed)
 
-        self.collector = self.collect()
+        self.collector = self.make_collector()
         self.low, self.high = self.collector.low, self.collector.high
         self.agent: Agent | Ensemble = algorithms.find(config.algorithm).make(
             config, self.collector.observation_size, len(self.low)
@@ -138,7 +138,7 @@ class Trainer:
 
     # What the subclasses say.
 
-    def collect(self) -> Collector:
+    def make_collector(self) -> Collector:
         """Make the sub-environments."""
         return Collector(self.config)
 
