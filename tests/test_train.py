@@ -21,13 +21,7 @@ from mjgym.train.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
-SMALL = (
-    *training_runs.SMALL,
-    "batch_size=16",
-    "atoms=21",
-    "learning_starts=40",
-    "updates_per_step=0.1",
-)
+SMALL = training_runs.SMALL_REPLAY
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from training_runs import ID, SMALL, mjgym_
+from training_runs import ID, SMALL_REPLAY, mjgym_
 
 from mjgym.train import algorithms, config, evaluation, metrics
 from mjgym.train.buffer import ReplayBuffer
@@ -31,15 +31,6 @@ from mjgym.train.trainer import Progress, Trainer
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
-# Of the replay, beside what is small in every run.
-REPLAY = (
-    "batch_size=16",
-    "atoms=21",
-    "learning_starts=40",
-    "updates_per_step=0.1",
-    "evaluations=4",
-)
-
 
 @pytest.fixture(autouse=True)
 def _few_threads():
@@ -49,7 +40,7 @@ def _few_threads():
 def read(*settings, algorithm="td3", steps=240, **given):
     cls = algorithms.find(algorithm).Config
     given |= {"algorithm": algorithm, "id": ID, "steps": steps}
-    return config.read(cls, (), [*SMALL, *REPLAY, *settings], **given)
+    return config.read(cls, (), [*SMALL_REPLAY, "evaluations=4", *settings], **given)
 
 
 def created(folder, settings):

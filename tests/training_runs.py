@@ -25,6 +25,15 @@ SMALL = (
     "env.max_episode_steps=30",
 )
 
+# The same with a replay buffer.
+SMALL_REPLAY = (
+    *SMALL,
+    "batch_size=16",
+    "atoms=21",
+    "learning_starts=40",
+    "updates_per_step=0.1",
+)
+
 
 def trainer(
     folder: Path,
