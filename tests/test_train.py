@@ -285,13 +285,7 @@ class TestCommands:
             done = self.train(tmp_path / f"s{seed}", "--steps", 160, "--seed", seed)
             assert "160" in done.output
         run = Run(tmp_path / "s0")
-        assert {path.name for path in run.path.iterdir()} == {
-            "config.yaml",
-            "metrics.csv",
-            "policy.npz",
-            "checkpoint.pt",
-            "fingerprint.json",
-        }
+        assert {path.name for path in run.path.iterdir()} == training_runs.FILES
         settings = run.settings()
         assert (settings["algorithm"], settings["id"], settings["steps"]) == ("td3", ID, 160)
         about = json.loads(run.fingerprint_file.read_text())

@@ -10,21 +10,12 @@ import sys
 import numpy as np
 import pytest
 import torch
-from training_runs import ID, SMALL_REPLAY, mjgym_
+from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 
 from mjgym.train import algorithms, config, evaluation, metrics
+from mjgym.train.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
 from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.cluster import (
-    ATTEMPTS,
-    FRAGMENT_STEPS,
-    TRAINER,
-    ClusterTrainer,
-    Learner,
-    Report,
-    Sampler,
-    Shards,
-    weights,
-)
+from mjgym.train.cluster import ATTEMPTS, TRAINER, ClusterTrainer
 from mjgym.train.errors import ConfigError, RunError
 from mjgym.train.run import Run
 from mjgym.train.trainer import Progress, Trainer
@@ -296,13 +287,7 @@ class TestWithRay:
         words = ("--ray", "--resume", "--steps", 2_000, "--out", run.path)
         done = mjgym_("train", "td3", ID, *words)
         assert re.search(r"steps +2,000\n *updates +196", done.stdout)
-        assert {path.name for path in run.path.iterdir()} == {
-            "config.yaml",
-            "metrics.csv",
-            "policy.npz",
-            "checkpoint.pt",
-            "fingerprint.json",
-        }
+        assert {path.name for path in run.path.iterdir()} == FILES
         rows = run.metrics()
         assert all(np.isfinite(row.value) for row in rows)
         steps = [row.env_step for row in rows]

@@ -34,6 +34,9 @@ SMALL_REPLAY = (
     "updates_per_step=0.1",
 )
 
+# In the folder of such a run.
+FILES = {"config.yaml", "metrics.csv", "policy.npz", "checkpoint.pt", "fingerprint.json"}
+
 
 def trainer(
     folder: Path,
