@@ -52,6 +52,7 @@ LAYERS = {
     "players": 4,
     "rendering": 4,
     "spaces": 4,
+    "sub_environments": 4,
     "tensor_vector": 4,
     "vector": 4,
     "registry": 5,
@@ -117,7 +118,8 @@ PACKAGES = {
     "players": {"gymnasium"},
     "rendering": {"gymnasium", "mujoco", "PIL"},
     "spaces": {"gymnasium", "mujoco"},
-    "tensor_vector": {"gymnasium", "torch"},
+    "sub_environments": {"gymnasium"},
+    "tensor_vector": {"torch"},
     "vector": {"gymnasium", "mujoco"},
     "registry": {"gymnasium"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains

@@ -48,6 +48,37 @@ def trace(x: Array) -> Array:
     return x.trace(0, -2, -1) if isinstance(x, np.ndarray) else namespace(x).linalg.trace(x)
 
 
+def copied(x: Array) -> Array:
+    """A copy of an array."""
+    if isinstance(x, np.ndarray | np.generic):
+        return x.copy()
+    return namespace(x).asarray(x, copy=True)
+
+
+# Masks of rows: bool, of the shape with which arrays of a row each begin.
+
+
+def chosen(mask: Array, one: Array, other: Array) -> Array:
+    """Rows of one array where a mask says so, and of another of the same shape elsewhere."""
+    spread = reshaped(mask, (*mask.shape, *[1] * (other.ndim - mask.ndim)))
+    return namespace(mask).where(spread, one, other)
+
+
+def kept(mask: Array, values: Array) -> Array:
+    """Rows of an array where a mask says so, and zeros elsewhere."""
+    return chosen(mask, values, namespace(values).zeros_like(values))
+
+
+def anyone(mask: Array) -> bool:
+    """Whether a mask holds for any row; a device is waited for."""
+    return bool(np.count_nonzero(mask) if isinstance(mask, np.ndarray) else mask.any())
+
+
+def surely_nobody(mask: Array) -> bool:
+    """Whether a mask is known to hold for no row; a device is not waited for, nor asked."""
+    return isinstance(mask, np.ndarray) and np.count_nonzero(mask) == 0
+
+
 # Along the last axis.
 
 

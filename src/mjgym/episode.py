@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym import generators
-from mjgym.arrays import Array, shape
+from mjgym.arrays import Array, chosen, shape
 from mjgym.contract import Expected
 from mjgym.models import substeps
 from mjgym.observables import Sensing
@@ -362,8 +362,7 @@ class Episodes:
         xp = self.view.xp
         if where is None:
             return xp.full_like(old, new)
-        mask = xp.reshape(where, (*where.shape, *[1] * (old.ndim - where.ndim)))
-        return xp.where(mask, new, old)
+        return chosen(where, new, old)
 
     def _each(self, values: Any) -> Array:
         """A flag for each simulation, bool of shape lead."""
@@ -381,7 +380,8 @@ class Episodes:
         if self.sensing is None:
             return self.entries()
         shown: Arrays = self.sensing.observe(self._time(), self.view.lead, self.entries)
-        return shown
+        # Readings are NumPy's on every engine.
+        return {name: self.view.from_numpy(value) for name, value in shown.items()}
 
     def _time(self) -> np.ndarray:
         """Physics steps of the episodes so far, (n,)."""

@@ -1,80 +1,97 @@
 """The `info` of many episodes, in the form in which Gymnasium joins those of sub-environments.
 
 An entry holds one value for each sub-environment, and `_<entry>` is the mask of those that have it.
+What nobody has is left out, unless a device would have to be waited for to know.
 """
 
 from typing import Any
 
 import numpy as np
 
+from mjgym.arrays import Array, copied, kept, surely_nobody
 from mjgym.episode import Episodes, Step
 
 # How keys begin; all values are plain numbers or arrays of them.
 TERMS, VARIATION = "terms/", "variation/"
 
 
-def each(values: Any, dtype: Any, n: int) -> np.ndarray:
-    """A new array of one value for each of n sub-environments."""
-    if isinstance(values, np.ndarray) and values.ndim:
-        return values.astype(dtype)
-    array = np.empty(n, dtype)
-    array[...] = values
-    return array
-
-
-def of_step(episodes: Episodes, step: Step, stepped: np.ndarray) -> dict[str, Any]:
-    """What a step says.
+class Infos:
+    """What n episodes say of themselves, in arrays of their view's library.
 
     Args:
-        episodes: that made it.
-        step: what it gave.
-        stepped: who made it; it has a reward where the simulation is finite.
-    """
-    n = len(stepped)
-    valued = stepped if step.diverged is None else stepped & ~step.diverged
-    count = np.count_nonzero(valued)
-    some, everyone = count > 0, count == n
+        episodes: of many simulations.
 
-    def masked(values: Any, dtype: Any) -> np.ndarray:
-        array = each(values, dtype, n)
-        if not everyone:
-            array[~valued] = 0
+    Attributes:
+        precision: dtype of rewards and terms, the library's own: float64 in NumPy.
+    """
+
+    def __init__(self, episodes: Episodes) -> None:
+        self._episodes = episodes
+        self._n = episodes.simulation.n
+        self._xp = episodes.view.xp
+        self.precision = self._xp.zeros(0).dtype
+        self._everyone = self._xp.ones(self._n, dtype=self._xp.bool)
+
+    def each(self, values: Any, dtype: Any) -> Array:
+        """A new array of one value for each sub-environment."""
+        if isinstance(values, np.ndarray) and values.ndim:
+            return values.astype(dtype)
+        if getattr(values, "ndim", 0):
+            return self._xp.astype(values, dtype, copy=True)
+        array = self._xp.empty(self._n, dtype=dtype)
+        array[...] = values
         return array
 
-    info: dict[str, Any] = {}
-    if some:
-        for name, values in step.terms.items():
-            key = f"{TERMS}{name}"
-            info[key], info[f"_{key}"] = masked(values, np.float64), valued.copy()
-    info["diverged"] = each(False if step.diverged is None else step.diverged, bool, n)
-    info["_diverged"] = stepped.copy()
-    if step.success is not None and some:
-        info["success"], info["_success"] = masked(step.success, bool), valued.copy()
-        so_far = episodes.success_once & valued
-        info["success_once"], info["_success_once"] = so_far, valued.copy()
-    return info
+    def of_step(self, step: Step, stepped: Array | None) -> dict[str, Array]:
+        """What a step says.
+
+        Args:
+            step: what it gave.
+            stepped: who made it, None for all; they have a reward where the simulation is finite.
+        """
+        valued = stepped
+        if step.diverged is not None:
+            valued = ~step.diverged if stepped is None else stepped & ~step.diverged
+        shown = self._everyone if valued is None else valued
+        info: dict[str, Array] = {}
+
+        def add(name: str, values: Any, dtype: Any) -> None:
+            array = self.each(values, dtype)
+            info[name] = array if valued is None else kept(valued, array)
+            info[f"_{name}"] = copied(shown)
+
+        some = not surely_nobody(shown)
+        if some:
+            for name, values in step.terms.items():
+                add(f"{TERMS}{name}", values, self.precision)
+        flag = self._xp.bool
+        info["diverged"] = self.each(False if step.diverged is None else step.diverged, flag)
+        info["_diverged"] = copied(self._everyone if stepped is None else stepped)
+        if step.success is not None and some:
+            add("success", step.success, flag)
+            add("success_once", self._episodes.success_once, flag)
+        return info
+
+    def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
+        """What variations have given the episodes that begin, bool (n,): NumPy's arrays."""
+        info: dict[str, Any] = {}
+        values_of = self._episodes.variation()
+        mask = self._episodes.view.to_numpy(begun) if values_of else None
+        for key, value in values_of.items():
+            assert mask is not None
+            info[f"{VARIATION}{key}"] = kept(mask, value)
+            info[f"_{VARIATION}{key}"] = mask.copy()
+        return info
 
 
-def of_variation(episodes: Episodes, begun: np.ndarray) -> dict[str, Any]:
-    """What variations have given the episodes that begin."""
-    info: dict[str, Any] = {}
-    for key, value in episodes.variation().items():
-        shown = np.zeros_like(value)
-        shown[begun] = value[begun]
-        info[f"{VARIATION}{key}"], info[f"_{VARIATION}{key}"] = shown, begun.copy()
-    return info
-
-
-def only(info: dict[str, Any], mask: np.ndarray) -> dict[str, Any]:
+def only(info: dict[str, Array], mask: Array) -> dict[str, Array]:
     """The part of a vector info that belongs to the sub-environments of a mask."""
-    part: dict[str, Any] = {}
+    part: dict[str, Array] = {}
     for name, values in info.items():
         if name.startswith("_"):
             continue
         present = info[f"_{name}"] & mask
-        if not present.any():
+        if surely_nobody(present):
             continue
-        shown = np.zeros_like(values)
-        shown[present] = values[present]
-        part[name], part[f"_{name}"] = shown, present
+        part[name], part[f"_{name}"] = kept(present, values), present
     return part

@@ -10,6 +10,7 @@ import numpy as np
 
 from mjgym import pixels
 from mjgym.actions import Action, bounds
+from mjgym.arrays import chosen, copied, namespace, surely_nobody
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
@@ -139,11 +140,11 @@ class Layout:
             return only
         return gymnasium.spaces.Dict(spaces)
 
-    def empty(self, lead: tuple[int, ...]) -> Any:
-        """A buffer for `write`."""
+    def empty(self, lead: tuple[int, ...], xp: Any = np) -> Any:
+        """A buffer for `write`, of the library whose namespace is given."""
 
-        def zeros(space: Any) -> np.ndarray:
-            return np.zeros(space.shape, space.dtype)
+        def zeros(space: Any) -> Any:
+            return xp.zeros(space.shape, dtype=getattr(xp, space.dtype.name))
 
         space = self.space(lead)
         if isinstance(space, gymnasium.spaces.Dict):
@@ -172,69 +173,64 @@ class Layout:
             target[...] = np.expand_dims(shown, 1) if self._players else shown
         return buffer
 
-    def pack(self, entries: Arrays, draw: Draw, lead: tuple[int, ...] = ()) -> Any:
-        """The observation made of the entries and pictures, in new arrays."""
-        if self._flat and self._bare:  # the common case, without a space in between
+    def pack(self, entries: Arrays, draw: Draw, lead: tuple[int, ...] = (), xp: Any = np) -> Any:
+        """The observation made of the entries and pictures, in new arrays of their library."""
+        if self._flat and self._bare and xp is np:  # the common case, without a space in between
             buffer = np.empty((*lead, *self._players, self.size), self.dtype)
         else:
-            buffer = self.empty(lead)
+            buffer = self.empty(lead, xp)
         return self.write(entries, buffer, draw)
 
-    def join(self, entries: Arrays, xp: Any, n: int) -> Any:
-        """The observations made of the entries of n simulations, in new arrays of their library.
 
-        Args:
-            entries: of the simulations, without pictures.
-            xp: the library's namespace.
-            n: number of simulations.
-        """
-        dtype = getattr(xp, self.dtype.name)
-        if self._flat:
-            parts = [xp.reshape(xp.asarray(entries[name], dtype=dtype), (n, -1))
-                     for name in self.shapes]  # fmt: skip
-            return xp.concat(parts, axis=-1)
-        return {
-            name: xp.reshape(xp.asarray(entries[name], dtype=dtype, copy=True), (n, *shape))
-            for name, shape in self._in_dict.items()
-        }
+def not_finite(observation: Any, n: int) -> Any:
+    """Which of n observations hold a number that is not finite, (n,) bool.
 
-
-def not_finite(observation: Any, n: int) -> np.ndarray | None:
-    """Which of n observations hold a number that is not finite, (n,) bool; None for none."""
-    bad: np.ndarray | None = None
+    None where it is known that none does; what a device holds is not waited for.
+    """
+    bad = None
     for part in observation.values() if isinstance(observation, dict) else (observation,):
-        if part.dtype.kind != "f":
-            continue
-        numbers = part if part.ndim == 1 else part.ravel()
-        # A product is the cheapest way to meet every number; it may overflow.
-        if math.isfinite(numbers.dot(numbers)):
-            continue
-        rows = ~np.isfinite(part).reshape(n, -1).all(axis=1)
+        if isinstance(part, np.ndarray):
+            if part.dtype.kind != "f":
+                continue
+            numbers = part if part.ndim == 1 else part.ravel()
+            # A product is the cheapest way to meet every number; it may overflow.
+            if math.isfinite(numbers.dot(numbers)):
+                continue
+        xp = namespace(part)
+        rows = ~xp.all(xp.isfinite(xp.reshape(part, (n, -1))), axis=-1)
         bad = rows if bad is None else bad | rows
-    return bad if bad is not None and bad.any() else None
+    return None if bad is None or surely_nobody(bad) else bad
 
 
 def copy_observation(observation: Any) -> Any:
     """A copy of an observation in either mode."""
+    if isinstance(observation, np.ndarray):
+        return observation.copy()
     if isinstance(observation, dict):
-        return {name: value.copy() for name, value in observation.items()}
-    return observation.copy()
+        return {name: copied(value) for name, value in observation.items()}
+    return copied(observation)
 
 
-def assign(target: Any, rows: Any, source: Any) -> None:
-    """Overwrite rows of a batch of observations with those of another."""
-    if isinstance(target, dict):
-        for name, value in target.items():
-            value[rows] = source[name][rows]
-    else:
-        target[rows] = source[rows]
+def merged(mask: Any, one: Any, other: Any) -> Any:
+    """Observations of one batch where a mask says so, and else of another, in new arrays."""
+    if isinstance(one, dict):
+        return {name: chosen(mask, value, other[name]) for name, value in one.items()}
+    return chosen(mask, one, other)
 
 
 def row(observation: Any, i: int) -> Any:
     """A copy of one sub-environment's observation."""
     if isinstance(observation, dict):
-        return {name: value[i].copy() for name, value in observation.items()}
-    return observation[i].copy()
+        return {name: copied(value[i]) for name, value in observation.items()}
+    return copied(observation[i])
+
+
+def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:
+    """Copies of the observations of a mask one by one, (n,) of objects; None of the others."""
+    rows = np.full(len(mask), None, dtype=object)
+    for i in np.flatnonzero(mask).tolist():
+        rows[i] = row(observation, i)
+    return rows
 
 
 def take(observation: Any, rows: np.ndarray) -> Any:

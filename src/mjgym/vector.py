@@ -1,47 +1,36 @@
 """Many environments in one process: a task on a batch of simulations."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
-from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from mjgym import infos
+from mjgym.arrays import Array, anyone, copied, kept
 from mjgym.camera import Cameras
 from mjgym.episode import DivergenceError, Episodes, Step, check_state
+from mjgym.infos import Infos, only
 from mjgym.models import compile_model
 from mjgym.observables import Image
 from mjgym.options import Options
 from mjgym.sim import Batched, View
 from mjgym.spaces import (
     action_space,
-    assign,
     check_action,
     copy_observation,
+    merged,
     not_finite,
-    row,
+    rows_of,
     take,
 )
-from mjgym.suggestions import did_you_mean
+from mjgym.sub_environments import Ids, SubEnvironments
 from mjgym.task import Arrays, Task
 from mjgym.variation.varying import Varying
 
-# What `call` and `get_attr` give: attributes of which each sub-environment has its own, those that
-# all share, and methods that only all of them do together.
-_OWN = {"np_random", "np_random_seed"}
-_SHARED = {
-    **{name: name for name in ("task", "model", "physics_timestep", "control_timestep")},
-    **{name: name for name in ("spec", "metadata", "render_mode", "closed")},
-    "action_space": "single_action_space",
-    "observation_space": "single_observation_space",
-}
-_TOGETHER = {"close", "reset", "step"}
-
-Result = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
+Result = tuple[Any, Array, Array, Array, dict[str, Any]]
 
 
 def check_reset_mask(mask: Any, num_envs: int) -> np.ndarray:
@@ -65,7 +54,7 @@ def allowed_cores() -> int:
     return os.cpu_count() or 1
 
 
-class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
+class VectorEnv(SubEnvironments):
     """A `gymnasium.vector.VectorEnv` that runs a task on one batch of simulations.
 
     Sub-environment i of `reset(seed=s)` equals the single environment seeded s + i, bit for bit,
@@ -121,8 +110,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._options = Options(**options)
         if self._options.render_mode == "human":
             raise ValueError('render_mode: "human" shows one environment; use "rgb_array"')
+        super().__init__(num_envs)
         self.task = task
-        self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.max_episode_steps = max_episode_steps
         self._copy = copy
@@ -133,9 +122,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         simulations = self._simulate(varying)
         self._simulations = simulations
         draws = self._options.draws(varying, num_envs)
-        self._rngs: list[np.random.Generator | None] = [None] * num_envs
-        self._seeds: list[int] = [-1] * num_envs
         self._episodes = Episodes(task, simulations, self._rng, draws)
+        self._xp = self._episodes.view.xp
+        self._infos = Infos(self._episodes)
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
         self._cameras = Cameras(self._episodes, self._options, self.threads)
@@ -154,30 +143,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.observation_space = self._layout.space((num_envs,))
 
         # The buffers of the present and of the previous observation take turns.
-        self._buffers = [self._layout.empty((num_envs,)), self._layout.empty((num_envs,))]
-        self._done = np.zeros(num_envs, dtype=bool)
+        self._buffers = [self._layout.empty((num_envs,), self._xp) for _ in range(2)]
+        self._done: Array = self._nobody()
         self._process = os.getpid()
 
     def _simulate(self, varying: Varying | None) -> Any:
         """The simulations that all sub-environments run on."""
         return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying)
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The sub-environments' seeds; -1 where unknown."""
-        return tuple(self._seeds)
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The sub-environments' random generators."""
-        return tuple(self._rng(i) for i in range(self.num_envs))
-
-    def _rng(self, i: int) -> np.random.Generator:
-        rng = self._rngs[i]
-        if rng is None:
-            rng, self._seeds[i] = seeding.np_random(None)
-            self._rngs[i] = rng
-        return rng
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -215,17 +187,20 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         seeds = self._seed_list(seed)
         mask = self._mask(options)
         for i in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
-            if seeds[i] is not None:
-                self._rngs[i], self._seeds[i] = seeding.np_random(seeds[i])
-                self._episodes.reseed(i)
-        begun = np.ones(self.num_envs, dtype=bool) if mask is None else mask
+            if (own := seeds[i]) is not None:
+                self._seed(i, own)
+        begun = ~self._nobody() if mask is None else self._episodes.view.from_numpy(mask)
         self._begin(begun, by_reset=True)
         self._observe()
-        return self._observation(), infos.of_variation(self._episodes, begun)
+        return self._observation(), self._infos.of_variation(begun)
 
-    def _begin(self, mask: np.ndarray, *, by_reset: bool = False) -> None:
-        self._episodes.reset(None if mask.all() else mask, by_reset=by_reset)
-        self._done[mask] = False
+    def _begin(self, mask: Array, *, by_reset: bool = False) -> None:
+        self._episodes.reset(mask if anyone(~mask) else None, by_reset=by_reset)
+        self._done = self._done & ~mask
+
+    def _nobody(self) -> Array:
+        """A mask that holds for none of the sub-environments."""
+        return self._xp.zeros(self.num_envs, dtype=self._xp.bool)
 
     def _seed_list(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None:
@@ -246,7 +221,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     # A control step, and what becomes of the episodes that have ended.
 
-    def step(self, actions: np.ndarray) -> Result:
+    def step(self, actions: Array) -> Result:
         """Advance by one control step; see `gymnasium.vector.VectorEnv.step`.
 
         `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a
@@ -259,27 +234,16 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
         """
         self._check_usable()
-        started = self._episodes.started
-        if np.count_nonzero(started) < self.num_envs:  # a tenth of the cost of all()
-            i = int(np.flatnonzero(~started)[0])
-            raise gymnasium.error.ResetNeeded(f"sub-environment {i}: call reset() before step()")
-        actions = check_action(actions, self._action_shape)
+        actions, ended = self._prepare(actions)
         begun = None
-        if np.count_nonzero(self._done):
+        if ended:
             if self.autoreset_mode == AutoresetMode.DISABLED:
-                self._autoreset_disabled()
-            begun = self._autoreset_next_step()
-        if begun is not None and begun.all():  # nobody is left to step
-            self._observe()
-            none = np.zeros(self.num_envs, dtype=bool)
-            rewards = np.zeros(np.shape(self._episodes.rewards))
-            return (
-                self._observation(),
-                rewards,
-                none,
-                none.copy(),
-                infos.of_variation(self._episodes, begun),
-            )
+                self._refuse_ended()
+            # Those whose episode ended in the last step begin one in this step.
+            begun = self._done
+            self._begin(begun)
+        if ended == self.num_envs:  # nobody is left to step
+            return self._begin_all()
         step = self._episodes.step(actions, None if begun is None else ~begun)
         self._observe()
         bad = not_finite(self._buffers[0], self.num_envs)
@@ -287,77 +251,103 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             bad = bad if begun is None else bad & ~begun
             step = step._replace(diverged=bad if step.diverged is None else step.diverged | bad)
         if step.diverged is not None and self._options.on_divergence == "raise":
-            self._episodes.end(step.diverged)
-            raise DivergenceError(
-                f"sub-environments {np.flatnonzero(step.diverged).tolist()} of"
-                f" {type(self.task).__name__} are no longer finite; reset them"
-            )
+            self._raise_diverged(step.diverged)
         return self._finish(step, begun)
 
-    def _finish(self, step: Step, begun: np.ndarray | None) -> Result:
+    def _prepare(self, actions: Any) -> tuple[Array, int]:
+        """Actions that can be taken, and how many episodes have ended.
+
+        Raises:
+            gymnasium.error.ResetNeeded: a sub-environment has no episode.
+            ValueError: the actions have a wrong shape or one is not finite.
+        """
+        if np.count_nonzero(self._episodes.started) < self.num_envs:  # a tenth of the cost of all()
+            self._refuse_unstarted()
+        return check_action(actions, self._action_shape), int(np.count_nonzero(self._done))
+
+    def _refuse_unstarted(self) -> NoReturn:
+        """Refuse to step what has never been reset."""
+        i = self._first(~self._episodes.started)
+        raise gymnasium.error.ResetNeeded(f"sub-environment {i}: call reset() before step()")
+
+    def _refuse_ended(self) -> NoReturn:
+        """Refuse to step what has ended and has not been reset."""
+        raise gymnasium.error.ResetNeeded(
+            f"sub-environment {self._first(self._done)} has ended; reset it with"
+            " options={'reset_mask': mask}"
+        )
+
+    def _raise_diverged(self, diverged: Array) -> None:
+        """End the episodes that are no longer finite, and say so, if there are any."""
+        if anyone(diverged):
+            self._episodes.end(diverged)
+            rows = np.flatnonzero(self._episodes.view.to_numpy(diverged)).tolist()
+            raise DivergenceError(
+                f"sub-environments {rows} of {type(self.task).__name__} are no longer finite;"
+                " reset them"
+            )
+
+    def _first(self, mask: Array) -> int:
+        """The number of the first sub-environment of a mask."""
+        return int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
+
+    def _begin_all(self) -> Result:
+        """What a step returns in which all sub-environments have begun an episode."""
+        self._observe()
+        rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
+        info = self._infos.of_variation(~self._nobody())
+        return self._observation(), rewards, self._nobody(), self._nobody(), info
+
+    def _finish(self, step: Step, begun: Array | None) -> Result:
         """What a step returns.
 
         Args:
             step: of the episodes.
             begun: who began an episode instead of stepping; None for nobody.
         """
-        rewards = infos.each(step.reward, np.float64, self.num_envs)
-        terminations = infos.each(step.terminated, bool, self.num_envs)
-        truncations = infos.each(step.truncated, bool, self.num_envs)
+        infos, diverged, flag = self._infos, step.diverged, self._xp.bool
+        rewards = infos.each(step.reward, infos.precision)
+        terminations = infos.each(step.terminated, flag)
+        truncations = infos.each(step.truncated, flag)
         if self.max_episode_steps is not None:
             truncations |= self._episodes.steps >= self.max_episode_steps
-        stepped = np.ones(self.num_envs, dtype=bool) if begun is None else ~begun
+        stepped = None
         if begun is not None:
-            rewards[begun] = 0.0
-            terminations[begun] = False
-            truncations[begun] = False
-        if step.diverged is not None:
-            assign(self._buffers[0], step.diverged, self._buffers[1])
-            rewards[step.diverged] = 0.0
-            terminations[step.diverged] = False
-            truncations[step.diverged] = True
-        info = infos.of_step(self._episodes, step, stepped)
+            stepped = ~begun
+            rewards = kept(stepped, rewards)
+            terminations &= stepped
+            truncations &= stepped
+        if diverged is not None:
+            finite = ~diverged
+            self._buffers[0] = merged(finite, *self._buffers)
+            rewards = kept(finite, rewards)
+            terminations &= finite
+            truncations |= diverged
+        info = infos.of_step(step, stepped)
         if begun is not None:
-            info.update(infos.of_variation(self._episodes, begun))
+            info.update(infos.of_variation(begun))
         self._done = terminations | truncations
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and np.count_nonzero(self._done):
-            info = self._autoreset_same_step(info)
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and anyone(self._done):
+            info = self._begin_at_once(info)
         return self._observation(), rewards, terminations, truncations, info
 
-    def _autoreset_next_step(self) -> np.ndarray:
-        """Begin, in the step after the one that ended them, the next episodes; returns which."""
-        ended = self._done.copy()
-        self._begin(ended)
-        return ended
-
-    def _autoreset_same_step(self, info: dict[str, Any]) -> dict[str, Any]:
+    def _begin_at_once(self, info: dict[str, Any]) -> dict[str, Any]:
         """Begin, in the step that ends an episode, the next one, and keep what has been."""
-        ended = self._done.copy()
-        final_obs = np.full(self.num_envs, None, dtype=object)
-        for i in np.flatnonzero(ended).tolist():
-            final_obs[i] = row(self._buffers[0], i)
-        final_info = infos.only(info, ended)
-        info = infos.only(info, ~ended)
-        info.update(
-            final_obs=final_obs,
-            _final_obs=ended.copy(),
-            final_info=final_info,
-            _final_info=ended.copy(),
-        )
+        ended, last = self._done, self._buffers[0]
+        final_info, info = only(info, ended), only(info, ~ended)
+        info.update(final_obs=self._final(last, ended), _final_obs=copied(ended))
+        info.update(final_info=final_info, _final_info=copied(ended))
         self._begin(ended)
-        info.update(infos.of_variation(self._episodes, ended))
+        info.update(self._infos.of_variation(ended))
         fresh = self._layout.pack(
-            self._entries(), lambda image: self._draw(image, ended), (self.num_envs,)
+            self._entries(), lambda image: self._draw(image, ended), (self.num_envs,), self._xp
         )
-        assign(self._buffers[0], ended, fresh)
+        self._buffers[0] = merged(ended, fresh, last)
         return info
 
-    def _autoreset_disabled(self) -> NoReturn:
-        """Refuse to step what has ended and has not been reset."""
-        i = int(np.flatnonzero(self._episodes.view.to_numpy(self._done))[0])
-        raise gymnasium.error.ResetNeeded(
-            f"sub-environment {i} has ended; reset it with options={{'reset_mask': mask}}"
-        )
+    def _final(self, observation: Any, ended: Array) -> Any:
+        """The last observations of episodes that have ended, as an info shows them."""
+        return rows_of(observation, ended)
 
     # What is observed.
 
@@ -368,7 +358,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._buffers.reverse()
         self._layout.write(self._entries(), self._buffers[0], self._draw)
 
-    def _draw(self, image: Image, mask: np.ndarray | None = None) -> np.ndarray:
+    def _draw(self, image: Image, mask: Array | None = None) -> np.ndarray:
         """Pictures of the sub-environments of a mask, or of all, in an array for all of them."""
         rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(mask)
         drawn = self._cameras.draw(image, rows)
@@ -401,7 +391,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self,
         name: str | int | None = None,
         *,
-        ids: Sequence[int] | np.ndarray | None = None,
+        ids: Ids = None,
         **options: Any,
     ) -> np.ndarray:
         """Pictures of the present states of some sub-environments, at any time.
@@ -423,7 +413,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     # Snapshots.
 
-    def get_state(self, ids: Sequence[int] | np.ndarray | None = None) -> dict[str, np.ndarray]:
+    def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
         """Everything that the futures of some episodes depend on, as copies by name.
 
         The entries are those of `Env.get_state` with a leading axis.
@@ -437,9 +427,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._check_open()
         return self._episodes.get_state(self._rows(ids))
 
-    def set_state(
-        self, state: dict[str, Any], ids: Sequence[int] | np.ndarray | None = None
-    ) -> Any:
+    def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
         """Write a state, or some entries of one, and return the observations there.
 
         Args:
@@ -456,138 +444,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self._done[rows] = False
         self._observe()
         return take(self._buffers[0], rows)
-
-    # One by one, as `gymnasium.vector.SyncVectorEnv` has them.
-
-    def call(
-        self, name: str, *args: Any, ids: Sequence[int] | np.ndarray | None = None, **kwargs: Any
-    ) -> tuple[Any, ...]:
-        """What a method or an attribute of each sub-environment gives, as of `Env`.
-
-        Args:
-            name: of a method that sub-environments have for themselves ("camera", "get_state",
-                "observe", "render", "set_state"), or of an attribute, see `get_attr`.
-            *args: of the method; a state is written to each.
-            ids: of sub-environments; None for all.
-            **kwargs: of the method.
-
-        Raises:
-            AttributeError: there is no such method or attribute, or only all do it together, as
-                they reset and step; the message names the nearest ones.
-            ValueError: there is no such sub-environment.
-        """
-        rows = self._rows(ids)
-        methods = self._methods(rows)
-        if name in methods:
-            return methods[name](*args, **kwargs)
-        if name in _OWN:
-            values = getattr(self, name)
-            return tuple(values[i] for i in rows.tolist())
-        if name in _SHARED:
-            return (getattr(self, _SHARED[name]),) * len(rows)
-        raise self._no_attribute(name)
-
-    def _methods(self, rows: np.ndarray) -> dict[str, Callable[..., tuple[Any, ...]]]:
-        """The methods of `Env` by name, for some sub-environments at once."""
-
-        def each(batch: Any) -> tuple[Any, ...]:
-            return tuple(row(batch, k) for k in range(len(rows)))
-
-        def camera(name: str | int | None = None, **options: Any) -> tuple[Any, ...]:
-            return tuple(self.camera(name, ids=rows, **options))
-
-        def get_state() -> tuple[Any, ...]:
-            return each(self.get_state(rows))
-
-        def observe() -> tuple[Any, ...]:
-            entries = self.observe()
-            return tuple({name: np.array(entries[name][i]) for name in entries} for i in rows)
-
-        def render() -> tuple[Any, ...]:
-            return (self.render(),) * len(rows) if self.render_mode is None else camera()
-
-        def set_state(state: Any) -> tuple[Any, ...]:
-            if isinstance(state, dict):
-                state = {name: np.stack([value] * len(rows)) for name, value in state.items()}
-            return each(self.set_state(state, rows))
-
-        return {f.__name__: f for f in (camera, get_state, observe, render, set_state)}
-
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of each sub-environment, as of `Env`.
-
-        `np_random` and `np_random_seed` are their own; `task`, `model`, `physics_timestep`,
-        `control_timestep`, `action_space`, `observation_space`, `render_mode`, `metadata`, `spec`
-        and `closed` they share.
-
-        Raises:
-            AttributeError: there is no such attribute; the message names the nearest ones.
-        """
-        return self.call(name)
-
-    def set_attr(
-        self, name: str, values: Any, *, ids: Sequence[int] | np.ndarray | None = None
-    ) -> None:
-        """Set the random generators of sub-environments, the one attribute that may change.
-
-        All else is shared by them, or follows from the arguments of `make_vec`.
-
-        Args:
-            name: "np_random".
-            values: a list or tuple of one generator each, or one that they share.
-            ids: of sub-environments; None for all.
-
-        Raises:
-            AttributeError: there is no such attribute, or it cannot be set.
-            TypeError: a value is no `numpy.random.Generator`.
-            ValueError: there is no such sub-environment, or not a value for each.
-        """
-        self._check_open()
-        rows = self._rows(ids)
-        if name in {*_SHARED, *_OWN} - {"np_random"}:
-            raise AttributeError(
-                f"{name!r} cannot be set: sub-environments share one batch; give make_vec other"
-                " arguments"
-            )
-        if name != "np_random":
-            raise self._no_attribute(name)
-        generators = list(values) if isinstance(values, list | tuple) else [values] * len(rows)
-        if len(generators) != len(rows):
-            raise ValueError(f"{name}: {len(generators)} values for {len(rows)} sub-environments")
-        for rng in generators:
-            if not isinstance(rng, np.random.Generator):
-                raise TypeError(f"{name}: expected a numpy.random.Generator, got {rng!r}")
-        for i, rng in zip(rows.tolist(), generators, strict=True):
-            self._rngs[i], self._seeds[i] = rng, -1
-            self._episodes.reseed(i)
-
-    def _no_attribute(self, name: str) -> AttributeError:
-        if name in _TOGETHER:
-            return AttributeError(
-                f"a sub-environment has no {name!r} of its own: all are one batch; use"
-                f" envs.{name}()"
-            )
-        hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_OWN), *_SHARED])
-        return AttributeError(f"sub-environments have no {name!r}{hint}")
-
-    def _rows(self, ids: Sequence[int] | np.ndarray | None) -> np.ndarray:
-        if ids is None:
-            return np.arange(self.num_envs)
-        rows = np.asarray(ids)
-        if rows.ndim != 1 or rows.dtype.kind not in "iu":
-            raise ValueError(f"ids: expected a sequence of integers, got {ids!r}")
-        bad = rows[(rows < 0) | (rows >= self.num_envs)]
-        if bad.size:
-            raise ValueError(f"ids: no sub-environment {bad[0]}, there are {self.num_envs}")
-        if np.unique(rows).size != rows.size:
-            raise ValueError(f"ids: each may occur once, got {ids!r}")
-        return rows
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise gymnasium.error.ClosedEnvironmentError(
-                "this VectorEnv has been closed; make another one"
-            )
 
     def _check_usable(self) -> None:
         self._check_open()

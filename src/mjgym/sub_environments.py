@@ -1,0 +1,213 @@
+"""What a batch has of each sub-environment, as `gymnasium.vector.SyncVectorEnv` shows it."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import seeding
+
+from mjgym.arrays import namespace
+from mjgym.episode import Episodes
+from mjgym.spaces import row
+from mjgym.suggestions import did_you_mean
+from mjgym.task import Arrays
+
+# What `call` and `get_attr` give: attributes of which each sub-environment has its own, those that
+# all share, and methods that only all of them do together.
+_OWN = {"np_random", "np_random_seed"}
+_SHARED = {
+    **{name: name for name in ("task", "model", "physics_timestep", "control_timestep")},
+    **{name: name for name in ("spec", "metadata", "render_mode", "closed")},
+    "action_space": "single_action_space",
+    "observation_space": "single_observation_space",
+}
+_TOGETHER = {"close", "reset", "step"}
+
+Ids = Sequence[int] | np.ndarray | None
+"""Numbers of sub-environments; None for all."""
+
+
+class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """The part of `mjgym.VectorEnv` that speaks of sub-environments one by one.
+
+    Args:
+        num_envs: number of sub-environments.
+    """
+
+    _episodes: Episodes
+
+    def __init__(self, num_envs: int) -> None:
+        self.num_envs = num_envs
+        self._rngs: list[np.random.Generator | None] = [None] * num_envs
+        self._seeds: list[int] = [-1] * num_envs
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The sub-environments' seeds; -1 where unknown."""
+        return tuple(self._seeds)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The sub-environments' random generators."""
+        return tuple(self._rng(i) for i in range(self.num_envs))
+
+    def _rng(self, i: int) -> np.random.Generator:
+        rng = self._rngs[i]
+        if rng is None:
+            rng, self._seeds[i] = seeding.np_random(None)
+            self._rngs[i] = rng
+        return rng
+
+    def _seed(self, i: int, seed: int) -> None:
+        """Give a sub-environment a generator of its own seed."""
+        self._rngs[i], self._seeds[i] = seeding.np_random(seed)
+        self._episodes.reseed(i)
+
+    # What each can do by itself.
+
+    @abstractmethod
+    def camera(self, name: str | int | None = None, *, ids: Ids = None, **options: Any) -> Any:
+        """Pictures of some sub-environments."""
+
+    @abstractmethod
+    def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
+        """The states of some sub-environments."""
+
+    @abstractmethod
+    def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
+        """Write the states of some sub-environments; gives their observations."""
+
+    @abstractmethod
+    def observe(self) -> Arrays:
+        """The observation's entries by name."""
+
+    def call(self, name: str, *args: Any, ids: Ids = None, **kwargs: Any) -> tuple[Any, ...]:
+        """What a method or an attribute of each sub-environment gives, as of `Env`.
+
+        Args:
+            name: of a method that sub-environments have for themselves ("camera", "get_state",
+                "observe", "render", "set_state"), or of an attribute, see `get_attr`.
+            *args: of the method; a state is written to each.
+            ids: of sub-environments; None for all.
+            **kwargs: of the method.
+
+        Raises:
+            AttributeError: there is no such method or attribute, or only all do it together, as
+                they reset and step; the message names the nearest ones.
+            ValueError: there is no such sub-environment.
+        """
+        rows = self._rows(ids)
+        methods = self._methods(rows)
+        if name in methods:
+            return methods[name](*args, **kwargs)
+        if name in _OWN:
+            values = getattr(self, name)
+            return tuple(values[i] for i in rows.tolist())
+        if name in _SHARED:
+            return (getattr(self, _SHARED[name]),) * len(rows)
+        raise self._no_attribute(name)
+
+    def _methods(self, rows: np.ndarray) -> dict[str, Callable[..., tuple[Any, ...]]]:
+        """The methods of `Env` by name, for some sub-environments at once."""
+
+        def each(batch: Any) -> tuple[Any, ...]:
+            return tuple(row(batch, k) for k in range(len(rows)))
+
+        def camera(name: str | int | None = None, **options: Any) -> tuple[Any, ...]:
+            return tuple(self.camera(name, ids=rows, **options))
+
+        def get_state() -> tuple[Any, ...]:
+            return each(self.get_state(rows))
+
+        def observe() -> tuple[Any, ...]:
+            entries = self.observe()
+            return tuple(
+                {k: namespace(v).asarray(v[i], copy=True) for k, v in entries.items()}
+                for i in rows.tolist()
+            )
+
+        def render() -> tuple[Any, ...]:
+            return (self.render(),) * len(rows) if self.render_mode is None else camera()
+
+        def set_state(state: Any) -> tuple[Any, ...]:
+            if isinstance(state, dict):
+                state = {name: np.stack([value] * len(rows)) for name, value in state.items()}
+            return each(self.set_state(state, rows))
+
+        return {f.__name__: f for f in (camera, get_state, observe, render, set_state)}
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of each sub-environment, as of `Env`.
+
+        `np_random` and `np_random_seed` are their own; `task`, `model`, `physics_timestep`,
+        `control_timestep`, `action_space`, `observation_space`, `render_mode`, `metadata`, `spec`
+        and `closed` they share.
+
+        Raises:
+            AttributeError: there is no such attribute; the message names the nearest ones.
+        """
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any, *, ids: Ids = None) -> None:
+        """Set the random generators of sub-environments, the one attribute that may change.
+
+        All else is shared by them, or follows from the arguments of `make_vec`.
+
+        Args:
+            name: "np_random".
+            values: a list or tuple of one generator each, or one that they share.
+            ids: of sub-environments; None for all.
+
+        Raises:
+            AttributeError: there is no such attribute, or it cannot be set.
+            TypeError: a value is no `numpy.random.Generator`.
+            ValueError: there is no such sub-environment, or not a value for each.
+        """
+        self._check_open()
+        rows = self._rows(ids)
+        if name in {*_SHARED, *_OWN} - {"np_random"}:
+            raise AttributeError(
+                f"{name!r} cannot be set: sub-environments share one batch; give make_vec other"
+                " arguments"
+            )
+        if name != "np_random":
+            raise self._no_attribute(name)
+        generators = list(values) if isinstance(values, list | tuple) else [values] * len(rows)
+        if len(generators) != len(rows):
+            raise ValueError(f"{name}: {len(generators)} values for {len(rows)} sub-environments")
+        for rng in generators:
+            if not isinstance(rng, np.random.Generator):
+                raise TypeError(f"{name}: expected a numpy.random.Generator, got {rng!r}")
+        for i, rng in zip(rows.tolist(), generators, strict=True):
+            self._rngs[i], self._seeds[i] = rng, -1
+            self._episodes.reseed(i)
+
+    def _no_attribute(self, name: str) -> AttributeError:
+        if name in _TOGETHER:
+            return AttributeError(
+                f"a sub-environment has no {name!r} of its own: all are one batch; use"
+                f" envs.{name}()"
+            )
+        hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_OWN), *_SHARED])
+        return AttributeError(f"sub-environments have no {name!r}{hint}")
+
+    def _rows(self, ids: Ids) -> np.ndarray:
+        if ids is None:
+            return np.arange(self.num_envs)
+        rows = np.asarray(ids)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(f"ids: expected a sequence of integers, got {ids!r}")
+        bad = rows[(rows < 0) | (rows >= self.num_envs)]
+        if bad.size:
+            raise ValueError(f"ids: no sub-environment {bad[0]}, there are {self.num_envs}")
+        if np.unique(rows).size != rows.size:
+            raise ValueError(f"ids: each may occur once, got {ids!r}")
+        return rows
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError(
+                "this VectorEnv has been closed; make another one"
+            )
