@@ -95,3 +95,12 @@ def only(info: dict[str, Array], mask: Array) -> dict[str, Array]:
             continue
         part[name], part[f"_{name}"] = kept(present, values), present
     return part
+
+
+def known(info: dict[str, Any]) -> dict[str, Any]:
+    """An info without the entries that nobody has, as far as that is known by now."""
+    return {
+        name: known(values) if isinstance(values, dict) else values
+        for name, values in info.items()
+        if not surely_nobody(info[f"_{name.removeprefix('_')}"])
+    }

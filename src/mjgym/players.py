@@ -9,14 +9,16 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from mjgym.actions import bounds
+from mjgym.arrays import Array, copied, kept, namespace
+from mjgym.infos import VARIATION
 from mjgym.spaces import box, check_action
 from mjgym.task import Task
-from mjgym.vector import Result, VectorEnv, check_reset_mask
+from mjgym.vector import Result, VectorEnv
 
 MATCH, TEAM, NUMBER = "match", "team", "number"  # keys of the info that say who a row is
 
 
-class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
+class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """The players of many matches as the sub-environments of one vector environment.
 
     Of 64 matches of four there are 256, those of a match in a row: learners that share parameters
@@ -28,7 +30,9 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
     Args:
         task: with players.
         num_matches: how many are played at once.
-        **arguments: of `VectorEnv`.
+        on: the class of vector environments that plays them, `VectorEnv` or
+            `mjgym.tensor_vector.TensorVectorEnv`, whose results are tensors here as well.
+        **arguments: of that class.
 
     Attributes:
         matches: the same as a batch of matches, whose observations, rewards and actions have an
@@ -40,13 +44,15 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         ValueError: the task has no players, or `visualize_reward` asks for one colour for all.
     """
 
-    def __init__(self, task: Task, num_matches: int = 1, **arguments: Any) -> None:
+    def __init__(
+        self, task: Task, num_matches: int = 1, *, on: type[VectorEnv] = VectorEnv, **arguments: Any
+    ) -> None:
         self.closed = True  # until there is something to close
         if not task.players:
             raise ValueError(f"{type(task).__name__} has no players: use mjgym.VectorEnv")
         if arguments.get("visualize_reward"):
             raise ValueError("visualize_reward: players' rewards differ; it needs one agent")
-        self._adopt(VectorEnv(task, num_matches, **arguments))
+        self._adopt(on(task, num_matches, **arguments))
 
     def _adopt(self, matches: VectorEnv) -> None:
         """Become the players of these matches."""
@@ -66,11 +72,13 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         teams = [name.rpartition("_")[0] for name in players]
         known = list(dict.fromkeys(teams))
-        self._who = {
+        self._who: dict[str, Array] = {
             MATCH: np.repeat(np.arange(matches.num_envs), self.num_players),
             TEAM: np.tile([known.index(team) for team in teams], matches.num_envs),
             NUMBER: np.tile([int(n.rpartition("_")[2]) for n in players], matches.num_envs),
         }
+        self._who = matches.given(self._who)
+        self._everyone: Array = matches.given(np.ones(self.num_envs, dtype=bool))
 
     # Episodes and steps.
 
@@ -102,7 +110,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 
     def _by_match(self, mask: Any) -> np.ndarray:
         """A mask of matches, of one of players."""
-        by_match = check_reset_mask(mask, self.num_envs).reshape(-1, self.num_players)
+        by_match = self.matches.checked_mask(mask, self.num_envs).reshape(-1, self.num_players)
         apart = np.flatnonzero(by_match.any(axis=1) & ~by_match.all(axis=1))
         if apart.size:
             raise ValueError(
@@ -110,12 +118,15 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             )
         return by_match[:, 0].copy()
 
-    def step(self, actions: np.ndarray) -> Result:
+    def step(self, actions: Array) -> Result:
         """Advance by one control step; see `VectorEnv.step`. Actions are (num_envs, k)."""
-        given = check_action(actions, self._action_shape)  # says which player's is bad
-        observations, rewards, terminations, truncations, info = self.matches.step(
-            given.reshape(self.matches.num_envs, -1)
-        )
+        given = self.matches.checked_actions(actions, self._action_shape)
+        of_matches = given.reshape(self.matches.num_envs, -1)
+        try:
+            observations, rewards, terminations, truncations, info = self.matches.step(of_matches)
+        except ValueError:
+            check_action(self.matches.view.to_numpy(given), self._action_shape)  # names the player
+            raise
         return (
             self._rows(observations),
             rewards.reshape(self.num_envs),
@@ -130,23 +141,24 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
             return {name: self._rows(value) for name, value in values.items()}
         return values.reshape(self.num_envs, *values.shape[2:])
 
-    def _each(self, values: np.ndarray) -> np.ndarray:
+    def _each(self, values: Array) -> Array:
         """What is of a match, for each of its players."""
-        return np.repeat(values, self.num_players, axis=0)
+        return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any]) -> dict[str, Any]:
-        everyone = np.ones(self.num_envs, dtype=bool)
         told = self._told(info)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = values.copy(), everyone.copy()
+            told[name], told[f"_{name}"] = copied(values), copied(self._everyone)
         return told
 
     def _told(self, info: dict[str, Any]) -> dict[str, Any]:
         told: dict[str, Any] = {}
         for name, values in info.items():
-            if isinstance(values, dict):  # the infos of matches that have ended
+            if name == "final_info":
                 told[name] = self._info_of_ended(values, info[f"_{name}"])
-            elif values.dtype == object:  # and their observations
+            elif name == "final_obs" and not _is_of_objects(values):
+                told[name] = self._rows(values)
+            elif name == "final_obs":
                 rows = [
                     None if value is None else _row(value, i)
                     for value in values
@@ -154,16 +166,16 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
                 ]
                 told[name] = np.full(self.num_envs, None, dtype=object)
                 told[name][:] = rows
-            elif values.shape[1:2] == (self.num_players,):
+            elif values.shape[1:2] == (self.num_players,) and not name.startswith(VARIATION):
                 told[name] = self._rows(values)
             else:
                 told[name] = self._each(values)
         return told
 
-    def _info_of_ended(self, info: dict[str, Any], ended: np.ndarray) -> dict[str, Any]:
+    def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
         told, mask = self._told(info), self._each(ended)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = np.where(mask, values, 0), mask.copy()
+            told[name], told[f"_{name}"] = kept(mask, values), copied(mask)
         return told
 
     # What is of a match, by player.
@@ -241,9 +253,14 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, np.ndarray, np.ndarray]):
 _OF_MATCHES = frozenset(
     {
         "camera", "control_timestep", "entry_shapes", "get_state", "model",
-        "physics_timestep", "set_state", "threads", "view",
+        "physics_timestep", "set_state", "threads", "view", "buffers", "device", "nbytes",
     }
 )  # fmt: skip
+
+
+def _is_of_objects(values: Any) -> bool:
+    """Whether observations stand one by one: as arrays they may have a device and a dict."""
+    return isinstance(values, np.ndarray) and values.dtype == object
 
 
 def _row(observation: Any, i: int) -> Any:

@@ -130,11 +130,9 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         given = NO_LIMIT if limit == -1 or limit in registered else limit
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
-    if task.players:
-        if backend != "mujoco":
-            raise ValueError(f"backend: {backend!r} does not run tasks with several players yet")
-        return PlayersVectorEnv(task, options.pop("num_envs", 1), **options)
     made = VectorEnv if backend == "mujoco" else _tensor_vector_env()
+    if task.players:
+        return PlayersVectorEnv(task, options.pop("num_envs", 1), on=made, **options)
     return made(task, **options)
 
 

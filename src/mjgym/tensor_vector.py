@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from mjgym import generators
+from mjgym.infos import known
 from mjgym.models import substeps
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
@@ -160,11 +161,8 @@ class TensorVectorEnv(VectorEnv):
         """
         if seed is not None:
             self._forget_starts(range(self.num_envs))
-        mask = (options or {}).get("reset_mask")
-        if isinstance(mask, torch.Tensor):
-            options = {**(options or {}), "reset_mask": mask.cpu().numpy()}
         with self._device.use():
-            observation, info = self._given(super().reset(seed=seed, options=options))
+            observation, info = self.given(super().reset(seed=seed, options=options))
             return observation, info
 
     # A control step.
@@ -177,27 +175,32 @@ class TensorVectorEnv(VectorEnv):
         """
         self._check_usable()
         with self._device.use():
-            observation, rewards, *flags, info = self._given(super().step(self._taken(actions)))
+            observation, rewards, *flags, info = self.given(super().step(actions))
             self._steps_made += 1
             if self._steps_made % LOOK_EVERY == 0:
                 self._tell_overflow()
         if self._numpy:
             rewards = rewards.astype(np.float64)  # as Gymnasium's vectors give them
+            info = known(info)
         return observation, rewards, *flags, info
 
-    def _taken(self, actions: Any) -> torch.Tensor:
-        """Actions as a tensor on the device, of the right shape."""
+    def checked_mask(self, mask: Any, n: int) -> np.ndarray:
+        """As of `VectorEnv`; the mask may be a tensor."""
+        return super().checked_mask(_arrays(mask), n)
+
+    def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> torch.Tensor:
+        """Actions of either library as a tensor on the device; whether it is finite is open."""
         if not isinstance(actions, torch.Tensor):
-            actions = torch.as_tensor(check_action(actions, self._action_shape))
-        if tuple(actions.shape) != self._action_shape:
-            shape = tuple(actions.shape)
-            raise ValueError(f"action: expected shape {self._action_shape}, got {shape}")
+            actions = torch.as_tensor(check_action(actions, shape))
+        if tuple(actions.shape) != shape:
+            raise ValueError(f"action: expected shape {shape}, got {tuple(actions.shape)}")
         if actions.is_complex() or actions.dtype == torch.bool:
             raise ValueError(f"action: expected real numbers, got dtype {actions.dtype}")
         return actions.to(self._device.torch, torch.float32)
 
-    def _prepare(self, actions: torch.Tensor) -> tuple[torch.Tensor, int]:
+    def _prepare(self, actions: Any) -> tuple[torch.Tensor, int]:
         """As of `VectorEnv`, asking the device once for all that has to be known."""
+        actions = self.checked_actions(actions, self._action_shape)
         started = self._episodes.started
         missing, ended, bad = torch.stack(
             [(~started).sum(), self._done.sum(), (~torch.isfinite(actions)).sum()]
@@ -210,7 +213,7 @@ class TensorVectorEnv(VectorEnv):
 
     def _final(self, observation: Any, ended: torch.Tensor) -> Any:
         if self._numpy:
-            return rows_of(self._given(observation), self._given(ended))
+            return rows_of(self.given(observation), self.given(ended))
         return observation
 
     @property
@@ -236,7 +239,7 @@ class TensorVectorEnv(VectorEnv):
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them."""
         with self._device.use():
-            entries: Arrays = self._given(super().observe())
+            entries: Arrays = self.given(super().observe())
             return entries
 
     def camera(self, *args: Any, **kwargs: Any) -> np.ndarray:
@@ -264,7 +267,7 @@ class TensorVectorEnv(VectorEnv):
         self._check_usable()
         self._forget_starts(self._rows(ids).tolist())
         with self._device.use():
-            return self._given(super().set_state(state, ids))
+            return self.given(super().set_state(state, ids))
 
     def set_attr(self, name: str, values: Any, *, ids: Ids = None) -> None:
         """Set the random generators of sub-environments; see `VectorEnv.set_attr`."""
@@ -284,7 +287,7 @@ class TensorVectorEnv(VectorEnv):
             return tensor.float() if tensor.dtype == torch.float64 else tensor
         return values
 
-    def _given(self, values: Any) -> Any:
+    def given(self, values: Any) -> Any:
         """What the user gets, in the library that `output` names."""
         return _arrays(values) if self._numpy else self._tensors(values)
 

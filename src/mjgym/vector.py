@@ -33,20 +33,6 @@ from mjgym.variation.varying import Varying
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]
 
 
-def check_reset_mask(mask: Any, num_envs: int) -> np.ndarray:
-    """A mask of sub-environments that are to be reset, (num_envs,) bool.
-
-    Raises:
-        TypeError: it is not an array of bool.
-        ValueError: it has a wrong length.
-    """
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-        raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
-    if mask.shape != (num_envs,):
-        raise ValueError(f"options['reset_mask']: expected shape ({num_envs},), got {mask.shape}")
-    return mask
-
-
 def allowed_cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -214,10 +200,23 @@ class VectorEnv(SubEnvironments):
     def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
         if not options or "reset_mask" not in options:
             return None
-        mask = check_reset_mask(options["reset_mask"], self.num_envs)
+        mask = self.checked_mask(options["reset_mask"], self.num_envs)
         if not mask.any():
             raise ValueError("options['reset_mask']: at least one must be True")
         return mask.copy()
+
+    def checked_mask(self, mask: Any, n: int) -> np.ndarray:
+        """A mask of n rows that are to be reset, as an array of NumPy.
+
+        Raises:
+            TypeError: it is not an array of bool.
+            ValueError: it has a wrong length.
+        """
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
+        if mask.shape != (n,):
+            raise ValueError(f"options['reset_mask']: expected shape ({n},), got {mask.shape}")
+        return mask
 
     # A control step, and what becomes of the episodes that have ended.
 
@@ -254,16 +253,25 @@ class VectorEnv(SubEnvironments):
             self._raise_diverged(step.diverged)
         return self._finish(step, begun)
 
+    def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> Array:
+        """Actions as the simulations take them.
+
+        Raises:
+            ValueError: they have a wrong shape or type, or one is not finite.
+        """
+        return check_action(actions, shape)
+
     def _prepare(self, actions: Any) -> tuple[Array, int]:
         """Actions that can be taken, and how many episodes have ended.
 
         Raises:
             gymnasium.error.ResetNeeded: a sub-environment has no episode.
-            ValueError: the actions have a wrong shape or one is not finite.
+            ValueError: as `checked_actions`.
         """
         if np.count_nonzero(self._episodes.started) < self.num_envs:  # a tenth of the cost of all()
             self._refuse_unstarted()
-        return check_action(actions, self._action_shape), int(np.count_nonzero(self._done))
+        ended = int(np.count_nonzero(self._done))
+        return self.checked_actions(actions, self._action_shape), ended
 
     def _refuse_unstarted(self) -> NoReturn:
         """Refuse to step what has never been reset."""
@@ -344,6 +352,10 @@ class VectorEnv(SubEnvironments):
         )
         self._buffers[0] = merged(ended, fresh, last)
         return info
+
+    def given(self, values: Any) -> Any:
+        """Results, or what belongs to them, in arrays of the library that the user gets."""
+        return values
 
     def _final(self, observation: Any, ended: Array) -> Any:
         """The last observations of episodes that have ended, as an info shows them."""
