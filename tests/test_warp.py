@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import dataclass
 
 import gymnasium
 import mujoco
@@ -22,8 +23,10 @@ from typer.testing import CliRunner
 
 import mjgym
 from mjgym import variation
+from mjgym.actions import Action
 from mjgym.cli import doctor
 from mjgym.cli.app import app
+from mjgym.players import PlayersVectorEnv
 from mjgym.sim.warp import EngineWarning
 from mjgym.tensor_vector import BufferWarning, TensorVectorEnv
 from mjgym.vector import VectorEnv
@@ -99,6 +102,112 @@ def test_episodes_are_those_of_the_processor(task, mode, options):
         )
         assert (ours.get_state()["rng"] == theirs.get_state()["rng"]).all()
     ours.close()
+    theirs.close()
+
+
+@dataclass(frozen=True)
+class Duel(Probe):
+    """Two players push one cart from its two sides, and see how near it is to theirs."""
+
+    @property
+    def players(self):
+        return ("home_0", "away_0")
+
+    def actions(self, model):
+        return [Action(player, -1.0, 1.0) for player in self.players]
+
+    def before_step(self, v, action):
+        return {"goal": v.qpos[..., 0] + action[..., 0] - action[..., 1]}
+
+    def terms(self, v):
+        place = v.qpos[..., 0]
+        return {"forward": v.xp.stack([place, -place], axis=-1)}
+
+    def reward(self, terms):
+        return 2 * terms["forward"]
+
+    def observation(self, v):
+        place = v.qpos[..., 0]
+        both = v.xp.stack([place, -place], axis=-1)
+        return {"position": both, "speed": both[..., None] * v.qvel[..., None, :]}
+
+
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_players_of_matches_are_those_of_the_processor(mode, observation):
+    options = {
+        "autoreset_mode": mode,
+        "max_episode_steps": EPISODE - 1,
+        "observation": observation,
+        "vary": {"body_mass[cart]": variation.factor(variation.Uniform(0.5, 2.0))},
+    }
+    on_warp = {"on": TensorVectorEnv, "device": "cpu", **ROOM, **options}
+    tensors = PlayersVectorEnv(Duel(), N, **on_warp)
+    arrays = PlayersVectorEnv(Duel(), N, output="numpy", **on_warp)
+    theirs = PlayersVectorEnv(Duel(), N, threads=1, **options)
+    all_envs = (tensors, arrays, theirs)
+    rng = np.random.default_rng(0)
+    done = np.ones(2 * N, dtype=bool)
+    for step in range(2 * EPISODE + 3):
+        if step == 0 or (mode == AutoresetMode.DISABLED and done.any()):
+            mask = {"reset_mask": done}
+            as_tensor = {"reset_mask": torch.as_tensor(done)}
+            seed = 7 if step == 0 else None
+            tensors.reset(seed=seed, options=as_tensor)
+            started = theirs.reset(seed=seed, options=mask)
+            assert_same(arrays.reset(seed=seed, options=mask), started, "reset")
+        if step == 1:  # so that matches do not end together
+            some = {"reset_mask": np.array([False, False, True, True, False, False])}
+            for envs in all_envs:
+                envs.reset(options=some)
+        action = rng.uniform(-1, 1, (2 * N, 1)).astype(np.float32)
+        result = theirs.step(action)
+        assert_same(arrays.step(action), result, f"step {step}")
+        observed, *others, info = tensors.step(torch.as_tensor(action))
+        assert_same(_in_numpy(observed), result[0], f"step {step}")
+        assert_same(_in_numpy(tuple(others)), result[1:4], f"step {step}")
+        for name, values in result[4].items():
+            if name not in ("final_obs", "final_info"):
+                assert_same(_in_numpy(info[name]), values, f"step {step} {name}")
+        if mode == AutoresetMode.SAME_STEP and "final_obs" in result[4]:
+            final = _in_numpy(info["final_obs"])
+            for i in np.flatnonzero(result[4]["_final_obs"]).tolist():
+                one = {k: v[i] for k, v in final.items()} if observation == "dict" else final[i]
+                assert_same(one, result[4]["final_obs"][i], f"final {step}")
+        done = result[2] | result[3]
+    wrong = np.zeros((2 * N, 1), np.float32)
+    wrong[3] = np.inf
+    if mode != AutoresetMode.DISABLED:
+        for envs in all_envs:
+            with pytest.raises(ValueError, match="inf at sub-environment 3, index 0"):
+                envs.step(torch.as_tensor(wrong) if envs is tensors else wrong)
+    for envs in all_envs:
+        envs.close()
+
+
+def _in_numpy(values):
+    """Tensors of results, wherever they stand, as arrays; floats in double precision."""
+    if isinstance(values, dict):
+        return {name: _in_numpy(value) for name, value in values.items()}
+    if isinstance(values, tuple):
+        return tuple(_in_numpy(value) for value in values)
+    assert isinstance(values, torch.Tensor)
+    return values.numpy()
+
+
+def test_soccer_is_played_on_a_device():
+    envs = make("soccer/boxhead-1v1-v0", nconmax=32, njmax=48, output="torch")
+    assert envs.num_envs == 2 * N
+    assert envs.device == "cpu"
+    theirs = gymnasium.make_vec("soccer/boxhead-1v1-v0", num_envs=N)
+    observations, _ = envs.reset(seed=0)
+    np.testing.assert_allclose(observations, theirs.reset(seed=0)[0], rtol=1e-4, atol=1e-4)
+    observations, rewards, *_, info = envs.step(torch.zeros(envs.action_space.shape))
+    assert observations.shape == (2 * N, *envs.single_observation_space.shape)
+    assert rewards.shape == (2 * N,)
+    assert info["match"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert info["team"].tolist() == [0, 1] * N
+    envs.close()
     theirs.close()
 
 
@@ -449,9 +558,9 @@ def test_recorded_transitions(id):
     assert warp_records.above(warp_records.errors(id), warp_records.bounds()[id]) == []
 
 
-def test_bounds_above_the_plain_one_have_a_reason():
+def test_every_id_has_bounds_and_large_ones_a_reason():
+    assert set(warp_records.bounds()) == set(mjgym.registry.ids())
     for id, bound in warp_records.bounds().items():
-        assert id in mjgym.registry.ids(), id
         if "missing" in bound:
             assert "holds" in bound["missing"], id
         elif "why" not in bound:

@@ -236,6 +236,9 @@ WHY = {
     "inertia: its matrix has a condition number above 1e5, of which float32 leaves two digits": (
         r"dmc/(swimmer|dog)-.*|locomotion/rodent-.*"
     ),
+    "contacts: in one step of 32 the hand leaves the pedestal of its own arm, still 0.3 micrometres"
+    " deep after a physics step in double precision and free already in float32, so that it gets"
+    " one push less; the others are within 5e-6": r"robosuite/Door-v0",
     "contacts: which points of two bodies touch, and how hard, depends on rounding": r".*",
 }
 """Why steps differ by more than PLAIN, by a pattern of ids; the first that fits counts."""
