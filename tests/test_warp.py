@@ -27,7 +27,7 @@ from mjgym.actions import Action
 from mjgym.cli import doctor
 from mjgym.cli.app import app
 from mjgym.players import PlayersVectorEnv
-from mjgym.sim.warp import EngineWarning
+from mjgym.sim.warp import Device, EngineWarning
 from mjgym.tensor_vector import BufferWarning, TensorVectorEnv
 from mjgym.vector import VectorEnv
 
@@ -343,6 +343,30 @@ def test_divergence_raises_on_request():
     with pytest.raises(gymnasium.error.ResetNeeded, match="sub-environment 2"):
         envs.step(np.zeros((N, 1)))
     envs.close()
+
+
+@pytest.mark.parametrize("lacking", ["captures", "loops"])
+def test_a_device_without_graphs_makes_the_same_steps(lacking, monkeypatch):
+    """Kernels are launched one by one there, or loops run to their end."""
+    usual = make(CART)
+    before = Device.__init__
+
+    def without(self, name):
+        before(self, name)
+        setattr(self, lacking, False)
+
+    monkeypatch.setattr(Device, "__init__", without)
+    other = make(CART)
+    for envs in (usual, other):
+        envs.reset(seed=1)
+    for _ in range(3):
+        action = usual.action_space.sample()
+        assert_same(other.step(action), usual.step(action), close=0)
+    assert usual._simulations._graphs
+    assert bool(other._simulations._graphs) == (lacking != "captures")
+    assert other._simulations._engine.opt.graph_conditional == (lacking != "loops")
+    usual.close()
+    other.close()
 
 
 def test_every_world_has_its_own_terrain():

@@ -15,6 +15,10 @@ class Device:
     Args:
         name: "cpu", "cuda" or "cuda:<number>".
 
+    Attributes:
+        captures: whether calls can be kept as graphs.
+        loops: whether a graph may hold a loop that ends by what it computes.
+
     Raises:
         ValueError: there is no such device; the message names those that there are.
     """
@@ -29,6 +33,10 @@ class Device:
         self.name = str(self.warp)
         self.torch = torch.device(warp.device_to_torch(self.warp))
         self.is_cuda: bool = self.warp.is_cuda
+        # What is allocated within a graph needs CUDA's memory pools, which not all systems have.
+        self.captures = not self.is_cuda or bool(warp.is_mempool_enabled(self.warp))
+        # CUDA has them from 12.4 on.
+        self.loops = not self.is_cuda or bool(warp.is_conditional_graph_supported())
         # Not the default stream, on which CUDA captures no graph.
         self._stream = torch.cuda.Stream(self.torch) if self.is_cuda else None
 

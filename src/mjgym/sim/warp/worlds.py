@@ -90,6 +90,7 @@ class Worlds:
         self.sample: SingleView = self._scratch.view
         self._fields = WorldModel(model, n, (*self.varies, *derived), device.torch)
         self._engine = self._fields.engine
+        self._engine.opt.graph_conditional = device.loops
         self._worlds = mujoco_warp.make_data(
             model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax
         )
@@ -142,6 +143,9 @@ class Worlds:
         takes a tenth of the time.
         """
         act: Callable[..., None] = getattr(self, name)
+        if not self.device.captures:
+            act(*arguments)
+            return
         key = (name, *arguments)
         if key not in self._graphs:
             act(*arguments)  # compiles what is not compiled yet, which a capture cannot
