@@ -153,6 +153,12 @@ def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
     return {**kwargs, **changed}
 
 
+def on_mujoco(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of `make_vec` without those that belong to another backend."""
+    others = {name for key, names in _BACKENDS.items() if key != "mujoco" for name in names}
+    return {name: v for name, v in kwargs.items() if name not in {"backend", *others}}
+
+
 def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
     """One match of a task with players, as a PettingZoo `ParallelEnv`.
 

@@ -1,14 +1,15 @@
 """Sub-environments that an algorithm acts in, and the transitions that come of it."""
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 from torch import Tensor
 
 from mjgym.actions import UNLIMITED
-from mjgym.train import evaluation
 from mjgym.train.config import Config
 from mjgym.train.errors import ConfigError, RunError
 
@@ -42,11 +43,15 @@ class Transition:
 class Collector:
     """A batch of sub-environments, the histories of their observations and their returns.
 
+    Of a batch that gives tensors (`env.backend=warp`) those tensors are learned from, where they
+    are: all others here, and the networks, are on the same device.
+
     Args:
         config: settings of the run.
 
     Attributes:
         envs: the vector environment.
+        device: of PyTorch, that the sub-environments are on.
         low: bounds of an action, (action size,).
         high: the same.
         observation_size: of an observation.
@@ -60,33 +65,45 @@ class Collector:
     def __init__(self, config: Config) -> None:
         self._config = config
         n = config.num_envs
-        self.envs = evaluation.make(config.id, n, config.threads, **config.env)
+        options = {**config.env, "autoreset_mode": "SameStep"}
+        if options.get("backend", "mujoco") == "mujoco":
+            options["threads"] = config.threads
+        self.envs: Any = gymnasium.make_vec(config.id, n, **options)
+        self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
         self.observation_size = _size(self.envs.single_observation_space)
+        # Numbers are kept in single precision, pictures as they are.
+        self._kind = torch.float32 if isinstance(self.observation_size, int) else torch.uint8
         self.low, self.high = _bounds(self.envs.single_action_space)
         self.returns: list[float] = []
-        self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
-        self._age = torch.zeros(n, dtype=torch.int32)
-        self._whole = torch.ones(n, dtype=torch.bool)  # whether the episodes began at their start
         self.stack: Tensor
+        with self.use():
+            self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)
+            self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
+            self._age = torch.zeros(n, dtype=torch.int32)
+            self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
+
+    def use(self) -> contextlib.AbstractContextManager[Any]:
+        """Make new tensors on the device; the processor needs nothing, and this would cost time."""
+        return contextlib.nullcontext() if self.device.type == "cpu" else self.device
+
+    def _tensor(self, values: Any) -> Tensor:
+        """What the batch gives as a tensor on its device; a tensor stays what it is."""
+        return torch.as_tensor(values, device=self.device)
 
     def begin(self) -> Tensor:
         """Begin all episodes; returns the first observations, (n, ...)."""
         config = self._config
         seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
         observation, _ = self.envs.reset(seed=seeds.tolist())
+        self._gives_tensors = isinstance(observation, Tensor)
         limit = self.envs.unwrapped.max_episode_steps
         if config.stagger and limit is not None:
             steps = np.arange(config.num_envs) * limit // config.num_envs
             observation = self.envs.unwrapped.set_state({"steps": steps})
-            self._whole = torch.from_numpy(steps == 0)
-        start = self._tensor(observation)
+            self._whole = self._tensor(steps == 0)
+        start = self._tensor(observation).to(self._kind, copy=True)
         self.stack = start[:, None].repeat_interleave(config.longest_history, 1)
         return start
-
-    def _tensor(self, observation: np.ndarray) -> Tensor:
-        """Observations in the kind of numbers that they are kept in."""
-        kind = np.float32 if isinstance(self.observation_size, int) else np.uint8
-        return torch.from_numpy(np.array(observation, kind))
 
     @property
     def observation(self) -> Tensor:
@@ -99,21 +116,21 @@ class Collector:
         Args:
             action: (n, action size), within -1 and 1, for the bounds.
         """
-        scaled = self.low + (action.numpy() + 1) / 2 * (self.high - self.low)
-        observation, reward, terminated, truncated, info = self.envs.step(scaled)
-        now = self._tensor(observation)
-        ended = torch.from_numpy(terminated | truncated)
+        scaled = self._low + (action + 1) / 2 * self._range
+        given = scaled if self._gives_tensors else scaled.cpu().numpy()
+        observation, reward, terminated, truncated, info = self.envs.step(given)
+        now = self._tensor(observation).to(self._kind)
+        ended = self._tensor(terminated | truncated)
         following = now
         if ended.any():
-            following = now.clone()
-            following[ended] = self._tensor(np.stack(info["final_obs"][ended.numpy()]))
-        rewards = torch.from_numpy(reward)
+            following = self._following(now, ended, info["final_obs"])
+        rewards = self._tensor(reward)
         transition = Transition(
             observation=self.observation,
             action=action,
             reward=rewards.float(),
             following=following,
-            terminated=torch.from_numpy(terminated),
+            terminated=self._tensor(terminated),
             ended=ended,
             age=self._age,
         )
@@ -127,9 +144,18 @@ class Collector:
             self.stack[ended] = now[ended][:, None]
         return transition
 
+    def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
+        """What a step led to: where it ended the episode, the last observation of that."""
+        if isinstance(final, Tensor):  # a whole batch
+            return torch.where(ended[:, None], final.to(self._kind), now)
+        following = now.clone()
+        following[ended] = self._tensor(np.stack(final[ended.cpu().numpy()])).to(self._kind)
+        return following
+
     def state_dict(self) -> dict[str, Any]:
         """All that the next steps depend on."""
-        envs = {name: torch.as_tensor(v) for name, v in self.envs.unwrapped.get_state().items()}
+        state = self.envs.unwrapped.get_state()
+        envs = {name: torch.from_numpy(np.asarray(value)) for name, value in state.items()}
         return {"envs": envs, "own": {name: getattr(self, name) for name in _KEPT}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

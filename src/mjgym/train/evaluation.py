@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from mjgym.registry import on_mujoco
 from mjgym.train.policy import Policy
 
 SEEDS = tuple(range(10_000, 10_100))
@@ -52,15 +53,16 @@ class Evaluation:
 
 
 def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:
-    """Sub-environments to evaluate with.
+    """Sub-environments to evaluate with, on MuJoCo itself, whatever was trained on.
 
     Args:
         id: of the task.
         num_envs: episodes beside each other.
         threads: that step the physics.
-        **kwargs: of `gymnasium.make_vec`.
+        **kwargs: of `gymnasium.make_vec`; those of another backend are left out.
     """
-    return gymnasium.make_vec(id, num_envs, **kwargs, threads=threads, autoreset_mode="SameStep")
+    options = {**on_mujoco(kwargs), "threads": threads, "autoreset_mode": "SameStep"}
+    return gymnasium.make_vec(id, num_envs, **options)
 
 
 def evaluate(

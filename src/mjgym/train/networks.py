@@ -28,7 +28,7 @@ def perceptron(
 def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
     """The layers of a perceptron as arrays that no later update changes."""
     return [
-        {name: value.detach().numpy().copy() for name, value in layer.named_parameters()}
+        {name: value.detach().cpu().numpy().copy() for name, value in layer.named_parameters()}
         for layer in body
         if not isinstance(layer, nn.ReLU)
     ]

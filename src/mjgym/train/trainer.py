@@ -118,9 +118,14 @@ class Trainer:
 
         self.collector = self.make_collector()
         self.low, self.high = self.collector.low, self.collector.high
-        self.agent: Agent | Ensemble = algorithms.find(config.algorithm).make(
-            config, self.collector.observation_size, len(self.low)
-        )
+        device = self.collector.device
+        # Where the generator is from which all noise comes.
+        self._random: Any = torch.cuda if device.type == "cuda" else torch
+        self._random_of = (device,) if device.type == "cuda" else ()
+        with self.collector.use():
+            self.agent: Agent | Ensemble = algorithms.find(config.algorithm).make(
+                config, self.collector.observation_size, len(self.low)
+            )
         self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
         self._seconds = 0.0  # until the last resumption
@@ -131,10 +136,11 @@ class Trainer:
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = False
         self._writer: Any = None
-        self.prepare()
-        self.agent.normalizer.update(self.collector.begin())
-        if resume:
-            self._restore()
+        with self.collector.use():
+            self.prepare()
+            self.agent.normalizer.update(self.collector.begin())
+            if resume:
+                self._restore()
 
     # What the subclasses say.
 
@@ -190,7 +196,7 @@ class Trainer:
         try:
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writer = self._tensorboard()
-            with signalled(self.stop):
+            with signalled(self.stop), self.collector.use():
                 while not self._stop and self._fraction() < 1:
                     self.step()
                     now = time.perf_counter()
@@ -303,7 +309,7 @@ class Trainer:
         return {
             "agent": self.agent.checkpoint(),
             "collector": self.collector.state_dict(),
-            "random": torch.get_rng_state(),
+            "random": self._random.get_rng_state(*self._random_of),
             "trainer": {name: getattr(self, name) for name in _KEPT},
         }
 
@@ -313,7 +319,7 @@ class Trainer:
             setattr(self, name, value)
         self.agent.restore(state["agent"])
         self.collector.load_state_dict(state["collector"])
-        torch.set_rng_state(state["random"])
+        self._random.set_rng_state(state["random"], *self._random_of)
 
     def save(self) -> None:
         """Write the checkpoint and the policy, each in one piece."""

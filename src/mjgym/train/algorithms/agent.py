@@ -102,7 +102,7 @@ class Agent(ABC, nn.Module):
             low: bounds of the action, (size,).
             high: the same.
         """
-        mean, deviation = (value.numpy().copy() for value in self.normalizer.scale())
+        mean, deviation = (value.cpu().numpy().copy() for value in self.normalizer.scale())
         layers = plain(self.actor_body())
         layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
         return Policy(layers, mean, deviation, low, high, self.config.history)
