@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from numpy import ndarray
 
 from mjgym import pixels
 from mjgym.actions import Action, bounds
@@ -189,7 +190,7 @@ def not_finite(observation: Any, n: int) -> Any:
     """
     bad = None
     for part in observation.values() if isinstance(observation, dict) else (observation,):
-        if isinstance(part, np.ndarray):
+        if isinstance(part, ndarray):
             if part.dtype.kind != "f":
                 continue
             numbers = part if part.ndim == 1 else part.ravel()
@@ -204,11 +205,10 @@ def not_finite(observation: Any, n: int) -> Any:
 
 def copy_observation(observation: Any) -> Any:
     """A copy of an observation in either mode."""
-    if isinstance(observation, np.ndarray):
-        return observation.copy()
     if isinstance(observation, dict):
         return {name: copied(value) for name, value in observation.items()}
-    return copied(observation)
+    # The common case without a call in between.
+    return observation.copy() if isinstance(observation, ndarray) else copied(observation)
 
 
 def merged(mask: Any, one: Any, other: Any) -> Any:
