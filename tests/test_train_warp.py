@@ -22,9 +22,6 @@ N, LIMIT = 4, 13  # sub-environments, and steps of an episode
 SMALL = (
     "num_envs=4",
     "hidden=[16]",
-    "batch_size=16",
-    "learning_starts=40",
-    "updates_per_step=0.1",
     "evaluations=1",
     "evaluation_episodes=2",
     "log_every=40",
@@ -32,6 +29,10 @@ SMALL = (
     "history=2",
     f"env.max_episode_steps={LIMIT}",
 )
+OF_ALGORITHM = {
+    "td3": ("batch_size=16", "learning_starts=40", "updates_per_step=0.1"),
+    "ppo": ("rollout_steps=10",),
+}
 WARP = ("env.backend=warp", "env.device=cpu", "env.nconmax=16", "env.njmax=32")
 
 
@@ -80,9 +81,10 @@ def test_observations_are_not_copied():
     collector.close()
 
 
-def test_the_command_trains_goes_on_and_evaluates(tmp_path):
+@pytest.mark.parametrize("algorithm", OF_ALGORITHM)
+def test_the_command_trains_goes_on_and_evaluates(algorithm, tmp_path):
     run = str(tmp_path / "run")
-    command = ["train", "td3", ID, *SMALL, *WARP, "--out", run]
+    command = ["train", algorithm, ID, *SMALL, *OF_ALGORITHM[algorithm], *WARP, "--out", run]
     for steps, *more in (["120"], ["240", "--resume"]):
         result = CliRunner().invoke(app, [*command, "--steps", steps, *more])
         assert result.exit_code == 0, result.output
