@@ -32,7 +32,10 @@ TASKS, API = "tasks", "reference"  # folders of the site
 
 # What the reference shows; a module's own `__all__`, or else its public names, in that order.
 MODULES = {
-    "Environments": ("mjgym", "mjgym.env", "mjgym.vector", "mjgym.options", "mjgym.registry"),
+    "Environments": (
+        *("mjgym", "mjgym.env", "mjgym.vector", "mjgym.sub_environments", "mjgym.options"),
+        "mjgym.registry",
+    ),
     "Tasks": (
         *("mjgym.task", "mjgym.episode", "mjgym.sim.views", "mjgym.rewards", "mjgym.rotations"),
         *("mjgym.resets", "mjgym.labels", "mjgym.checks"),

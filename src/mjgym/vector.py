@@ -21,8 +21,8 @@ from mjgym.spaces import (
     action_space,
     check_action,
     copy_observation,
-    merged,
     not_finite,
+    replaced,
     rows_of,
     take,
 )
@@ -327,7 +327,7 @@ class VectorEnv(SubEnvironments):
             truncations &= stepped
         if diverged is not None:
             finite = ~diverged
-            self._buffers[0] = merged(finite, *self._buffers)
+            self._buffers[0] = replaced(self._buffers[0], diverged, self._buffers[1])
             rewards = kept(finite, rewards)
             terminations &= finite
             truncations |= diverged
@@ -350,7 +350,7 @@ class VectorEnv(SubEnvironments):
         fresh = self._layout.pack(
             self._entries(), lambda image: self._draw(image, ended), (self.num_envs,), self._xp
         )
-        self._buffers[0] = merged(ended, fresh, last)
+        self._buffers[0] = replaced(last, ended, fresh)
         return info
 
     def given(self, values: Any) -> Any:
