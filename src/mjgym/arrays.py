@@ -50,7 +50,7 @@ def trace(x: Array) -> Array:
 
 def copied(x: Array) -> Array:
     """A copy of an array."""
-    if isinstance(x, np.ndarray | np.generic):
+    if isinstance(x, (np.ndarray, np.generic)):
         return x.copy()
     return namespace(x).asarray(x, copy=True)
 
@@ -66,6 +66,10 @@ def chosen(mask: Array, one: Array, other: Array) -> Array:
 
 def kept(mask: Array, values: Array) -> Array:
     """Rows of an array where a mask says so, and zeros elsewhere."""
+    if isinstance(values, np.ndarray):
+        found = np.zeros_like(values)
+        found[mask] = values[mask]
+        return found
     return chosen(mask, values, namespace(values).zeros_like(values))
 
 
