@@ -261,6 +261,13 @@ def test_tensors_on_the_device():
     kept = observation.clone()
     envs.step(torch.ones(N, 1))
     assert torch.equal(kept, observation)  # a result is the caller's own
+    last = envs.step(torch.ones(N, 1))[0]
+    kept = last.clone()
+    last.zero_()
+    envs.view.qvel[1] = torch.nan
+    assert torch.equal(envs.step(torch.ones(N, 1))[4]["final_obs"][1], kept[1])
+    observed = envs.call("observe", ids=[0, 2])
+    assert torch.equal(observed[1]["position"], envs.observe()["position"][2])
     envs.close()
 
 
