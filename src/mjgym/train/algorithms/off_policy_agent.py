@@ -171,4 +171,4 @@ class OffPolicyAgent(Agent):
         weights, distribution = value_weights(self.critic)
         of_heads = self.head_weights[:, None] * weights
         bodies = [plain(body.children()) for body in self.critics.bodies]
-        return Valuation(bodies, of_heads.numpy().copy(), distribution)
+        return Valuation(bodies, of_heads.cpu().numpy().copy(), distribution)
