@@ -16,6 +16,7 @@ from mjgym import atomic, registry
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
+from mjgym.train import baselines
 
 GUIDES = Path(__file__).resolve().parents[1] / "assets" / "guides"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
@@ -153,8 +154,20 @@ def _controllers_of(robot: str, gripper: str) -> str:
     return "all" if len(fit) == len(controllers.names()) else ", ".join(fit) or "-"
 
 
+def baselines_table() -> str:
+    """A row for each id: what random and zero actions earn."""
+    lines = ["| id | random | zero | episodes | steps |", "|---|---|---|---|---|"]
+    for id in registry.ids():
+        found = baselines.of(id)
+        cells = [f"{b.mean:.4g} ± {b.std:.3g}" for b in found.values()]
+        first = found[baselines.RANDOM]
+        lines.append(f"| `{id}` | {' | '.join(cells)} | {first.episodes} | {first.steps} |")
+    return "\n".join(lines)
+
+
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
+    "baselines": {"baselines": baselines_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
         "tasks": tabletop_tasks,
