@@ -60,6 +60,19 @@ def to_local(xmat: Array, vector: Array) -> Array:
     )
 
 
+def rows_to_local(xmat: Array, vectors: Array) -> Array:
+    """Several world vectors in the axes of one frame, as `to_local` has each: many times faster.
+
+    Args:
+        xmat: the frame's rotation, (..., 9).
+        vectors: in world axes, (..., n, 3).
+
+    Returns:
+        The vectors in the frame's axes, (..., n, 3).
+    """
+    return vectors @ _square(xmat)
+
+
 def to_world(xmat: Array, vector: Array) -> Array:
     """A frame's vector in world axes: the frame's matrix times the vector, (..., 9), (..., 3)."""
     return (

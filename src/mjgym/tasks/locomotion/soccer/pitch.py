@@ -50,6 +50,8 @@ LIGHTS = tuple((x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0))  # one over eac
 TOP = 95.0  # m, of the camera that sees the whole pitch
 MARGIN = 1.1  # how much more than the pitch it sees
 STAND = (8.0, 16.0)  # m, of the camera that follows the ball: behind the side line, and its height
+DOWN, WIDE = math.radians(32), math.radians(40)  # of the camera on the stand: tilt, and angle of view
+SEEN = 0.97  # of the width of its picture, 4 to 3, that the near side line fills
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,13 @@ class Pitch(Arena):
             "field_upper": np.array([*field, 0.0]),
         }
 
+    def _stand(self, half: Any) -> np.ndarray:
+        """Where a camera beside a pitch sees all of it, (3,) m."""
+        along, across = half
+        corner = along / (SEEN * math.tan(WIDE / 2) * 4 / 3)  # m, from it to the near corners
+        away = corner + across * math.cos(DOWN)
+        return np.array([0.0, -away * math.cos(DOWN), away * math.sin(DOWN)])
+
     # Its model.
 
     def model(self) -> Spec:
@@ -184,10 +193,14 @@ class Pitch(Arena):
             pos=(0, -half[1] - STAND[0], STAND[1]), fovy=32,
         )  # fmt: skip
         add(spec.worldbody, "camera", name="top_down", pos=(0, 0, TOP), fovy=45)
-        # It goes with the ball, around which there are shadows.
+        add(
+            spec.worldbody, "camera", name="stand", pos=self._stand(half), fovy=math.degrees(WIDE),
+            xyaxes=(1, 0, 0, 0, math.sin(DOWN), math.cos(DOWN)),
+        )  # fmt: skip
+        # It goes with the ball, around which there are shadows; from farther away they would speckle.
         add(
             spec.body("ball"), "light", name="sun", type="directional", mode="track",
-            pos=(-8, -12, 24), dir=(0.35, 0.5, -1), diffuse=(0.45,) * 3, specular=(0.1,) * 3,
+            pos=(-1.75, -2.5, 5), dir=(0.35, 0.5, -1), diffuse=(0.45,) * 3, specular=(0.1,) * 3,
         )  # fmt: skip
         for i, (x, y) in enumerate(LIGHTS):
             add(
@@ -293,5 +306,6 @@ class Pitch(Arena):
             light = v.light(f"floodlight_{i}")
             light.pos, light.dir = place, -place * (1, 1, 2) / np.linalg.norm(place * (1, 1, 2))
         v.camera("follow").pos[1] = -half[1] - STAND[0]
+        v.camera("stand").pos = self._stand(half)
         angle = 2 * math.atan2(MARGIN * max(half), TOP)
         v.camera("top_down").fovy = math.degrees(angle)

@@ -7,8 +7,8 @@ import functools
 
 import numpy as np
 
-from mjgym.arrays import Array, total
-from mjgym.rotations import cross, norm, to_local
+from mjgym.arrays import Array, reshaped, total
+from mjgym.rotations import cross, norm, rows_to_local, transposed
 from mjgym.sim import AlikeView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, vector_names
@@ -99,12 +99,14 @@ class Seen:
     def ball(self) -> Arrays:
         """The ball: angular velocity, place and velocity."""
         ball = self.v.body("ball")
+        turns = self._each(ball.cvel[..., :3]) - self.spin
         away = self._each(ball.xipos) - self.centre
         moves = self._each(self.ball_velocity()) - self.velocity - cross(self.spin, away)
+        own = rows_to_local(self.axes, self.xp.stack([turns, away, moves], axis=-2))
         return {
-            "ball_ego_angular_velocity": self._own(self._each(ball.cvel[..., :3]) - self.spin),
-            "ball_ego_position": self._own(away),
-            "ball_ego_linear_velocity": self._own(moves),
+            "ball_ego_angular_velocity": own[..., 0, :],
+            "ball_ego_position": own[..., 1, :],
+            "ball_ego_linear_velocity": own[..., 2, :],
         }
 
     def ball_velocity(self) -> Array:
@@ -112,39 +114,35 @@ class Seen:
         ball = self.v.body("ball")
         return ball.cvel[..., 3:] + cross(ball.cvel[..., :3], ball.xipos - ball.subtree_com)
 
-    def _own(self, vector: Array) -> Array:
-        return to_local(self.axes, vector)
-
     def each_other(self, effectors: Array) -> Arrays:
         """Each other player: end effectors, velocity, place, orientation."""
         xp, lead = self.xp, self.v.lead
         count, rest = self._who.shape
-        if rest == 0:
-            return {}
         who = xp.asarray(np.ravel(self._who))
 
         def of_others(values: Array) -> Array:
             """Of each player's others, (*lead, players, others, ...)."""
             taken = xp.take(values, who, axis=len(lead))
-            return xp.reshape(taken, (*lead, count, rest, *values.shape[len(lead) + 1 :]))
+            return reshaped(taken, (*lead, count, rest, *values.shape[len(lead) + 1 :]))
 
         def mine(values: Array) -> Array:
             return values[..., :, None, :]
 
-        axes, centre = mine(self.axes), mine(self.centre)
-        away = of_others(self.centre) - centre
-        moves = (
-            of_others(self.velocity) - mine(self.velocity) - cross(mine(self.spin) + 0 * away, away)
-        )
-        matrix = of_others(self.axes)
-        turned = xp.concat([to_local(axes, matrix[..., k::3]) for k in range(3)], axis=-1)
+        away = of_others(self.centre) - mine(self.centre)
+        spin = mine(self.spin) + 0 * away
+        moves = of_others(self.velocity) - mine(self.velocity) - cross(spin, away)
+        axes = reshaped(transposed(of_others(self.axes)), (*away.shape, 3))  # theirs, one a row
         limbs = of_others(self.players.take("xipos", self.walker.end_effectors))
-        limbs = to_local(axes[..., None, :], limbs - centre[..., None, :])
+        limbs = limbs - mine(self.centre)[..., None, :]
+        # One product for all that a player sees of the others.
+        world = xp.concat([moves[..., None, :], away[..., None, :], axes, limbs], axis=-2)
+        own = rows_to_local(self.axes, reshaped(world, (*lead, count, -1, 3)))
+        own = reshaped(own, world.shape)
         parts = {
-            "ego_end_effectors_pos": xp.reshape(limbs, (*lead, count, rest, -1)),
-            "ego_linear_velocity": to_local(axes, moves),
-            "ego_position": to_local(axes, away),
-            "ego_orientation": turned,
+            "ego_end_effectors_pos": reshaped(own[..., 5:, :], (*lead, count, rest, -1)),
+            "ego_linear_velocity": own[..., 0, :],
+            "ego_position": own[..., 1, :],
+            "ego_orientation": reshaped(own[..., 2:5, :], (*lead, count, rest, 9)),
             "end_effectors_pos": of_others(effectors),
         }
         return {
@@ -158,11 +156,11 @@ class Seen:
         xp, lead, count = self.xp, self.v.lead, 2 * self.size
         turned = (*MARKS[4:], *MARKS[:4])
         marks = self.v.take("site_xpos", (*MARKS, *turned))
-        marks = xp.reshape(marks, (*lead, 2, len(MARKS), 3))
+        marks = reshaped(marks, (*lead, 2, len(MARKS), 3))
         teams = xp.asarray(np.arange(count) // self.size)
         away = xp.take(marks, teams, axis=len(lead)) - self.place[..., None, :]
         solid = xp.asarray(np.where(SOLID[:, None] == 3, 1.0, FLAT))
-        seen = to_local(self.turn[..., None, :], away * solid)
+        seen = rows_to_local(self.turn, away * solid)
         return {name: seen[..., k, : int(SOLID[k])] for k, name in enumerate(LANDMARKS)}
 
     def statistics(self, velocimeter: Array, scored: Array) -> Arrays:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.actions import Action, Model, bounds, controls
-from mjgym.arrays import Array
+from mjgym.arrays import Array, total
 from mjgym.docstrings import meanings
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
@@ -29,7 +29,6 @@ APART = 3.0  # m, between players before any start is drawn
 REDRAWS = 100  # of a start in which players touch each other or the ball
 NEAREST, FARTHEST = 0.7, 0.9  # of a ball's way from the middle, where it is thrown in
 THROWS = 64  # throw-ins that are drawn with a match, after which the first one comes again
-GOALS = ("away_goal_lower", "away_goal_upper", "home_goal_lower", "home_goal_upper")
 NOBODY = -1.0  # in place of a player's number
 
 LARGE = ((32.0, 24.0), (48.0, 36.0))  # m, smallest and largest half-lengths of a pitch
@@ -137,6 +136,8 @@ class Soccer(Task):
     time_limit: float = 45.0  # s
     control_timestep: float = 0.025  # s
     physics_timestep: float = 0.005  # s
+
+    viewpoint = "stand"
 
     def __post_init__(self) -> None:
         if not 1 <= self.team_size <= MOST:
@@ -316,8 +317,8 @@ class Soccer(Task):
         xp = v.xp
         shares = xp.reshape(v.userdata[..., : 2 * THROWS], (*v.lead, THROWS, 2))
         number = v.memory["throws"] % THROWS
-        chosen = xp.arange(float(THROWS)) == number[..., None]
-        share = xp.sum(xp.where(chosen[..., None], shares, 0.0), axis=-2)
+        chosen = xp.astype(xp.arange(float(THROWS)) == number[..., None], xp.float64)
+        share = (chosen[..., None, :] @ shares)[..., 0, :]
         place = v.geom("ball").xpos[..., :2] * share
         upright = xp.asarray([BALL_HEIGHT, 1.0, 0.0, 0.0, 0.0]) + xp.zeros((*v.lead, 1))
         pose = xp.concat([place, upright], axis=-1)
@@ -379,11 +380,14 @@ class Soccer(Task):
         xp = v.xp
         between = v.past(("ball",))[..., 0, 1:, :]  # without where the control step began
         way = xp.concat([between, v.geom("ball").xpos[..., None, :]], axis=-2)
-        corners = v.take("site_xpos", GOALS)[..., None, :]  # of the away goal, then the home goal
-        places = way[..., None, :, :]
-        inside = (places > corners[..., 0::2, :, :]) & (places < corners[..., 1::2, :, :])
-        goals = xp.astype(xp.any(xp.all(inside, axis=-1), axis=-1), xp.float64)
-        return goals[..., 0] - goals[..., 1]
+        x, y, z = (way[..., i] for i in range(3))
+        lower = v.site("away_goal_lower").xpos[..., None]
+        upper = v.site("away_goal_upper").xpos[..., None]
+        # The goals mirror each other: the sign of x alone tells whose goal it is in.
+        inside = (abs(x) > lower[..., 0, :]) & (abs(x) < upper[..., 0, :])
+        inside = inside & (abs(y) < upper[..., 1, :])
+        inside = inside & (z > lower[..., 2, :]) & (z < upper[..., 2, :])
+        return xp.sign(total(xp.where(inside, x, 0.0)))
 
     def _hit(self, v: View) -> Array:
         """The number of the player who was the first to touch the ball, or nobody's."""
