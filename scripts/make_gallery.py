@@ -100,9 +100,22 @@ DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 TABLE_ARM = Shot(zoom=1.8, scripted=True)
 # Arms that reach about as somebody moves them slowly.
 REACHING = Shot(zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
-# Scripted teams on the published pitch, and others, who find no ball, on small ones.
-MATCH = Shot(zoom=2.6, scripted=True, arguments={"opponent": "scripted"})
-NEAR = {"pitch": ((5.5, 4.0), (5.5, 4.0)), "goal": (0.61, 1.5, 0.61), "opponent": "random"}
+# Matches on pitches on which players can be told apart, and the whole of them seen.
+MATCH = Shot(
+    zoom=1.15,
+    still=0.6,
+    end=1.4,
+    scripted=True,
+    arguments={
+        "pitch": ((7.5, 6.5), (7.5, 6.5)), "goal": (0.7, 1.9, 0.8), "opponent": "scripted",
+    },
+)  # fmt: skip
+STRAY = Shot(
+    zoom=1.15,
+    arguments={
+        "pitch": ((5.6, 4.8), (5.6, 4.8)), "goal": (0.6, 1.5, 0.65), "opponent": "random",
+    },
+)  # fmt: skip
 # Poses of gaits, by ids without versions: joints (rad), forward lean (rad), lift (m).
 GAITS: dict[str, tuple[dict[str, float], float, float]] = {
     "dmc/walker-walk": (
@@ -246,10 +259,12 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
     "locomotion/rolling_ball-maze": replace(BALL, seed=3, end=1.3),
     "locomotion/rolling_ball-run": replace(BALL, still=1.1),
-    "soccer/ant": Shot(zoom=2.2, amplitude=0.6, lag=1 / 8, end=1.4, arguments=NEAR),
-    "soccer/boxhead": replace(MATCH, begin=6.2, still=7.0, end=7.6),
-    "soccer/boxhead-2v2": replace(MATCH, seed=2, begin=3.9, still=4.6, end=5.25),
-    "soccer/humanoid": replace(PERSON, camera="home_0/front_side", arguments=NEAR),
+    "soccer/ant": replace(STRAY, amplitude=0.6, lag=1 / 8, end=1.4),
+    "soccer/ant-1v1": replace(STRAY, seed=2, amplitude=0.6, lag=1 / 8, end=1.4),
+    "soccer/boxhead": MATCH,
+    "soccer/boxhead-2v2": replace(MATCH, seed=1),
+    "soccer/humanoid": replace(STRAY, seed=1, amplitude=0.1, keep=True, still=0.05, end=1.5),
+    "soccer/humanoid-1v1": replace(STRAY, seed=2, amplitude=0.1, keep=True, still=0.05, end=1.5),
     "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
     "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, zoom=1.5, begin=2.8, still=5.0, end=6.6),
     "robosuite/PickPlace": replace(TABLE_ARM, zoom=1.1, begin=2.4, still=4.2, end=5.4),

@@ -1,14 +1,17 @@
 """PPO by self-play: one network plays both sides of many matches, one against one.
 
-    python soccer_ppo.py soccer/boxhead-1v1-v0 --steps 4000000 --picture curve.png
+    python soccer_ppo.py --steps 1500000 --curve curve.csv --picture curve.png
 
 Each player is a sub-environment, so this is PPO for one agent, after CleanRL's single file (Huang
-et al., 2022). Goals are rare at first: while the share of shaping falls to 0, speed towards the
-ball and of the ball towards the goal are rewarded too. Half of the matches are against the
-scripted player.
+et al., 2022). A third of the matches are against the scripted player. What makes goals less rare:
+pitches are drawn from small to full size, actions are held for 0.1 s, and at first speed is
+rewarded beside goals, both that of the player towards a place behind the ball and that of the ball
+towards the goal. Scores are those of the policy's means on full pitches.
 """
 
 import argparse
+import csv
+import time
 
 import gymnasium as gym
 import numpy as np
@@ -16,20 +19,26 @@ import torch
 from torch import nn
 from torch.distributions import Normal
 
+import mjgym  # noqa: F401  (registers the ids)
 from mjgym import atomic
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("id", nargs="?", default="soccer/boxhead-1v1-v0")
-parser.add_argument("--steps", type=int, default=4_000_000, help="of all players")
-parser.add_argument("--matches", type=int, default=32, help="at once, of each of the two kinds")
-parser.add_argument("--horizon", type=int, default=128, help="control steps between two updates")
-parser.add_argument("--trials", type=int, default=50, help="matches against random play")
-parser.add_argument("--picture", help="where the learning curve is drawn")
+parser.add_argument("--steps", type=int, default=1_500_000, help="of all players")
+parser.add_argument("--matches", type=int, default=96, help="at once")
+parser.add_argument("--horizon", type=int, default=32, help="control steps between two updates")
+parser.add_argument("--scores", type=int, default=10, help="how often it is scored on the way")
+parser.add_argument("--trials", type=int, default=100, help="matches of the last score")
+parser.add_argument("--curve", help="CSV file of the scores")
+parser.add_argument("--picture", help="file of their plot")
 parser.add_argument("--seed", type=int, default=0)
 options = parser.parse_args()
 torch.manual_seed(options.seed)
-GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, ENTROPY = 0.995, 0.95, 0.2, 4, 8, 3e-4, 2e-3
-TO_BALL, TO_GOAL = 0.002, 0.01  # reward for each m/s, at first
+GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, ENTROPY = 0.99, 0.95, 0.2, 6, 8, 5e-4, 1e-3
+HELD = {"control_timestep": 0.1, "physics_timestep": 0.01}
+PITCH = ((12, 9), (48, 36))  # m, half-lengths; the published ones are from (32, 24)
+TO_BALL, TO_GOAL = 0.01, 0.01  # reward for each m/s, at first
+BEHIND = 0.5  # m, from the ball on the line of the shot, where players are to go
 
 
 class Agent(nn.Module):
@@ -45,7 +54,7 @@ class Agent(nn.Module):
             return nn.Sequential(*layers, last)
 
         self.mean, self.value = network(actions, 0.01), network(1, 1.0)
-        self.spread = nn.Parameter(torch.full((actions,), -0.5))
+        self.spread = nn.Parameter(torch.full((actions,), -0.7))
         self.register_buffer("seen", torch.tensor([1e-4]))
         self.register_buffer("middle", torch.zeros(size))
         self.register_buffer("variance", torch.ones(size))
@@ -59,45 +68,66 @@ class Agent(nn.Module):
         self.seen += len(batch)
 
     def normal(self, x: torch.Tensor) -> torch.Tensor:
-        return ((x - self.middle) / (self.variance + 1e-8).sqrt()).clamp(-10, 10)
+        return ((x - self.middle) / (self.variance + 1e-8).sqrt()).clamp(-5, 5)
 
     def policy(self, x: torch.Tensor) -> Normal:
         return Normal(self.mean(self.normal(x)), self.spread.exp())
 
 
-def wins(agent: Agent, opponent: str, seed: int) -> float:
-    """The share of matches that the home team wins against an opponent."""
-    one = gym.make_vec(options.id, options.trials, opponent=opponent, autoreset_mode="Disabled")
-    seen, over, won = one.reset(seed=seed)[0], np.zeros(options.trials, bool), 0
+def played(agent: Agent, opponent: str, trials: int, **changes: float) -> tuple[float, float]:
+    """Shares of matches that the home team wins and loses against an opponent."""
+    made = {"opponent": opponent, "autoreset_mode": "Disabled", "threads": 1, **changes}
+    envs = gym.make_vec(options.id, trials, **made)
+    seen, score, over = envs.reset(seed=10**8)[0], np.zeros(trials), np.zeros(trials, dtype=bool)
     while not over.all():
         with torch.no_grad():
             action = agent.policy(torch.as_tensor(seen)).mean.clamp(-1, 1).numpy()
-        seen, rewards, terminations, truncations, _ = one.step(action)
-        won += int(((rewards > 0) & ~over).sum())
+        seen, rewards, terminations, truncations, _ = envs.step(action)
+        score += np.where(over, 0.0, rewards)
         ended = terminations | truncations
         over |= ended
         if ended.any():
-            seen = one.reset(options={"reset_mask": ended})[0]
-    one.close()
-    return won / options.trials
+            seen = envs.reset(options={"reset_mask": ended})[0]
+    envs.close()
+    return float((score > 0).mean()), float((score < 0).mean())
 
 
 # SameStep: what comes back after an end is the start of the next match.
-own = gym.make_vec(options.id, options.matches, autoreset_mode="SameStep")
-against = gym.make_vec(options.id, options.matches, opponent="scripted", autoreset_mode="SameStep")
-described = gym.make(options.id, opponent="still").unwrapped.describe()["observation"]
-column = {row["entry"].partition("/")[2]: row["index"] for row in described}
+made = {**HELD, "pitch": PITCH, "autoreset_mode": "SameStep", "threads": 1}
+third = options.matches // 3
+own = gym.make_vec(options.id, options.matches - third, **made)
+against = gym.make_vec(options.id, third, opponent="scripted", **made)
 envs, n = (own, against), own.num_envs + against.num_envs
 size, count = own.single_observation_space.shape[0], own.single_action_space.shape[0]
+described = gym.make(options.id, opponent="still").unwrapped.describe()["observation"]
+columns: dict[str, list[int]] = {}
+for row in described:
+    columns.setdefault(row["entry"].partition("/")[2], []).append(row["index"])
+BALL, GOAL, SPEED = (
+    columns[name][:2] for name in ("ball_ego_position", "opponent_goal_mid", "sensors_velocimeter")
+)
+
+
+def shaping(seen: np.ndarray) -> np.ndarray:
+    """What is rewarded beside goals, for each player."""
+    shot = seen[:, GOAL] - seen[:, BALL]
+    place = seen[:, BALL] - BEHIND * shot / np.linalg.norm(shot, axis=1, keepdims=True)
+    ahead = place / (np.linalg.norm(place, axis=1, keepdims=True) + 1e-6)
+    to_ball = (ahead * seen[:, SPEED]).sum(1)
+    return TO_BALL * to_ball + TO_GOAL * seen[:, columns["stats_vel_ball_to_goal"][0]]
+
+
 agent = Agent(size, count)
 optimizer = torch.optim.Adam(agent.parameters(), lr=RATE, eps=1e-5)
 obs = torch.as_tensor(
     np.concatenate([e.reset(seed=options.seed + 10**6 * i)[0] for i, e in enumerate(envs)])
 )
-T = options.horizon
+agent.watch(obs)
+T, began = options.horizon, time.perf_counter()
 updates, curve = max(1, options.steps // (n * T)), []
 for update in range(updates):
-    share = max(0.0, 1 - 1.5 * update / updates)  # of shaping
+    optimizer.param_groups[0]["lr"] = RATE * (1 - update / updates)
+    share = max(0.0, 1 - 1.25 * update / updates)  # of shaping
     xs, acts = torch.zeros(T, n, size), torch.zeros(T, n, count)
     logs, rewards, values, ends = (torch.zeros(T, n) for _ in range(4))
     for t in range(T):
@@ -107,16 +137,10 @@ for update in range(updates):
             values[t] = agent.value(agent.normal(obs))[:, 0]
         xs[t], acts[t], logs[t] = obs, action, chosen.log_prob(action).sum(-1)
         parts = np.split(action.clamp(-1, 1).numpy(), [own.num_envs])
-        seen, got, over, cut, _ = (
-            np.concatenate(part) if i < 4 else None
-            for i, part in enumerate(
-                zip(*(e.step(a) for e, a in zip(envs, parts, strict=True)), strict=True)
-            )
-        )
+        results = [e.step(part)[:4] for e, part in zip(envs, parts, strict=True)]
+        seen, got, over, cut = (np.concatenate(parts) for parts in zip(*results, strict=True))
         obs, ends[t] = torch.as_tensor(seen), torch.as_tensor(over | cut).float()
-        near = seen[:, column["stats_closest_vel_to_ball"]] * TO_BALL
-        forth = seen[:, column["stats_vel_ball_to_goal"]] * TO_GOAL
-        rewards[t] = torch.as_tensor(got + share * (near + forth) * ~(over | cut)).float()
+        rewards[t] = torch.as_tensor(got + share * shaping(seen) * ~(over | cut)).float()
     agent.watch(xs.reshape(-1, size))
     with torch.no_grad():
         following, gain = agent.value(agent.normal(obs))[:, 0], torch.zeros(n)
@@ -139,18 +163,34 @@ for update in range(updates):
             loss.backward()
             nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
             optimizer.step()
-    if update % max(1, updates // 20) == 0 or update == updates - 1:
-        curve.append(((update + 1) * n * T, wins(agent, "random", 10**8)))
-        print(f"steps {curve[-1][0]:>10,}  wins against random play {curve[-1][1]:.2f}", flush=True)
+    last = update == updates - 1
+    if last or update % max(1, updates // options.scores) == 0:
+        # On the way with actions held and few matches; at last on the id as it is.
+        how = {"trials": options.trials} if last else {"trials": min(30, options.trials), **HELD}
+        row = [(update + 1) * n * T, round(time.perf_counter() - began)]
+        for opponent in ("random", "scripted"):
+            row += played(agent, opponent, **how)
+        curve.append(row)
+        print(
+            f"steps {row[0]:>10,}  seconds {row[1]:>6}  won and lost against random play"
+            f" {row[2]:.2f} {row[3]:.2f}, the scripted player {row[4]:.2f} {row[5]:.2f}",
+            flush=True,
+        )
 for e in envs:
     e.close()
+HEADER = ("steps", "seconds", "random_won", "random_lost", "scripted_won", "scripted_lost")
+if options.curve:
+    with atomic.replacing(options.curve) as part, open(part, "w", newline="") as file:
+        csv.writer(file).writerows([HEADER, *curve])
 if options.picture:
     from matplotlib import pyplot as plt
 
     plt.figure(figsize=(6, 4), dpi=150)
-    plt.plot(*zip(*curve, strict=True), marker=".")
+    for name, number in (("random play", 2), ("the scripted player", 4)):
+        plt.plot([row[0] for row in curve], [row[number] for row in curve], marker=".", label=name)
     plt.xlabel("steps of all players")
-    plt.ylabel("share of matches won against random play")
+    plt.ylabel("share of matches won")
     plt.ylim(0, 1)
+    plt.legend()
     with atomic.replacing(options.picture) as part:
         plt.savefig(part)

@@ -50,7 +50,7 @@ LIGHTS = tuple((x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0))  # one over eac
 TOP = 95.0  # m, of the camera that sees the whole pitch
 MARGIN = 1.1  # how much more than the pitch it sees
 STAND = (8.0, 16.0)  # m, of the camera that follows the ball: behind the side line, and its height
-DOWN, WIDE = math.radians(32), math.radians(40)  # of the camera on the stand: tilt, and angle of view
+DOWN, WIDE = math.radians(42), math.radians(36)  # of the camera on the stand: tilt, and angle of view
 SEEN = 0.97  # of the width of its picture, 4 to 3, that the near side line fills
 
 
