@@ -3,13 +3,14 @@
     python benchmarks/soccer.py                     # 64 matches, 2 against 2, boxhead and ant
     python benchmarks/soccer.py soccer/boxhead-2v2-v0 --seconds 5
     python benchmarks/soccer.py --venv FOLDER       # an environment that is there
+    python benchmarks/soccer.py --python python3.12 # makes it; EnvPool's soccer needs 3.12 or newer
 
 It makes a virtual environment of its own (or takes the one that is there), installs this checkout
 and its peers into it, and runs itself there. Rates are control steps of whole matches per second:
 
 - **batch**: `make_vec`, each player a row, with random actions, against **limit**, `mj_step` on the
   same models in a loop of C++ on as many threads (see `mjgym.benchmark.engine`), and **envpool**,
-  where EnvPool has such players (1.2.7, Python 3.12 or newer).
+  as many matches on as many threads (1.2.7, for Python 3.12 or newer).
 - **single**: one match of `make`, against **dm_control**, the framework's own, on one thread.
 - **reset**: what a match costs to begin, for one environment, for each of a batch, and in
   dm_control, which compiles its model anew. Nobody draws anything.
@@ -24,12 +25,13 @@ import sys
 from typing import Any
 
 import numpy as np
-from comparison import command, report, subjects
+from comparison import command, installation, report, subjects
 from comparison.subjects import Builder, Settings, Subject
 from comparison.turns import compare_resets, compare_steps, missing
 
 IDS = ("soccer/boxhead-2v2-v0", "soccer/ant-2v2-v0")
 NUM_ENVS = 64
+PEERS = {**installation.PEERS, "envpool": "envpool==1.2.7"}
 
 
 def parts(id: str) -> tuple[str, int]:
@@ -85,12 +87,16 @@ def envpool(settings: Settings) -> Subject:
 
     pool: Any = importlib.import_module("envpool")
     walker, size = parts(settings.id)
-    wanted = f"{walker}soccer{size}v{size}"
-    found = [name for name in pool.list_all_envs() if wanted in name.lower().replace("_", "")]
-    if not found:
-        raise ValueError(f"EnvPool {pool.__version__} has no soccer of {walker}, {size} each")
+    name = f"DmcSoccer{walker.capitalize()}-v1"
+    if name not in pool.list_all_envs():
+        raise ValueError(f"EnvPool {pool.__version__} has no {name}")
     envs = pool.make_gymnasium(
-        found[0], num_envs=settings.num_envs, num_threads=settings.threads, seed=settings.seed
+        name,
+        num_envs=settings.num_envs,
+        num_threads=settings.threads,
+        seed=settings.seed,
+        team_size=size,
+        max_num_players=2 * size,
     )
     envs.reset()
     rng = np.random.default_rng(settings.seed)
@@ -137,8 +143,12 @@ def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Run the command; returns its status."""
-    options = command.parse(__doc__ or "", NUM_ENVS)
-    status = command.begin(options.venv)
+    of = command.family_parser(__doc__ or "", NUM_ENVS)
+    of.add_argument("--python", default=sys.executable, help="makes the virtual environment")
+    of.set_defaults(venv=command.RESULTS / "venv-soccer")
+    options = of.parse_args()
+    command.check(of, options)
+    status = command.begin(options.venv, options.python, PEERS)
     if status is not None:
         return status
     from mjgym import registry
@@ -146,14 +156,14 @@ def main() -> int:
 
     ids = options.ids or IDS
     command.chosen(ids, registry.ids(namespace="soccer"))
-    threads = allowed_cores()
+    threads, unavailable = allowed_cores(), installation.refusals(options.venv)
     content = report.circumstances(threads, options)
     options.out.mkdir(parents=True, exist_ok=True)
     steps: list[report.Result] = []
     resets: list[dict[str, Any]] = []
     for id in ids:
         settings = Settings(id, options.num_envs, threads)
-        steps.append(compare_steps(STEPS, settings, options))
+        steps.append(compare_steps(STEPS, settings, options, unavailable))
         resets.append(compare_resets(RESETS, settings, options, "dm_control"))
         content.update(steps=steps, resets=resets)
         report.write_json(options.out / "soccer.json", content)

@@ -34,10 +34,10 @@ PAGE = FOLDER / "index.html"
 TABLE = FOLDER / "README.md"  # which code hosts show beside the folder
 RUN = "python scripts/make_gallery.py"
 
-PICTURE, CLIP = (320, 240), (192, 144)  # pixels
+PICTURE, CLIP, FILM = (320, 240), (192, 144), (400, 300)  # pixels
 LATE = 1e-9  # s, of rounding
-FRAME = 0.05  # s, at least, between two frames of a clip
-CLIP_BYTES = 42_000  # at most
+FRAME, FILM_FRAME = 0.05, 0.1  # s, at least, between two frames of a clip, and of a film
+CLIP_BYTES, FILM_BYTES = 42_000, 500_000  # at most
 COLUMNS = 4  # of the table
 THUMBNAIL = 160  # pixels, the width in the table
 SHARP = 88  # quality of a picture, of 100
@@ -278,6 +278,20 @@ SHOTS = {  # by the beginning of an id; the longest one counts
 }
 
 
+# Longer than clips, from the beginning of an episode.
+FILMS = {
+    "soccer/boxhead-2v2-v0": Shot(
+        zoom=1.15,
+        seed=4,
+        end=10.0,
+        scripted=True,
+        arguments={
+            "pitch": ((10.0, 8.0), (10.0, 8.0)), "goal": (0.7, 2.2, 0.9), "ends_on_goal": False,
+            "opponent": "scripted",
+        },
+    ),
+}  # fmt: skip
+
 ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)  # of the tabletop
 PORTRAIT = (240, 240)  # pixels
 
@@ -402,26 +416,39 @@ def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
 
 
 def draw(id: str) -> None:
-    """Write the picture and the clip of an id."""
-    how = shot(id)
+    """Write the picture and the clip of an id, and its film where it has one."""
+    still, frames, period = recorded(id, shot(id), CLIP, FRAME)
+    file(id, "still").parent.mkdir(parents=True, exist_ok=True)
+    with atomic.replacing(file(id, "still")) as part:
+        still.save(part, quality=SHARP, method=6)
+    atomic.write_bytes(file(id, "clip"), _packed(frames, period, CLIP_BYTES))
+    if id in FILMS:
+        _, frames, period = recorded(id, FILMS[id], FILM, FILM_FRAME)
+        atomic.write_bytes(file(id, "film"), _packed(frames, period, FILM_BYTES))
+
+
+def recorded(
+    id: str, how: Shot, size: tuple[int, int], least: float
+) -> tuple[Image.Image, list[Image.Image], int]:
+    """The picture of an id, and frames of a size at least so many seconds apart.
+
+    Returns:
+        The picture, the frames, and the ms from one to the next.
+    """
     still, frames, times = None, [], []
     for time, env in play(id, how):
         if still is None and time >= how.still - LATE:
             still = picture(env, how, PICTURE)
-        if time >= (times[-1] + FRAME if times else how.begin) - LATE:
+        if time >= (times[-1] + least if times else how.begin) - LATE:
             # Drawn large and made small, which is smoother than drawn small.
-            large = picture(env, how, (2 * CLIP[0], 2 * CLIP[1]))
-            frames.append(large.resize(CLIP, Image.Resampling.BOX))
+            large = picture(env, how, (2 * size[0], 2 * size[1]))
+            frames.append(large.resize(size, Image.Resampling.BOX))
             times.append(time)
         if time >= max(how.end, how.still):
             env.close()
             break
     assert still is not None
-    file(id, "still").parent.mkdir(parents=True, exist_ok=True)
-    with atomic.replacing(file(id, "still")) as part:
-        still.save(part, quality=SHARP, method=6)
-    period = round(1000 * (times[-1] - times[0]) / (len(times) - 1))  # ms
-    atomic.write_bytes(file(id, "clip"), _clip(frames, period))
+    return still, frames, round(1000 * (times[-1] - times[0]) / (len(times) - 1))
 
 
 def portrait(robot: str) -> Path:
@@ -440,8 +467,8 @@ def draw_robot(robot: str) -> None:
         large.resize(PORTRAIT, Image.Resampling.BOX).save(part, quality=SHARP, method=6)
 
 
-def _clip(frames: list[Image.Image], period: int) -> bytes:
-    """Frames as the best animated WebP that is small enough.
+def _packed(frames: list[Image.Image], period: int, most: int) -> bytes:
+    """Frames as the best animated WebP of so many bytes at most.
 
     Raises:
         RuntimeError: none is.
@@ -458,9 +485,9 @@ def _clip(frames: list[Image.Image], period: int) -> bytes:
             quality=quality,
             method=4,
         )
-        if packed.tell() <= CLIP_BYTES:
+        if packed.tell() <= most:
             return packed.getvalue()
-    raise RuntimeError(f"no clip fits into {CLIP_BYTES} bytes")
+    raise RuntimeError(f"no clip fits into {most} bytes")
 
 
 def entries() -> list[dict[str, Any]]:
@@ -517,6 +544,8 @@ def table(found: list[dict[str, Any]]) -> str:
     ]
     for i in range(0, len(cells), COLUMNS):
         lines.append("| " + " | ".join(cells[i : i + COLUMNS]) + " |")
+    lines += ["", "A match of scripted players:", ""]
+    lines += [f"![{id}]({_beside(id, 'film')})" for id in FILMS]
     lines += ["", "The robots of the tabletop, each with its own gripper:", ""]
     for i in range(0, len(ROBOTS), COLUMNS):
         row = ROBOTS[i : i + COLUMNS]
@@ -613,6 +642,7 @@ def faults() -> list[str]:
     texts = {PAGE: page(found), TABLE: table(found)}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     wanted = {file(entry["id"], what) for entry in found for what in ("still", "clip")}
+    wanted |= {file(id, "film") for id in FILMS}
     wanted |= {portrait(robot) for robot in ROBOTS}
     there = set(FOLDER.rglob("*.webp"))
     return [

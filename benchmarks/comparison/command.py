@@ -3,7 +3,7 @@
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comparison import installation
@@ -90,13 +90,22 @@ def check(of: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         of.error(f"--seconds: must be more than 0, got {options.seconds}")
 
 
-def begin(venv: Path) -> int | None:
+def begin(
+    venv: Path,
+    python: str = sys.executable,
+    peers: Mapping[str, str] = installation.PEERS,
+) -> int | None:
     """Have the running command run in the benchmark's virtual environment, which is made first.
+
+    Args:
+        venv: folder of the environment.
+        python: the interpreter that makes it.
+        peers: what is installed beside this checkout, by name.
 
     Returns:
         None if it runs there; otherwise the status to end with.
     """
-    status = installation.enter(venv)
+    status = installation.enter(venv, python, peers)
     # Stopped processes must not stay behind: let `finally` end them.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     return status

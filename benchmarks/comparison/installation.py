@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,8 +24,10 @@ def is_inside(folder: Path) -> bool:
     return Path(sys.prefix).resolve() == folder.resolve()
 
 
-def enter(folder: Path) -> int | None:
-    """Have the running command run in the environment, which is made first.
+def enter(
+    folder: Path, python: str = sys.executable, peers: Mapping[str, str] = PEERS
+) -> int | None:
+    """Have the running command run in the environment, which is made first; see `make`.
 
     Returns:
         None if it runs there; otherwise the status to end with.
@@ -33,7 +35,7 @@ def enter(folder: Path) -> int | None:
     if is_inside(folder):
         return None
     try:
-        make(folder)
+        make(folder, python, peers)
     except RuntimeError as error:
         print(f"{folder}: {error}", file=sys.stderr)
         return 1
@@ -44,19 +46,24 @@ def enter(folder: Path) -> int | None:
     return subprocess.run(command, check=False).returncode
 
 
-def make(folder: Path) -> None:
+def make(folder: Path, python: str = sys.executable, peers: Mapping[str, str] = PEERS) -> None:
     """Make the environment, or complete one that is there.
 
     This checkout is installed editable, so that a later run measures what the files then say. A
     peer that cannot be installed is written down with the reason, see `refusals`, and tried again
     in the next run.
 
+    Args:
+        folder: of the environment.
+        python: the interpreter that makes it.
+        peers: what is installed beside this checkout, by name.
+
     Raises:
         RuntimeError: the environment cannot be made, or this checkout cannot be installed in it.
     """
     if not python_of(folder).exists():
         print(f"making a virtual environment in {folder}", flush=True)
-        _run([sys.executable, "-m", "venv", str(folder)])
+        _run([python, "-m", "venv", str(folder)])
     done = _installed(folder)
     project = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
     ours = [str(ROOT), project, *OURS]
@@ -65,7 +72,7 @@ def make(folder: Path) -> None:
         _run([*_pip(folder), *OURS, "-e", str(ROOT)])
         done["ours"] = ours
     refused = {}
-    for name, requirement in PEERS.items():
+    for name, requirement in peers.items():
         if done.get(name) == requirement:
             continue
         print(f"installing {requirement}", flush=True)
@@ -122,7 +129,10 @@ def _pip(folder: Path) -> list[str]:
 
 def _run(command: list[str]) -> None:
     """Run a command; where it fails, its own errors are the message."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise RuntimeError(f"there is no program {command[0]!r}") from None
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         errors = [line for line in lines if line.lower().startswith("error")] or lines[-1:]

@@ -50,7 +50,7 @@ LIGHTS = tuple((x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0))  # one over eac
 TOP = 95.0  # m, of the camera that sees the whole pitch
 MARGIN = 1.1  # how much more than the pitch it sees
 STAND = (8.0, 16.0)  # m, of the camera that follows the ball: behind the side line, and its height
-DOWN, WIDE = math.radians(42), math.radians(36)  # of the camera on the stand: tilt, and angle of view
+DOWN, WIDE = math.radians(42), math.radians(36)  # tilt and angle of the camera on the stand
 SEEN = 0.97  # of the width of its picture, 4 to 3, that the near side line fills
 
 
@@ -197,7 +197,7 @@ class Pitch(Arena):
             spec.worldbody, "camera", name="stand", pos=self._stand(half), fovy=math.degrees(WIDE),
             xyaxes=(1, 0, 0, 0, math.sin(DOWN), math.cos(DOWN)),
         )  # fmt: skip
-        # It goes with the ball, around which there are shadows; from farther away they would speckle.
+        # It goes with the ball, around which there are shadows: from far away they would speckle.
         add(
             spec.body("ball"), "light", name="sun", type="directional", mode="track",
             pos=(-1.75, -2.5, 5), dir=(0.35, 0.5, -1), diffuse=(0.45,) * 3, specular=(0.1,) * 3,
