@@ -352,7 +352,11 @@ def test_random_words_have_no_short_period():
 
 
 @pytest.mark.parametrize(
-    "walker", ["rolling_ball", "jumping_ball", "rodent", "cmu_humanoid_2020", "ant"]
+    "walker",
+    [
+        *("rolling_ball", "jumping_ball", "rodent", "cmu_humanoid_2020", "ant"),
+        "extending.hexapod:Hexapod",
+    ],
 )
 def test_any_walker_plays(walker):
     env = gymnasium.make("soccer/boxhead-1v1-v0", walker=walker)

@@ -34,8 +34,8 @@ parser.add_argument("--picture", help="file of their plot")
 parser.add_argument("--seed", type=int, default=0)
 options = parser.parse_args()
 torch.manual_seed(options.seed)
-GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, ENTROPY = 0.98, 0.95, 0.2, 4, 8, 4e-4, 1e-3
-HELD = {"control_timestep": 0.1, "physics_timestep": 0.01}
+GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, ENTROPY = 0.98, 0.95, 0.2, 4, 8, 5e-4, 1e-3
+HELD = {"control_timestep": 0.1, "physics_timestep": 0.02}
 PITCH = ((12, 9), (48, 36))  # m, half-lengths; the published ones are from (32, 24)
 TO_BALL, TO_GOAL = 0.01, 0.01  # reward for each m/s, at first
 BEHIND = 0.5  # m, from the ball on the line of the shot, where players are to go
@@ -48,8 +48,8 @@ class Agent(nn.Module):
         super().__init__()
 
         def network(out: int, gain: float) -> nn.Sequential:
-            layers = [nn.Linear(size, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh()]
-            last = nn.Linear(128, out)
+            layers = [nn.Linear(size, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh()]
+            last = nn.Linear(64, out)
             nn.init.orthogonal_(last.weight, gain)
             return nn.Sequential(*layers, last)
 
