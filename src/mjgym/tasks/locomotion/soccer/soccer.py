@@ -29,6 +29,7 @@ APART = 3.0  # m, between players before any start is drawn
 REDRAWS = 100  # of a start in which players touch each other or the ball
 NEAREST, FARTHEST = 0.7, 0.9  # of a ball's way from the middle, where it is thrown in
 THROWS = 64  # throw-ins that are drawn with a match, after which the first one comes again
+NEAR = 25.0  # m, half the length of a pitch, up to which all of it is shown to people
 NOBODY = -1.0  # in place of a player's number
 
 LARGE = ((32.0, 24.0), (48.0, 36.0))  # m, smallest and largest half-lengths of a pitch
@@ -137,8 +138,6 @@ class Soccer(Task):
     control_timestep: float = 0.025  # s
     physics_timestep: float = 0.005  # s
 
-    viewpoint = "stand"
-
     def __post_init__(self) -> None:
         if not 1 <= self.team_size <= MOST:
             raise ValueError(f"team_size: expected 1 to {MOST}, got {self.team_size}")
@@ -214,6 +213,10 @@ class Soccer(Task):
     @property
     def varies(self) -> tuple[str, ...]:
         return self.ground.varies
+
+    @property
+    def viewpoint(self) -> str:
+        return "stand" if self.ground.largest[0] <= NEAR else "follow"
 
     # The model.
 
