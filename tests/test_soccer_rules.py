@@ -273,6 +273,24 @@ def test_nothing_is_compiled_at_a_reset(monkeypatch):
     assert not np.array_equal(v.geom("home_goal_top_post").size, before)
 
 
+@pytest.mark.parametrize("half", [(32.0, 24.0), (40.0, 36.0), (5.6, 4.8)])
+def test_the_stand_sees_the_whole_pitch(half):
+    """Its corners, and those of the goals, are within a picture of 4 to 3."""
+    goal = (0.6, 1.5, 0.65)
+    env, v = match(pitch=(half, half), goal=goal, opponent="random")
+    camera = v.camera("stand")
+    x, y, z = (np.array(camera.xmat[i::3]) for i in range(3))
+    tangent = math.tan(math.radians(env.model.camera("stand").fovy[0]) / 2)
+    corners = [(*half, 0.0), (half[0], goal[1], 2 * goal[2])]  # of the pitch, and over a goal
+    for point in corners:
+        for signs in ((1, 1, 1), (1, -1, 1), (-1, 1, 1), (-1, -1, 1)):
+            seen = np.multiply(point, signs) - camera.xpos
+            depth = -seen @ z
+            assert abs(seen @ x) / depth < tangent * 4 / 3
+            assert abs(seen @ y) / depth < tangent
+    assert env.task.viewpoint == ("stand" if half[0] < 25 else "follow")
+
+
 def test_posts_join_at_any_size():
     """Ends of the posts of a goal meet, as they do in the compiled model of that very size."""
     half = (41.0, 30.0)
@@ -298,6 +316,10 @@ def test_posts_join_at_any_size():
     [
         ({"team_size": 0}, "team_size: expected 1 to 11, got 0"),
         ({"team_size": 12}, "team_size"),
+        ({"team_size": 2.5}, r"team_size: expected 1 to 11, got 2\.5"),
+        ({"goal": 3}, "goal: expected half of its sizes .* got 3"),
+        ({"goal": (1, 2)}, r"goal: .* got \(1, 2\)"),
+        ({"goal": (-1, 2, 1)}, "goal: expected half of its sizes"),
         ({"ball": "tennis"}, "ball: 'tennis' is none of large, regulation"),
         ({"pitch": "huge"}, "pitch: 'huge' is neither"),
         ({"pitch": (3, 4)}, "pitch: expected"),

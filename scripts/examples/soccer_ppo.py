@@ -37,8 +37,8 @@ torch.manual_seed(options.seed)
 GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, ENTROPY = 0.98, 0.95, 0.2, 4, 8, 5e-4, 1e-3
 HELD = {"control_timestep": 0.1, "physics_timestep": 0.02}
 PITCH = ((12, 9), (48, 36))  # m, half-lengths; the published ones are from (32, 24)
-TO_BALL, TO_GOAL = 0.01, 0.01  # reward for each m/s, at first
-BEHIND = 0.5  # m, from the ball on the line of the shot, where players are to go
+TO_BALL, TO_GOAL = 0.01, 0.03  # reward for each m/s, at first
+BEHIND = 1.0  # m, from the ball on the line of the shot, where players are to go
 
 
 class Agent(nn.Module):

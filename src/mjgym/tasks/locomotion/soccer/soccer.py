@@ -139,8 +139,11 @@ class Soccer(Task):
     physics_timestep: float = 0.005  # s
 
     def __post_init__(self) -> None:
-        if not 1 <= self.team_size <= MOST:
-            raise ValueError(f"team_size: expected 1 to {MOST}, got {self.team_size}")
+        whole = isinstance(self.team_size, int | np.integer)
+        if not whole or not 1 <= self.team_size <= MOST:
+            raise ValueError(f"team_size: expected 1 to {MOST}, got {self.team_size!r}")
+        if self.goal is not None and (np.shape(self.goal) != (3,) or min(self.goal) <= 0):
+            raise ValueError(f"goal: expected half of its sizes (x, y, z) in m, got {self.goal!r}")
         if self.ball not in BALLS:
             raise ValueError(f"ball: {self.ball!r} is none of {', '.join(BALLS)}")
         smallest, largest = self.ground.smallest, self.ground.largest
