@@ -58,9 +58,13 @@ def test_ppo(tmp_path):
 def test_soccer_ppo(tmp_path):
     out = run(
         "soccer_ppo.py", tmp_path, "--steps", 1500, "--matches", 4, "--horizon", 64, "--trials", 2,
-        "--picture", "curve.png", needs=["torch", "matplotlib"], id="soccer/boxhead-1v1-v0",
+        "--scores", 1, "--curve", "curve.csv", "--picture", "curve.png",
+        needs=["torch", "matplotlib"], id="soccer/boxhead-1v1-v0",
     )  # fmt: skip
-    assert re.search(r"steps .* wins against random play \d", out)
+    assert re.search(r"steps .* won and lost against random play \d", out)
+    header, *rows = (tmp_path / "curve.csv").read_text().splitlines()
+    assert header.split(",")[:3] == ["steps", "seconds", "random_won"]
+    assert len(rows) == 2
     assert Image.open(tmp_path / "curve.png").size == (900, 600)
 
 

@@ -5,8 +5,8 @@
 Each player is a sub-environment, so this is PPO for one agent, after CleanRL's single file (Huang
 et al., 2022). A fourth of the matches are against the scripted player. What makes goals less rare:
 pitches are drawn from small to full size, actions are held for 0.1 s, and at first speed is
-rewarded beside goals, both that of the player towards a place behind the ball and that of the ball
-towards the goal. Scores are those of the policy's means on full pitches.
+rewarded beside goals, both that of the player towards a place behind the ball and, near it, that of
+the ball towards the goal. Scores are those of the policy's means on full pitches.
 """
 
 import argparse
@@ -38,7 +38,8 @@ GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, ENTROPY = 0.98, 0.95, 0.2, 4, 8,
 HELD = {"control_timestep": 0.1, "physics_timestep": 0.02}
 PITCH = ((12, 9), (48, 36))  # m, half-lengths; the published ones are from (32, 24)
 TO_BALL, TO_GOAL = 0.01, 0.03  # reward for each m/s, at first
-BEHIND = 1.0  # m, from the ball on the line of the shot, where players are to go
+BEHIND = 0.8  # m, from the ball on the line of the shot, where players are to go
+NEAR = 2.0  # m, from the ball, within which its speed is a player's doing
 
 
 class Agent(nn.Module):
@@ -116,7 +117,8 @@ def shaping(seen: np.ndarray) -> np.ndarray:
     place = seen[:, BALL] - BEHIND * shot / np.linalg.norm(shot, axis=1, keepdims=True)
     ahead = place / (np.linalg.norm(place, axis=1, keepdims=True) + 1e-6)
     to_ball = (ahead * seen[:, SPEED]).sum(1)
-    return TO_BALL * to_ball + TO_GOAL * seen[:, columns["stats_vel_ball_to_goal"][0]]
+    near = np.linalg.norm(seen[:, BALL], axis=1) < NEAR
+    return TO_BALL * to_ball + TO_GOAL * seen[:, columns["stats_vel_ball_to_goal"][0]] * near
 
 
 agent = Agent(size, count)
