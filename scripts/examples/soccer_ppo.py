@@ -1,6 +1,6 @@
 """PPO by self-play: one network plays both sides of many matches, one against one.
 
-    python soccer_ppo.py --steps 800000 --curve curve.csv --picture curve.png
+    python soccer_ppo.py --steps 4000000 --curve curve.csv --picture curve.png
 
 Each player is a sub-environment, so this is PPO for one agent, after CleanRL's single file (Huang
 et al., 2022). A fourth of the matches are against the scripted player. What makes goals less rare:
@@ -24,10 +24,10 @@ from mjgym import atomic
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("id", nargs="?", default="soccer/boxhead-1v1-v0")
-parser.add_argument("--steps", type=int, default=800_000, help="of all players")
+parser.add_argument("--steps", type=int, default=4_000_000, help="of all players")
 parser.add_argument("--matches", type=int, default=96, help="at once")
 parser.add_argument("--horizon", type=int, default=32, help="control steps between two updates")
-parser.add_argument("--scores", type=int, default=8, help="how often it is scored on the way")
+parser.add_argument("--scores", type=int, default=16, help="how often it is scored on the way")
 parser.add_argument("--trials", type=int, default=100, help="matches of the last score")
 parser.add_argument("--curve", help="CSV file of the scores")
 parser.add_argument("--picture", help="file of their plot")
@@ -37,7 +37,7 @@ torch.manual_seed(options.seed)
 GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE, ENTROPY = 0.98, 0.95, 0.2, 4, 8, 5e-4, 1e-3
 HELD = {"control_timestep": 0.1, "physics_timestep": 0.02}
 PITCH = ((12, 9), (48, 36))  # m, half-lengths; the published ones are from (32, 24)
-TO_BALL, TO_GOAL = 0.01, 0.03  # reward for each m/s, at first
+TO_BALL, TO_GOAL = 0.004, 0.008  # reward for each m/s, at first
 BEHIND = 0.8  # m, from the ball on the line of the shot, where players are to go
 NEAR = 2.0  # m, from the ball, within which its speed is a player's doing
 
