@@ -11,7 +11,7 @@ import numpy as np
 from mjgym.arrays import Array, total
 from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec, add
-from mjgym.rotations import Z_ROW, ZZ, product, rows_to_local, to_local
+from mjgym.rotations import Z_ROW, ZZ, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
@@ -265,7 +265,7 @@ class Walker:
     def places(self, v: View, bodies: tuple[str, ...]) -> Array:
         """Places of some bodies as the root body sees them, one after the other, (..., 3 k) m."""
         points = v.take("xpos", self.prefixed(bodies))
-        seen = rows_to_local(self.rotation(v), points - self.position(v)[..., None, :])
+        seen = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
         return v.xp.reshape(seen, (*v.lead, -1))
 
     def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
