@@ -26,7 +26,7 @@ import mjgym
 from mjgym.cli.guide import guides
 
 ROOT = Path(__file__).resolve().parents[1]
-GUIDES, GALLERY = ROOT / "assets" / "guides", ROOT / "assets" / "gallery"
+GUIDES, GALLERY, BASELINES = (ROOT / "assets" / name for name in ("guides", "gallery", "baselines"))
 HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
 TASKS, API = "tasks", "reference"  # folders of the site
 
@@ -280,7 +280,7 @@ def copied_guides(folder: Path) -> None:
     folder.mkdir(parents=True)
     for page in GUIDES.glob("*.md"):
         text = page.read_text().replace("](../gallery/README.md)", "](../tasks/index.md)")
-        text = text.replace("](../gallery/", "](../static/gallery/")
+        text = re.sub(r"\]\(\.\./(gallery|baselines)/", r"](../static/\1/", text)
         text = text.replace("](../../", f"]({HOME}/blob/main/")
         text = text.replace("```python gl", "```python")
         (folder / page.name).write_text(re.sub(r"<!-- module: .*?-->\n", "", text))
@@ -304,7 +304,8 @@ def write(folder: Path) -> None:
     copied_guides(folder / "guides")
     tasks(folder / TASKS)
     reference(folder / API)
-    shutil.copytree(GALLERY, folder / "static" / "gallery")
+    for source in (GALLERY, BASELINES):
+        shutil.copytree(source, folder / "static" / source.name)
     (folder / "static" / "site.css").write_text(STYLE)
     (folder / "conf.py").write_text(CONFIGURATION)
     (folder / "index.md").write_text(front())

@@ -189,12 +189,16 @@ if options.curve:
 if options.picture:
     from matplotlib import pyplot as plt
 
-    plt.figure(figsize=(6, 4), dpi=150)
+    plt.figure(figsize=(6, 3.6), dpi=110)
     for name, number in (("random play", 2), ("the scripted player", 4)):
-        plt.plot([row[0] for row in curve], [row[number] for row in curve], marker=".", label=name)
-    plt.xlabel("steps of all players")
-    plt.ylabel("share of matches won")
+        steps, won, lost = ([row[k] / 1e6 if k == 0 else row[k] for row in curve]
+                            for k in (0, number, number + 1))  # fmt: skip
+        (line,) = plt.plot(steps, won, marker=".", label=f"won against {name}")
+        plt.plot(steps, lost, "--", color=line.get_color(), label=f"lost against {name}")
+    plt.xlabel("million steps of all players")
+    plt.ylabel("share of matches")
     plt.ylim(0, 1)
-    plt.legend()
+    plt.legend(fontsize=8, ncols=2, loc="upper center")
+    plt.tight_layout()
     with atomic.replacing(options.picture) as part:
         plt.savefig(part)
