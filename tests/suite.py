@@ -23,6 +23,15 @@ IDS = [f"dmc/{name}-v0" for name in TASKS]
 SEED, UNCOUNTED, COUNTED = 7, 25, 200
 
 
+def packaged_ids() -> set[str]:
+    """The ids that come with the package: other tests register some of their own."""
+    return {
+        id
+        for id in mjgym.registry.ids()
+        if mjgym.registry.registration(id).task_class.__module__.startswith("mjgym.tasks.")
+    }
+
+
 def task(name: str) -> Task:
     """The task registered for "<domain>-<task>"."""
     registration = mjgym.registry.registration(f"dmc/{name}-v0")

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from suite import packaged_ids
 from training_runs import ID, mjgym_
 
-from mjgym import registry
 from mjgym.train import baselines, metrics
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.torch
 
 def test_every_id_has_both():
     assert set(baselines.read()) == {
-        (id, policy) for id in registry.ids() for policy in baselines.POLICIES
+        (id, policy) for id in packaged_ids() for policy in baselines.POLICIES
     }
 
 

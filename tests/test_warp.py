@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from suite import packaged_ids
 from test_episode import EPISODE, OPTIONS, EverySubstep, Probe
 
 pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install "mjgym[gpu]"')
@@ -590,13 +591,7 @@ def test_recorded_transitions(id):
 
 
 def test_every_id_has_bounds_and_large_ones_a_reason():
-    registered = mjgym.registry.registration
-    ours = {  # other tests register ids of their own
-        id
-        for id in mjgym.registry.ids()
-        if registered(id).task_class.__module__.startswith("mjgym.tasks.")
-    }
-    assert set(warp_records.bounds()) == ours
+    assert set(warp_records.bounds()) == packaged_ids()
     for id, bound in warp_records.bounds().items():
         if "missing" in bound:
             assert "holds" in bound["missing"], id
