@@ -77,6 +77,24 @@ def test_every_switch_trains(algorithm, settings, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "id",
+    [
+        "locomotion/ant-go_to_target-v0",
+        "manipulation/reach_site_features-v0",
+        "robosuite/Lift-v0",
+        "soccer/boxhead-1v1-v0",  # the home team is the agent
+    ],
+)
+def test_every_family_trains(id, tmp_path):
+    made = trainer(tmp_path / "run", id=id, steps=160)
+    assert made.train().env_step == 160
+    envs = evaluation.make(id, 2, 1, max_episode_steps=5)
+    result = evaluation.evaluate(made.run_folder.policy(), envs, evaluation.SEEDS[:2])
+    envs.close()
+    assert np.isfinite(result.returns).all()
+
+
+@pytest.mark.parametrize(
     "settings",
     [("history=2", "exploration={gaussian: 1, parameter: 1}"), ("ensemble=[{}, {history: 3}]",)],
     ids=["history and noisy weights", "ensemble"],

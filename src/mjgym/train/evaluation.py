@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.registry import on_mujoco
+from mjgym.registry import on_mujoco, one_agent
 from mjgym.train.policy import Policy
 
 SEEDS = tuple(range(10_000, 10_100))
@@ -55,6 +55,8 @@ class Evaluation:
 def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:
     """Sub-environments to evaluate with, on MuJoCo itself, whatever was trained on.
 
+    Of a match, one team is the agent, as with `gymnasium.make`.
+
     Args:
         id: of the task.
         num_envs: episodes beside each other.
@@ -62,7 +64,7 @@ def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> A
         **kwargs: of `gymnasium.make_vec`; those of another backend are left out.
     """
     options = {**on_mujoco(kwargs), "threads": threads, "autoreset_mode": "SameStep"}
-    return gymnasium.make_vec(id, num_envs, **options)
+    return gymnasium.make_vec(id, num_envs, **one_agent(id, **options))
 
 
 def evaluate(
