@@ -31,7 +31,7 @@ SCRIPT = Path(sys.executable).with_name("mjgym")
 TASK = "dmc/walker-walk-v0"
 START = 60  # s, in which a viewer must be up
 LONGEST = 300  # s, after which it is killed
-SIZE = (1200, 800)  # of the browser's window, pixels
+SIZE = (900, 640)  # of the browser's window, pixels
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 DRIVER = shutil.which("chromedriver")
@@ -576,7 +576,7 @@ class TestWebPage:
     @pytest.mark.parametrize("id", [TASK, "locomotion/rolling_ball-maze_forage-v0"])
     def test_a_batch(self, browser, id):
         port = free_port()
-        with running(id, "--envs", "16", "--port", str(port)) as viewer:
+        with running(id, "--envs", "6", "--port", str(port)) as viewer:
             browser.get(viewer.line("open").split()[1])
             wait_for(lambda: colours(middle(picture(browser))) > 50)
             time.sleep(2)

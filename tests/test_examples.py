@@ -65,7 +65,7 @@ def test_soccer_ppo(tmp_path):
     header, *rows = (tmp_path / "curve.csv").read_text().splitlines()
     assert header.split(",")[:3] == ["steps", "seconds", "random_won"]
     assert len(rows) == 2
-    assert Image.open(tmp_path / "curve.png").size == (900, 600)
+    assert Image.open(tmp_path / "curve.png").size == (660, 396)
 
 
 def test_sb3(tmp_path):
