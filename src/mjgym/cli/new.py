@@ -105,7 +105,7 @@ class @Class@(Task):
 def new(
     file: Annotated[Path, typer.Argument(help="The Python file to write.", dir_okay=False)],
 ) -> None:
-    """Write a small task, with comments, to make one of your own of."""
+    """Write a small commented task to start your own from."""
     from mjgym import atomic
 
     name = file.stem
