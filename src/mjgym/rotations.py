@@ -70,7 +70,12 @@ def rows_to_local(xmat: Array, vectors: Array) -> Array:
     Returns:
         The vectors in the frame's axes, (..., n, 3).
     """
-    return vectors @ _square(xmat)
+    frame = _square(xmat)
+    if frame.dtype != vectors.dtype:  # whose product PyTorch refuses
+        xp = namespace(frame)
+        dtype = xp.result_type(frame, vectors)
+        frame, vectors = xp.astype(frame, dtype), xp.astype(vectors, dtype)
+    return vectors @ frame
 
 
 def to_world(xmat: Array, vector: Array) -> Array:
