@@ -1,4 +1,4 @@
-"""The end of a message about an unknown word."""
+"""The words "Did you mean ...?" at the end of messages about unknown names."""
 
 import difflib
 from collections.abc import Iterable
