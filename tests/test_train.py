@@ -330,6 +330,20 @@ class TestCommands:
         assert plot.stat().st_size > 5_000
         assert "td3" in mjgym_("compare", *paths).output
 
+    def test_scores_by_the_script(self, tmp_path):
+        """Which starts without the package, unlike these tests."""
+        trainer(tmp_path / "run", steps=80).train()
+        for command in ("evaluate", "compare"):
+            script = "import mjgym_command; mjgym_command.main()"
+            done = subprocess.run(
+                [sys.executable, "-c", script, command, tmp_path / "run", "--json"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)
+
     def test_goes_on_with_a_longer_budget(self, tmp_path):
         self.train(tmp_path / "run", "--steps", 80)
         self.train(tmp_path / "run", "--steps", 120, code=1)
