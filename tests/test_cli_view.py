@@ -565,7 +565,7 @@ class TestWebPage:
         arguments = ("robosuite/Lift", "--port", str(free_port()), "--record", "driven")
         with running(*arguments, command="teleop") as viewer:
             browser.get(viewer.line("open").split()[1])
-            for _ in range(3):  # in software, WebGL draws a room slowly, and keys come late
+            for _ in range(5):  # in software, WebGL draws a room slowly, and keys come late
                 with contextlib.suppress(TimeoutException):
                     chain = ActionChains(browser)
                     chain.key_down(Key.ARROW_UP).pause(2).key_up(Key.ARROW_UP).perform()
@@ -573,7 +573,9 @@ class TestWebPage:
         assert (recorded()[:, 0] > 0).any()
 
     @needs_mjviser
-    @pytest.mark.parametrize("id", [TASK, "locomotion/rolling_ball-maze_forage-v0"])
+    @pytest.mark.parametrize(
+        "id", [TASK, "dmc/reacher-easy-v0", "locomotion/rolling_ball-maze_forage-v0"]
+    )
     def test_a_batch(self, browser, id):
         port = free_port()
         with running(id, "--envs", "6", "--port", str(port)) as viewer:

@@ -29,9 +29,10 @@ every_id = pytest.mark.parametrize("id", registry.ids())
 SPREAD = [id if id in SOME else pytest.param(id, marks=pytest.mark.slow) for id in registry.ids()]
 some_ids = pytest.mark.parametrize("id", SPREAD)
 AUTORESET = [(id, observation, mode) for id in SOME for observation in KINDS for mode in MODES] + [
-    pytest.param(id, "flat", MODES[i % len(MODES)], marks=pytest.mark.slow)
-    for i, id in enumerate(registry.ids())
+    pytest.param(id, "flat", mode, marks=pytest.mark.slow)
+    for id in registry.ids()
     if id not in SOME
+    for mode in MODES
 ]
 
 

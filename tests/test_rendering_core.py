@@ -648,18 +648,18 @@ def _open_files():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_thousands_of_renders_leave_memory_flat(draws):
+def test_ten_thousand_renders_leave_memory_flat(draws):
     described, simulation = started("cartpole-swingup")
     drawn = draws(described, simulation)
     for kind in rendering.KINDS * 100:
         drawn.render(shown(simulation), width=16, height=16, kind=kind)
     gc.collect()
     memory, files, threads = _resident(), _open_files(), threading.active_count()
-    for i in range(3_000):
+    for i in range(10_000):
         simulation.step(np.zeros(simulation.model.nu), 1)
         drawn.render(shown(simulation), width=16, height=16, kind=rendering.KINDS[i % 20 // 18])
     gc.collect()
-    assert _resident() - memory < 2 * 2**20
+    assert _resident() - memory < 4 * 2**20
     assert (_open_files(), threading.active_count()) == (files, threads)
 
 
