@@ -20,7 +20,6 @@ are what `mjgym compare` reads too.
 """
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -30,6 +29,8 @@ from pathlib import Path
 from comparison import report
 from comparison.command import RESULTS, described
 from training import plan
+
+from mjgym.vector import allowed_cores
 
 RATE_ID = "dmc/walker-walk-v0"
 PARTS = (*plan.PARTS, "rate", "table")
@@ -68,18 +69,12 @@ def _list(text: str) -> list[str]:
     return text.split(",")
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def rate_table(quick: bool) -> str:
     """Rates while learning, as a table."""
     from training import rates
 
     short = {"steps": 32, "repeats": 1, "max_episode_steps": 25} if quick else {}
-    measured = rates.measure(RATE_ID, _cores(), **short)
+    measured = rates.measure(RATE_ID, allowed_cores(), **short)
     times = rates.ratios(measured)
     rows = [
         [name, f"{statistics.median(found):,.0f}", f"{times[name]:.1f}" if name in times else ""]
@@ -103,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except subprocess.CalledProcessError as error:
             print(f"{job.folder(given.out)}: status {error.returncode}", file=sys.stderr)
             failed += 1
-    machine = report.machine(_cores())
+    machine = report.machine(allowed_cores())
     print(f"{machine['cpu']}, {machine['allowed_cores']} cores, commit {machine['commit']}\n")
     print(tables.scores(by_part["recipe"], given.out, goals=True))
     print("\n" + tables.scores(by_part["peer"], given.out, goals=False))

@@ -1,113 +1,83 @@
 """Steps per second of a batch whose observations have pictures, against EnvPool's.
 
     python benchmarks/picture_batches.py --python python3.12
-    python benchmarks/picture_batches.py --num-envs 16 --turns 3
+    python benchmarks/picture_batches.py --num-envs 16 --repeats 3
 
 Both step as many CMU humanoids between walls, which see 64 x 64 pixels with their egocentric camera
-at the published quality, on as many threads. Each runs in a process of its own, and they take turns
-on the same machine; the ratio is that of the medians. EnvPool draws these pictures from 1.2.7 on,
-which needs Python 3.12 or newer: `--python` makes the virtual environment.
+at the published quality, on as many threads, by turns on the same machine. EnvPool draws these
+pictures from 1.2.7 on, which needs Python 3.12 or newer: `--python` makes the virtual environment.
 """
 
-import argparse
-import statistics
-import subprocess
+import dataclasses
+import importlib
+import itertools
 import sys
-import time
-from pathlib import Path
+from typing import Any
 
-from comparison import command, installation
+import numpy as np
+from comparison import command, installation, report, subjects
+from comparison.subjects import Settings, Subject
+from comparison.turns import compare_steps, missing
 
-from mjgym.vector import allowed_cores
-
+ID, NAME = "locomotion/cmu_humanoid-run_walls-v0", "DmcCmuHumanoidRunWalls-v1"
 PEERS = {"envpool": "envpool==1.2.7"}
-STEPS = 2  # of a turn
-
-OURS = """
-import gymnasium, mjgym
-envs = gymnasium.make_vec("locomotion/cmu_humanoid-run_walls-v0", num_envs=n, threads=threads,
-                          observation="dict+pixels")
-envs.reset(seed=0)
-assert envs.single_observation_space["walker/egocentric_camera"].shape == (64, 64, 3)
-"""
-ENVPOOL = """
-import envpool
-envs = envpool.make_gymnasium("DmcCmuHumanoidRunWalls-v1", num_envs=n, num_threads=threads, seed=0)
-observation, _ = envs.reset()
-assert observation["walker/egocentric_camera"].shape == (n, 64, 64, 3)
-"""
-BEFORE = """
-import sys
-n, threads = map(int, sys.argv[1:])
-"""
-AFTER = """
-import numpy
-rng = numpy.random.default_rng(0)
-def step():
-    envs.step(rng.uniform(-1, 1, (n, 56)))
-for _ in range(3):  # pictures that take long have more processes from the second on
-    step()
-print("ready", flush=True)
-for line in sys.stdin:
-    for _ in range(int(line)):
-        step()
-    print("done", flush=True)
-"""
+WARM_UP = 3  # control steps: pictures that take long have more processes from the second on
 
 
-def turn(process: "subprocess.Popen[str]") -> float:
-    """Seconds that a subject takes for its turn."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    began = time.perf_counter()
-    process.stdin.write(f"{STEPS}\n")
-    process.stdin.flush()
-    if process.stdout.readline() != "done\n":
-        raise RuntimeError("a subject has ended")
-    return time.perf_counter() - began
+def batch(settings: Settings) -> Subject:
+    """Ours, with the observation as it is published."""
+    made = subjects.batch(settings, observation="dict+pixels")
+    return dataclasses.replace(made, warm_up=WARM_UP)
+
+
+def envpool(settings: Settings) -> Subject:
+    """EnvPool's, whose observations always have the pictures.
+
+    Raises:
+        ModuleNotFoundError: EnvPool is not installed.
+    """
+    from mjgym.benchmark import CYCLE
+
+    envs: Any = importlib.import_module("envpool").make_gymnasium(
+        NAME, num_envs=settings.num_envs, num_threads=settings.threads, seed=settings.seed
+    )
+    envs.reset()
+    rng = np.random.default_rng(settings.seed)
+    rows = (settings.num_envs, *envs.action_space.shape)
+    return Subject(
+        advance=envs.step,
+        actions=itertools.cycle([rng.uniform(-1, 1, rows) for _ in range(CYCLE)]),
+        simulations=settings.num_envs,
+        reset=envs.reset,
+        release=envs.close,
+        warm_up=WARM_UP,
+    )
 
 
 def main() -> int:
     """Run the command; returns its status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--num-envs", type=int, default=64)
-    parser.add_argument("--turns", type=int, default=8, help="of each subject")
-    parser.add_argument("--venv", type=Path, default=command.RESULTS / "venv-pictures")
-    parser.add_argument("--python", default=sys.executable, help="makes the virtual environment")
-    options = parser.parse_args()
-    installation.make(options.venv, options.python, PEERS)
-    for why in installation.refusals(options.venv).values():
-        print(why, file=sys.stderr)
-        return 1
-    threads = allowed_cores()
-    processes: dict[str, subprocess.Popen[str]] = {}
-    try:
-        for name, script in (("mjgym", OURS), ("EnvPool", ENVPOOL)):
-            processes[name] = subprocess.Popen(
-                [
-                    *(str(installation.python_of(options.venv)), "-c", BEFORE + script + AFTER),
-                    *(str(options.num_envs), str(threads)),
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            ready = processes[name].stdout
-            if ready is None or ready.readline() != "ready\n":
-                raise RuntimeError(f"{name} cannot be run here")
-        seconds: dict[str, list[float]] = {name: [] for name in processes}
-        for _ in range(options.turns):
-            for name, process in processes.items():
-                seconds[name].append(turn(process))
-    finally:
-        for process in processes.values():
-            process.kill()
-    rates = {
-        name: STEPS * options.num_envs / statistics.median(spent) for name, spent in seconds.items()
-    }
-    for name, rate in rates.items():
-        print(f"{name:8s} {rate:6.1f} environment steps per second")
-    print(f"ratio    {rates['mjgym'] / rates['EnvPool']:6.2f}")
+    of = command.parser(__doc__ or "")
+    of.add_argument("--num-envs", type=int, default=64, help="of a batch, default 64")
+    of.add_argument("--python", default=sys.executable, help="makes the virtual environment")
+    of.set_defaults(venv=command.RESULTS / "venv-pictures")
+    options = of.parse_args()
+    command.check(of, options)
+    status = command.begin(options.venv, options.python, PEERS)
+    if status is not None:
+        return status
+    from mjgym.vector import allowed_cores
+
+    threads, unavailable = allowed_cores(), installation.refusals(options.venv)
+    settings = Settings(ID, options.num_envs, threads)
+    steps = compare_steps({"batch": batch, "envpool": envpool}, settings, options, unavailable)
+    options.out.mkdir(parents=True, exist_ok=True)
+    content = {**report.circumstances(threads, options), "steps": [steps]}
+    report.write_json(options.out / "picture_batches.json", content)
+    rows = [(name, f"{found['rate']:.1f}") for name, found in steps["subjects"].items()
+            if "rate" in found]  # fmt: skip
+    rows += [(name, f"{found['median']:.2f}") for name, found in steps["ratios"].items()]
+    print(report.table(("environment steps per second, and their ratio", ""), rows))
+    print(missing([steps], []), end="")
     return 0
 
 

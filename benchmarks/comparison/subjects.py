@@ -50,6 +50,7 @@ class Subject:
         reset: begins all episodes anew, as its user would; None if there are no episodes.
         begin: goes to the start from which it is timed; None to go on from the last reset.
         release: lets go of threads.
+        warm_up: control steps before the first window.
     """
 
     advance: Callable[[Any], Any]
@@ -61,6 +62,7 @@ class Subject:
     reset: Callable[[], Any] | None = None
     begin: Callable[[], Any] | None = None
     release: Callable[[], Any] = lambda: None
+    warm_up: int = WARM_UP
 
 
 Builder = Callable[[Settings], Subject]
@@ -93,7 +95,7 @@ def prepare(subject: Subject) -> list[float]:
             durations.append(time.perf_counter() - started)
     if subject.begin is not None:
         subject.begin()
-    for action in itertools.islice(subject.actions, -(-WARM_UP // subject.control_steps)):
+    for action in itertools.islice(subject.actions, -(-subject.warm_up // subject.control_steps)):
         subject.advance(action)
     return durations
 
@@ -134,13 +136,20 @@ def measure(subject: Subject, seconds: float) -> Window:
     return window
 
 
-def batch(settings: Settings) -> Subject:
-    """`gymnasium.make_vec` of our id, all its defaults: float32 actions, autoreset on."""
+def batch(settings: Settings, **options: Any) -> Subject:
+    """`gymnasium.make_vec` of our id, with float32 actions, autoreset on.
+
+    Args:
+        settings: of the benchmark.
+        **options: of `make_vec`; by default all its defaults.
+    """
     import gymnasium
 
     import mjgym  # noqa: F401  (registers the ids)
 
-    envs = gymnasium.make_vec(settings.id, num_envs=settings.num_envs, threads=settings.threads)
+    envs = gymnasium.make_vec(
+        settings.id, num_envs=settings.num_envs, threads=settings.threads, **options
+    )
     envs.reset(seed=settings.seed)
     return _vector(envs, np.float32, settings)
 

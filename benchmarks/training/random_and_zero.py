@@ -62,8 +62,7 @@ def affordable(id: str, seconds: float) -> int:
 
 def _make(id: str, num_envs: int, threads: int):
     # Pictures that nobody looks at are not drawn.
-    kwargs = registry.one_agent(id, observation="flat")
-    return evaluation.make(id, num_envs, threads, **kwargs)
+    return evaluation.make(id, num_envs, threads, observation="flat")
 
 
 def main() -> None:
