@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 import training_runs
-from training_runs import ID, assert_equal, mjgym_, weights
+from training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
 
 from mjgym.train import comparison, evaluation, metrics
 from mjgym.train.errors import ConfigError, DivergedError, RunError
@@ -106,14 +105,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(settings, tmp_path):
     whole.train()
     first = trainer(tmp_path / "parts", *settings)
     first._show = lambda progress: None
-    step = first.step
-
-    def stop_after_a_while():
-        step()
-        if first.env_step == 140:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    first.step = stop_after_a_while
+    interrupt_at(first, 140)
     end = first.train()
     assert end.env_step == 140
     assert end.fraction < 1

@@ -2,15 +2,13 @@
 
 import json
 import math
-import os
-import signal
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
 import training_runs
-from training_runs import ID, SMALL, assert_equal, mjgym_, weights
+from training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 
 from mjgym.cli.policies import load_policy
 from mjgym.train import algorithms, config, evaluation, metrics
@@ -220,14 +218,7 @@ class TestRuns:
         whole = trainer(tmp_path / "whole", "history=2", algorithm=algorithm)
         whole.train()
         first = trainer(tmp_path / "parts", "history=2", algorithm=algorithm)
-        step = first.step
-
-        def stop_after_a_while():
-            step()
-            if first.env_step == 140:
-                os.kill(os.getpid(), signal.SIGINT)
-
-        first.step = stop_after_a_while
+        interrupt_at(first, 140)
         assert first.train().env_step == 140
         second = trainer(tmp_path / "parts", "history=2", algorithm=algorithm, resume=True)
         assert second.env_step == 140

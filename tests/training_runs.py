@@ -1,5 +1,7 @@
 """Small runs of training, for the tests of several algorithms."""
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,18 @@ def trainer(
     if not resume:
         run.create(read)
     return Trainer(run, read, resume=resume)
+
+
+def interrupt_at(made: Trainer, env_step: int) -> None:
+    """Have SIGINT come when a trainer has made so many steps."""
+    step = made.step
+
+    def stop_after_a_while() -> None:
+        step()
+        if made.env_step == env_step:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    made.step = stop_after_a_while  # type: ignore[method-assign]
 
 
 def weights(trained: Trainer) -> dict[str, torch.Tensor]:
