@@ -190,11 +190,13 @@ if options.picture:
     from matplotlib import pyplot as plt
 
     plt.figure(figsize=(6, 3.6), dpi=110)
-    for name, number in (("random play", 2), ("the scripted player", 4)):
-        steps, won, lost = ([row[k] / 1e6 if k == 0 else row[k] for row in curve]
-                            for k in (0, number, number + 1))  # fmt: skip
-        (line,) = plt.plot(steps, won, marker=".", label=f"won against {name}")
-        plt.plot(steps, lost, "--", color=line.get_color(), label=f"lost against {name}")
+    steps, _, *shares = np.transpose(curve)
+    for name, won, lost in (
+        ("random play", shares[0], shares[1]),
+        ("the scripted player", shares[2], shares[3]),
+    ):
+        (line,) = plt.plot(steps / 1e6, won, marker=".", label=f"won against {name}")
+        plt.plot(steps / 1e6, lost, "--", color=line.get_color(), label=f"lost against {name}")
     plt.xlabel("million steps of all players")
     plt.ylabel("share of matches")
     plt.ylim(0, 1)
