@@ -29,7 +29,6 @@ def compare(
     its last evaluation, never of its best. Beside it stands the return of random actions on the
     task as it is registered.
     """
-    from mjgym import registry  # noqa: F401  (reads the package, before its parts ask for it)
     from mjgym.cli.bench import check_plot
     from mjgym.train import baselines, comparison
     from mjgym.train.errors import RunError

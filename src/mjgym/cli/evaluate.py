@@ -27,7 +27,6 @@ def evaluate(
     The returns are kept in the run's folder. None of these seeds occurs in training. Beside them
     stands what random and zero actions earn, where the task is as it was registered.
     """
-    from mjgym import registry  # noqa: F401  (reads the package, before its parts ask for it)
     from mjgym.cli.train import require
 
     require("yaml")

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+from mjgym import atomic
 from mjgym.packaged import assets
 from mjgym.train.evaluation import Evaluation
 
@@ -73,7 +74,7 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
 
 def write(baselines: Iterable[Baseline], path: Path = FILE) -> None:
     """Put baselines into a file, sorted by id and policy."""
-    with path.open("w", newline="") as file:
+    with atomic.replacing(path) as part, part.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(sorted(map(astuple, baselines)))

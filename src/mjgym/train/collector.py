@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mjgym import registry
 from mjgym.actions import UNLIMITED
-from mjgym.registry import one_agent
 from mjgym.train.config import Config
 from mjgym.train.errors import ConfigError, RunError
 
@@ -69,7 +69,9 @@ class Collector:
         options = {**config.env, "autoreset_mode": "SameStep"}
         if options.get("backend", "mujoco") == "mujoco":
             options["threads"] = config.threads
-        self.envs: Any = gymnasium.make_vec(config.id, n, **one_agent(config.id, **options))
+        self.envs: Any = gymnasium.make_vec(
+            config.id, n, **registry.one_agent(config.id, **options)
+        )
         self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
         self.observation_size = _size(self.envs.single_observation_space)
         # Numbers are kept in single precision, pictures as they are.

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.registry import on_mujoco, one_agent
+from mjgym import registry
 from mjgym.train.policy import Policy
 
 SEEDS = tuple(range(10_000, 10_100))
@@ -63,8 +63,8 @@ def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> A
         threads: that step the physics.
         **kwargs: of `gymnasium.make_vec`; those of another backend are left out.
     """
-    options = {**on_mujoco(kwargs), "threads": threads, "autoreset_mode": "SameStep"}
-    return gymnasium.make_vec(id, num_envs, **one_agent(id, **options))
+    options = {**registry.on_mujoco(kwargs), "threads": threads, "autoreset_mode": "SameStep"}
+    return gymnasium.make_vec(id, num_envs, **registry.one_agent(id, **options))
 
 
 def evaluate(

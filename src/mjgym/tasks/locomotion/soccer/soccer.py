@@ -323,8 +323,8 @@ class Soccer(Task):
         xp = v.xp
         shares = xp.reshape(v.userdata[..., : 2 * THROWS], (*v.lead, THROWS, 2))
         number = v.memory["throws"] % THROWS
-        chosen = xp.astype(xp.arange(float(THROWS)) == number[..., None], xp.float64)
-        share = xp.sum(chosen[..., None] * shares, axis=-2)
+        chosen = xp.arange(float(THROWS)) == number[..., None]
+        share = xp.sum(xp.where(chosen[..., None], shares, 0.0), axis=-2)
         place = v.geom("ball").xpos[..., :2] * share
         upright = xp.asarray([BALL_HEIGHT, 1.0, 0.0, 0.0, 0.0]) + xp.zeros((*v.lead, 1))
         pose = xp.concat([place, upright], axis=-1)
