@@ -262,15 +262,22 @@ class TestGuard:
         [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n X: 1\r\n\r\n", b"A: " + b"a" * 200_000],
     )
     def test_what_is_no_request_is_refused(self, listener, content):
+        dialed = []
+
         async def dial():
-            raise AssertionError
+            dialed.append(True)
+            raise ConnectionRefusedError
 
         guard = Guard(listener, dial)
         try:
-            with socket.create_connection(listener.getsockname(), 30) as client:
+            # The guard closes while the client still writes: that may reset the connection at any
+            # call, before or after the answer has been read.
+            with (
+                socket.create_connection(listener.getsockname(), 30) as client,
+                contextlib.suppress(ConnectionError),
+            ):
                 client.sendall(content)
-                client.shutdown(socket.SHUT_WR)
-                with contextlib.suppress(ConnectionResetError):
-                    assert client.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 403", b"HTTP/1.1 405")
+                assert client.recv(12) in (b"HTTP/1.1 400", b"HTTP/1.1 403", b"HTTP/1.1 405")
         finally:
             guard.close()
+        assert not dialed
