@@ -79,6 +79,21 @@ class TestSettings:
         with pytest.raises(ConfigError, match="no_such_module"):
             critics.make_critic(TD3Config(critic="no_such_module:Critic"))
 
+    def test_a_critic_that_lacks_something_is_refused_by_its_name(self):
+        with pytest.raises(
+            ConfigError, match=r"contextlib:nullcontext has no initial, value, backup, loss"
+        ):
+            critics.make_critic(TD3Config(critic="contextlib:nullcontext"))
+
+    @pytest.mark.parametrize("critic", critics.CRITICS)
+    @pytest.mark.parametrize("support", [(0, 100), (-20, 100), (-1000, 0)])
+    def test_before_anything_is_learned_returns_are_near_zero(self, critic, support):
+        low, high = support
+        settings = TD3Config(critic=critic, value_min=low, value_max=high, hidden=(64, 64))
+        agent = algorithms.find("td3").make(settings, 5, 2)
+        outputs = agent.critics(torch.randn(100, 1, 5), torch.rand(100, 2) * 2 - 1)
+        assert agent.critic.value(outputs).abs().max() < 0.1 * (high - low)
+
 
 class TestReplay:
     @pytest.mark.parametrize("n_step", [1, 3])

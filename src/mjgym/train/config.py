@@ -65,6 +65,7 @@ class OffPolicyConfig(Config):
     The defaults are those of the default recipe for observations of states.
     """
 
+    learning_rate: float = 1e-3
     buffer_size: int = 1_000_000  # transitions
     keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
     learning_starts: int = 2_000  # transitions of random actions before the first update
@@ -72,7 +73,7 @@ class OffPolicyConfig(Config):
     updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
     n_step: int = 3  # rewards before the value of the observation that follows
     weight_decay: float = 1e-2
-    target_rate: float = 0.005  # of the target networks towards the trained ones at each update
+    target_rate: float = 0.02  # of the target networks towards the trained ones at each update
     critic: str = "categorical"  # "mean", "categorical", "quantile" or "module:Class"
     atoms: int = 101  # of a categorical or quantile critic
     value_min: float = 0.0  # of a categorical critic's support

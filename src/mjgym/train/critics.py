@@ -1,9 +1,12 @@
 """What a critic's outputs say about the return: its mean, or its distribution.
 
-A critic has `size` outputs for each head. Of outputs with any leading shape, `value` is the mean of
-the return, `backup` the target of a return one or several rewards earlier, and `loss` how far
-outputs are from a target. A critic of one's own is a class with these, named in the setting
+A critic's outputs for each head begin near `initial`. Of outputs with any leading shape, `value` is
+the mean of the return, `backup` the target of a return one or several rewards earlier, and `loss`
+how far outputs are from a target. A critic of one's own is a class with these, named in the setting
 `critic` as "module:Class"; it is made with the settings.
+
+Before anything is learned every critic expects returns near zero. A mistake there lasts: of a
+bootstrapped value, each turnover of the target networks corrects the part 1 - gamma^n alone.
 """
 
 import importlib
@@ -18,12 +21,13 @@ from mjgym.train.config import OffPolicyConfig
 from mjgym.train.errors import ConfigError
 
 HUBER = 1.0  # where the quantile loss turns from quadratic to linear
+FALLOFF = 0.05  # of a support, over which a categorical critic's first probabilities fall by e
 
 
 class Critic(Protocol):
     """What the algorithms ask of a critic; see the module."""
 
-    size: int
+    initial: Tensor  # outputs, (size,)
 
     def value(self, outputs: Tensor) -> Tensor:
         """Means of returns, (...), of outputs (..., size)."""
@@ -49,6 +53,7 @@ class Mean:
     """
 
     size = 1
+    initial = torch.zeros(1)
 
     def __init__(self, config: OffPolicyConfig) -> None:
         del config  # has no setting for it
@@ -84,6 +89,7 @@ class Categorical:
         self._low, self._high = config.value_min, config.value_max
         self.spacing = (self._high - self._low) / (self.size - 1)
         self.support = torch.linspace(self._low, self._high, self.size)
+        self.initial = -self.support.abs() / (FALLOFF * (self._high - self._low))
 
     def value(self, outputs: Tensor) -> Tensor:
         """The mean of the distribution."""
@@ -115,6 +121,7 @@ class Quantile:
 
     def __init__(self, config: OffPolicyConfig) -> None:
         self.size = config.atoms
+        self.initial = torch.zeros(self.size)
         self._levels = (torch.arange(self.size) + 0.5) / self.size
 
     def value(self, outputs: Tensor) -> Tensor:
@@ -153,6 +160,7 @@ class Quantile:
         return loss.to(outputs.dtype)
 
 
+ASKED = ("initial", "value", "backup", "loss")
 CRITICS: dict[str, type[Critic]] = {"mean": Mean, "categorical": Categorical, "quantile": Quantile}
 
 
@@ -160,13 +168,15 @@ def make_critic(config: OffPolicyConfig) -> Critic:
     """The critic of the setting `critic`.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: there is none of that name, or it lacks what a critic has.
     """
     if config.critic in CRITICS:
         cls = CRITICS[config.critic]
     else:
         cls = imported(config.critic, "critic", CRITICS)
     critic: Critic = cls(config)  # type: ignore[call-arg]
+    if missing := [name for name in ASKED if not hasattr(critic, name)]:
+        raise ConfigError(f"critic: {config.critic} has no {', '.join(missing)}")
     return critic
 
 
@@ -183,7 +193,7 @@ def value_weights(critic: Critic) -> tuple[Tensor, bool]:
     if value is Categorical.value and isinstance(critic, Categorical):
         return critic.support, True
     if value in (Mean.value, Quantile.value):
-        return torch.full((critic.size,), 1 / critic.size), False
+        return torch.full_like(critic.initial, 1 / len(critic.initial)), False
     raise ConfigError(
         f"ensemble: {type(critic).__name__} has a value of its own, by which agents without PyTorch"
         " cannot choose; take the value of Mean, Categorical or Quantile"

@@ -104,7 +104,7 @@ class Critics(nn.Module):
         inputs: numbers in a history of observations and an action.
         hidden: widths of the layers.
         heads: of each, one for each discount.
-        size: outputs of a head.
+        initial: outputs of a head that learning begins near, (size,).
         layer_norm: normalise the layers.
     """
 
@@ -114,15 +114,19 @@ class Critics(nn.Module):
         inputs: int,
         hidden: Sequence[int],
         heads: int,
-        size: int,
+        initial: Tensor,
         *,
         layer_norm: bool,
     ) -> None:
         super().__init__()
-        self._shape = (heads, size)
-        self.bodies = nn.ModuleList(
-            perceptron(inputs, hidden, heads * size, layer_norm=layer_norm) for _ in range(count)
-        )
+        self._shape = (heads, len(initial))
+        outputs = heads * len(initial)
+        bodies = [perceptron(inputs, hidden, outputs, layer_norm=layer_norm) for _ in range(count)]
+        with torch.no_grad():
+            for body in bodies:
+                *_, bias = body.parameters()
+                bias.add_(initial.repeat(heads))
+        self.bodies = nn.ModuleList(bodies)
 
     def forward(self, observation: Tensor, action: Tensor, count: int | None = None) -> Tensor:
         """Outputs of all critics, or of the first ones, (critics, B, heads, size)."""

@@ -62,7 +62,7 @@ class OffPolicyAgent(Agent):
             self.inputs + action_size,
             config.hidden,
             len(gammas),
-            self.critic.size,
+            self.critic.initial,
             layer_norm=config.layer_norm,
         )
         self.target_critics = self.frozen(self.critics)

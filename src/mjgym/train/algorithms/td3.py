@@ -3,7 +3,8 @@
     y = sum_k gamma^k r_k + gamma^n min_i Q'_i(s_n, a'),   a' = clip(pi'(s_n) + e, -1, 1),
     e = clip(normal(0, target_noise), -target_noise_clip, target_noise_clip)
     critics:  minimise sum_i loss(Q_i(s, a), y)
-    actor:    maximise Q_1(s, pi(s)), once in policy_delay updates
+    once in policy_delay updates
+    actor:    maximise Q_1(s, pi(s))
     targets:  Q' += rate (Q - Q'), pi' += rate (pi - pi')
 
 With a categorical or quantile critic, the target is the whole distribution of the critic with the
@@ -27,7 +28,8 @@ from mjgym.train.config import OffPolicyConfig
 class TD3Config(DeterministicConfig):
     """Settings of TD3."""
 
-    policy_delay: int = 2  # updates of the critics for one of the actor
+    policy_delay: int = 2  # updates of the critics for one of the actor and of the targets
+    target_rate: float = 0.04  # of the targets at each of theirs
     target_noise: float = 0.2  # of the target's action, which lies within -1 and 1
     target_noise_clip: float = 0.5
 
