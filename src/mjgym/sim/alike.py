@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mjgym.arrays import Array
+from mjgym.arrays import Array, reshaped
 from mjgym.sim.views import Named, View, owner
 
 
@@ -11,7 +11,8 @@ class AlikeView(View):
     """Elements that are there several times under different prefixes, seen as one creature's.
 
     `AlikeView(v, ("home_0/", "away_0/")).body("head").xpos` is (*v.lead, 2, 3): hooks that are
-    written for one creature run for all of them at once. Its arrays are copies.
+    written for one creature run for all of them at once. Its arrays are copies of what was there
+    when they were first asked for, since `of`.
 
     Args:
         view: of the simulations.
@@ -20,24 +21,29 @@ class AlikeView(View):
 
     def __init__(self, view: View, prefixes: tuple[str, ...]) -> None:
         super().__init__((*view.lead, len(prefixes)), view.xp)
-        self.__dict__.update(_view=view, _model=view._model, _prefixes=prefixes)
+        self.__dict__.update(_view=view, _model=view._model, _prefixes=prefixes, _seen={})
 
     @classmethod
     def of(cls, view: View, prefixes: tuple[str, ...]) -> "AlikeView":
-        """The view of some creatures, made once for each view of simulations."""
+        """The view of some creatures as they are now, made once for each view of simulations."""
         key = "alike", prefixes
         if key not in view._rows:
             view._rows[key] = cls(view, prefixes)
         found: AlikeView = view._rows[key]
+        found._seen.clear()
         return found
 
     def take(self, field: str, names: Iterable[str]) -> Array:
         """As of one creature, with the axis of creatures behind that of the simulations."""
-        view, count = self._view, len(self._prefixes)
-        values = view.take(field, self._full(tuple(names)))
-        lead = len(view.lead)
-        own = values.shape[lead] // count
-        return self.xp.reshape(values, (*self.lead, own, *values.shape[lead + 1 :]))
+        names = tuple(names)
+        if (field, names) in self._seen:
+            return self._seen[field, names]
+        view, lead = self._view, len(self._view.lead)
+        values = view.take(field, self._full(names))
+        own = values.shape[lead] // len(self._prefixes)
+        seen = reshaped(values, (*self.lead, own, *values.shape[lead + 1 :]))
+        self._seen[field, names] = seen
+        return seen
 
     def _full(self, names: tuple[str, ...]) -> tuple[str, ...]:
         full: tuple[str, ...] | None = self._rows.get(names)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.actions import Action, Model, bounds, controls
-from mjgym.arrays import Array, total
+from mjgym.arrays import Array, reshaped, smallest, surely_nobody, total
 from mjgym.docstrings import meanings
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
@@ -311,8 +311,11 @@ class Soccer(Task):
 
     def before_step(self, v: View, action: Array) -> Arrays:
         m, xp, out = v.memory, v.xp, v.memory["out"]
+        acting = self._acting(v, action)
+        if surely_nobody(out):  # most of the time
+            return acting
         return {
-            **self._acting(v, action),
+            **acting,
             **self._thrown_in(v, out),
             "throws": m["throws"] + xp.astype(out, xp.float64),
             "last_player": xp.where(out, NOBODY, m["last_player"]),
@@ -384,25 +387,29 @@ class Soccer(Task):
     def _scored(self, v: View) -> Array:
         """1 where home has scored in this control step, -1 where away has, else 0."""
         xp = v.xp
+        lower = v.site("away_goal_lower").xpos[..., None, :]
+        upper = v.site("away_goal_upper").xpos[..., None, :]
         between = v.past(("ball",))[..., 0, 1:, :]  # without where the control step began
         way = xp.concat([between, v.geom("ball").xpos[..., None, :]], axis=-2)
-        x, y, z = (way[..., i] for i in range(3))
-        lower = v.site("away_goal_lower").xpos[..., None]
-        upper = v.site("away_goal_upper").xpos[..., None]
         # The goals mirror each other: the sign of x alone tells whose goal it is in.
-        inside = (abs(x) > lower[..., 0, :]) & (abs(x) < upper[..., 0, :])
-        inside = inside & (abs(y) < upper[..., 1, :])
-        inside = inside & (z > lower[..., 2, :]) & (z < upper[..., 2, :])
+        deep = abs(way[..., 0]) > lower[..., 0]
+        if surely_nobody(deep):  # most of the time
+            return xp.zeros(v.lead, dtype=xp.float64)
+        x, y, z = (way[..., i] for i in range(3))
+        inside = deep & (abs(x) < upper[..., 0]) & (abs(y) < upper[..., 1])
+        inside = inside & (z > lower[..., 2]) & (z < upper[..., 2])
         return xp.sign(total(xp.where(inside, x, 0.0)))
 
     def _hit(self, v: View) -> Array:
         """The number of the player who was the first to touch the ball, or nobody's."""
-        xp = v.xp
+        xp, count = v.xp, len(self.names)
         touched = v.past(self._contacts)[..., 0] > 0
-        in_time = xp.reshape(xp.matrix_transpose(touched), (*v.lead, -1))
-        first = xp.argmax(xp.astype(in_time, xp.int64), axis=-1) % len(self.names)
-        nobody = xp.zeros(v.lead, dtype=xp.float64) + NOBODY
-        return xp.where(xp.any(in_time, axis=-1), xp.astype(first, xp.float64), nobody)
+        steps = touched.shape[-1]
+        never = float(count * steps)
+        # Who is when: in each physics step, one player after the other.
+        turns = xp.reshape(xp.arange(never), (steps, count)).mT
+        first = smallest(reshaped(xp.where(touched, turns, never), (*v.lead, count * steps)))
+        return xp.where(first < never, first % count, NOBODY)
 
     def update(self, v: View) -> Arrays:
         ball = v.geom("ball").xpos[..., :2]
