@@ -7,7 +7,7 @@ import functools
 
 import numpy as np
 
-from mjgym.arrays import Array, reshaped, total
+from mjgym.arrays import Array, columns, reshaped, total
 from mjgym.rotations import cross, norm, rows_to_local, transposed
 from mjgym.sim import AlikeView
 from mjgym.sim.views import View
@@ -25,9 +25,17 @@ LANDMARKS = (
     "opponent_goal_back_left", "opponent_goal_mid", "opponent_goal_front_right",
     "field_back_right",
 )  # fmt: skip
-SOLID = np.array([3 if name.endswith("_mid") else 2 for name in LANDMARKS])  # how many numbers
+SOLID = tuple(3 if name.endswith("_mid") else 2 for name in LANDMARKS)  # how many numbers
+_BOTH = (*MARKS, *MARKS[4:], *MARKS[:4])  # as each team sees it
+_SHOWN = np.array([(1.0, 1.0, 1.0) if count == 3 else FLAT for count in SOLID])
 SPREAD = 5.0  # m, of the mean distance to the team, from which on it is spread out
 LEAST = 1e-7  # m, added to a distance that is divided by
+
+
+@functools.cache
+def teams(team_size: int) -> np.ndarray:
+    """The number of each player's team, (players,)."""
+    return np.repeat([0, 1], team_size)
 
 
 @functools.cache
@@ -71,6 +79,8 @@ class Seen:
         self.drift = motion[..., 3:]  # of the point of the body that is at the whole's centre
         middle = players.take("subtree_com", ("",))[..., 0, :]
         self.velocity = self.drift + cross(self.spin, self.centre - middle)
+        ball = v.body("ball")  # whose centre moves in the world with, m/s
+        self.rolling = ball.cvel[..., 3:] + cross(ball.cvel[..., :3], ball.xipos - ball.subtree_com)
 
     def _each(self, value: Array) -> Array:
         """What is of the match, with an axis of players."""
@@ -101,7 +111,7 @@ class Seen:
         ball = self.v.body("ball")
         turns = self._each(ball.cvel[..., :3]) - self.spin
         away = self._each(ball.xipos) - self.centre
-        moves = self._each(self.ball_velocity()) - self.velocity - cross(self.spin, away)
+        moves = self._each(self.rolling) - self.velocity - cross(self.spin, away)
         own = rows_to_local(self.axes, self.xp.stack([turns, away, moves], axis=-2))
         return {
             "ball_ego_angular_velocity": own[..., 0, :],
@@ -109,30 +119,26 @@ class Seen:
             "ball_ego_linear_velocity": own[..., 2, :],
         }
 
-    def ball_velocity(self) -> Array:
-        """Of its centre, in the world, (*lead, 3) m/s."""
-        ball = self.v.body("ball")
-        return ball.cvel[..., 3:] + cross(ball.cvel[..., :3], ball.xipos - ball.subtree_com)
-
     def each_other(self, effectors: Array) -> Arrays:
         """Each other player: end effectors, velocity, place, orientation."""
         xp, lead = self.xp, self.v.lead
         count, rest = self._who.shape
-        who = xp.asarray(np.ravel(self._who))
-
-        def of_others(values: Array) -> Array:
-            """Of each player's others, (*lead, players, others, ...)."""
-            taken = xp.take(values, who, axis=len(lead))
-            return reshaped(taken, (*lead, count, rest, *values.shape[len(lead) + 1 :]))
+        limbs = self.players.take("xipos", self.walker.end_effectors)
+        limbs = reshaped(limbs, effectors.shape)
+        # What there is of each player, and of each player's others.
+        each = xp.concat([self.centre, self.velocity, self.axes, limbs, effectors], axis=-1)
+        theirs = reshaped(
+            columns(each, np.ravel(self._who), -2), (*lead, count, rest, each.shape[-1])
+        )
 
         def mine(values: Array) -> Array:
             return values[..., :, None, :]
 
-        away = of_others(self.centre) - mine(self.centre)
-        spin = mine(self.spin) + 0 * away
-        moves = of_others(self.velocity) - mine(self.velocity) - cross(spin, away)
-        axes = reshaped(transposed(of_others(self.axes)), (*away.shape, 3))  # theirs, one a row
-        limbs = of_others(self.players.take("xipos", self.walker.end_effectors))
+        away = theirs[..., :3] - mine(self.centre)
+        moves = theirs[..., 3:6] - mine(self.velocity) - cross(mine(self.spin), away)
+        axes = reshaped(transposed(theirs[..., 6:15]), (*away.shape, 3))  # theirs, one a row
+        numbers = effectors.shape[-1]
+        limbs = reshaped(theirs[..., 15 : 15 + numbers], (*away.shape[:-1], numbers // 3, 3))
         limbs = limbs - mine(self.centre)[..., None, :]
         # One product for all that a player sees of the others.
         world = xp.concat([moves[..., None, :], away[..., None, :], axes, limbs], axis=-2)
@@ -143,7 +149,7 @@ class Seen:
             "ego_linear_velocity": own[..., 0, :],
             "ego_position": own[..., 1, :],
             "ego_orientation": reshaped(own[..., 2:5, :], (*lead, count, rest, 9)),
-            "end_effectors_pos": of_others(effectors),
+            "end_effectors_pos": theirs[..., 15 + numbers :],
         }
         return {
             f"{name}_{part}": values[..., k, :]
@@ -153,15 +159,12 @@ class Seen:
 
     def landmarks(self) -> Arrays:
         """The goals' and the field's corners, seen from above, and the goals' middles."""
-        xp, lead, count = self.xp, self.v.lead, 2 * self.size
-        turned = (*MARKS[4:], *MARKS[:4])
-        marks = self.v.take("site_xpos", (*MARKS, *turned))
-        marks = reshaped(marks, (*lead, 2, len(MARKS), 3))
-        teams = xp.asarray(np.arange(count) // self.size)
-        away = xp.take(marks, teams, axis=len(lead)) - self.place[..., None, :]
-        solid = xp.asarray(np.where(SOLID[:, None] == 3, 1.0, FLAT))
-        seen = rows_to_local(self.turn, away * solid)
-        return {name: seen[..., k, : int(SOLID[k])] for k, name in enumerate(LANDMARKS)}
+        lead, count = self.v.lead, len(MARKS)
+        marks = reshaped(self.v.take("site_xpos", _BOTH), (*lead, 2, 1, count, 3))
+        away = marks - reshaped(self.place, (*lead, 2, self.size, 1, 3))
+        shown = reshaped(away * self.xp.asarray(_SHOWN), (*lead, 2 * self.size, count, 3))
+        seen = rows_to_local(self.turn, shown)
+        return {name: seen[..., k, : SOLID[k]] for k, name in enumerate(LANDMARKS)}
 
     def statistics(self, velocimeter: Array, scored: Array) -> Arrays:
         """Figures by which players are compared."""
@@ -174,14 +177,13 @@ class Seen:
         nearest = xp.reshape(by_team == xp.min(by_team, axis=-1, keepdims=True), distance.shape)
         goals = v.take("site_xpos", ("away_goal_mid", "home_goal_mid"))
         to_goal = goals - ball[..., None, :]
-        of_goal = total(to_goal / norm(to_goal)[..., None] * self.ball_velocity()[..., None, :])
-        teams = xp.asarray(np.arange(2 * size) // size)
+        of_goal = total(to_goal / norm(to_goal)[..., None] * self._each(self.rolling))
         apart = self._mean_distance()
         return {
             "stats_vel_to_ball": approach,
             "stats_closest_vel_to_ball": xp.where(nearest, approach, 0.0),
             "stats_veloc_forward": velocimeter[..., 0],
-            "stats_vel_ball_to_goal": xp.take(of_goal, teams, axis=-1),
+            "stats_vel_ball_to_goal": columns(of_goal, teams(size)),
             "stats_home_avg_teammate_dist": apart,
             "stats_teammate_spread_out": xp.astype(apart > SPREAD, xp.float64),
             "stats_home_score": xp.astype(scored > 0, xp.float64),
@@ -193,9 +195,8 @@ class Seen:
         mates = self.size - 1
         if mates == 0:
             return 0 * self.place[..., 0]
-        xp, lead, who = self.xp, self.v.lead, self._who[:, :mates]
-        taken = xp.take(self.place, xp.asarray(np.ravel(who)), axis=len(lead))
-        taken = xp.reshape(taken, (*lead, *who.shape, 3))
+        who = self._who[:, :mates]
+        taken = reshaped(columns(self.place, np.ravel(who), -2), (*self.v.lead, *who.shape, 3))
         return total(norm(taken - self.place[..., :, None, :])) / mates
 
 
@@ -237,7 +238,7 @@ def labels(walker: Walker, team_size: int, actions: tuple[str, ...]) -> dict[str
         said[f"{name}_end_effectors_pos"] = Signal(
             f"places of the end effectors of {whose} as it sees them itself", limbs, "m"
         )
-    for name, count in zip(LANDMARKS, SOLID.tolist(), strict=True):
+    for name, count in zip(LANDMARKS, SOLID, strict=True):
         said[name] = Signal(
             f"the pitch's {name.replace('_', ' ')}", tuple("xyz"[:count]), "m", root
         )
