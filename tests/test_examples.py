@@ -12,6 +12,7 @@ from PIL import Image
 
 EXAMPLES = Path(__file__).parents[1] / "scripts" / "examples"
 ID = "dmc/pendulum-swingup-v0"
+IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 
 pytestmark = pytest.mark.slow
 
@@ -40,8 +41,10 @@ def run(name, folder, *arguments, needs=(), id=ID):
 
 
 def test_every_example_is_run_here():
+    files = list(EXAMPLES.glob("*.py"))
     tested = set(re.findall(r'run\(\s*"(\w+\.py)"', Path(__file__).read_text()))
-    assert {path.name for path in EXAMPLES.glob("*.py")} == tested
+    taken = {f"{name}.py" for path in files for name in IMPORT.findall(path.read_text())}
+    assert {path.name for path in files} == tested | {path.name for path in files} & taken
 
 
 def test_ppo(tmp_path):
@@ -65,7 +68,12 @@ def test_soccer_ppo(tmp_path):
     header, *rows = (tmp_path / "curve.csv").read_text().splitlines()
     assert header.split(",")[:3] == ["steps", "seconds", "random_won"]
     assert len(rows) == 2
-    assert Image.open(tmp_path / "curve.png").size == (660, 396)
+    drawn = tmp_path / "curve.png"
+    assert Image.open(drawn).size == (660, 396)
+    before = drawn.read_bytes()
+    drawn.unlink()
+    run("soccer_curve.py", tmp_path, "curve.png", id="curve.csv")
+    assert drawn.read_bytes() == before
 
 
 def test_sb3(tmp_path):
@@ -102,3 +110,25 @@ def test_minari_record(tmp_path):
     out = run("minari_record.py", tmp_path, "--episodes", 2, needs=["minari", "jax"])
     assert "2 episodes, 2000 steps" in out
     assert "differ by at most 0.0" in out
+
+
+def test_players_are_rewarded_for_going_to_the_ball_in_line_with_the_goal(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    player = importlib.import_module("soccer_player")
+    seen = torch.zeros(4, 77)
+    # The ball is ahead, with the goal behind it; to the left; ahead; and between player and goal.
+    seen[:, player.BALL] = torch.tensor([[5.0, 0.0], [0.0, 5.0], [5.0, 0.0], [-5.0, 0.0]])
+    seen[:, player.GOAL] = torch.tensor([[30.0, 0.0], [0.0, 30.0], [5.0, 25.0], [20.0, 0.0]])
+    to = player.place(seen)
+    assert torch.allclose(to[0], torch.tensor([5.0, 0.0]), atol=0.2)  # straight at it
+    assert to[2, 0] == 5.0
+    assert to[2, 1] == pytest.approx(-player.BEHIND, abs=0.1)  # behind it
+    assert to[3, 0] < -8  # farther behind it, where it is before the player
+    worth = player.shaping(seen)
+    assert worth[0] > worth[1]  # faces it
+    seen[:, player.SPEED] = torch.tensor([8.0, 0.0])
+    assert player.shaping(seen)[0] - worth[0] == pytest.approx(
+        8 * player.SHAPING["speed"], rel=0.05
+    )
+    assert player.features(seen).isfinite().all()

@@ -5,7 +5,8 @@
 Each player is a sub-environment, so this is PPO for one agent, after CleanRL's single file (Huang
 et al., 2022). Of six matches one is against the scripted player and one against random play. Goals
 are rare at first: pitches are drawn from small to full size, actions are held for 0.1 s, and
-`SHAPING` rewards what leads to goals. Scores are those of the policy's means on full pitches.
+`soccer_player.py` rewards what leads to goals. Scores are those of the policy's means, on full
+pitches.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import gymnasium as gym
 import numpy as np
 import soccer_curve
 import torch
+from soccer_player import features, shaping
 from torch import nn
 from torch.distributions import Normal
 
@@ -36,53 +38,10 @@ torch.set_num_threads(1)
 GAMMA, LAMBDA, CLIP, EPOCHS, MINIBATCHES, RATE = 0.98, 0.95, 0.2, 6, 4, 7e-4
 HELD = {"control_timestep": 0.1, "physics_timestep": 1 / 30}
 PITCH = ((12, 9), (48, 36))  # m, half-lengths; the published ones are from (32, 24)
-# Reward of a control step beside goals: for the player's speed and for the ball's, in m/s, and for
-# the cosine of the angle by which a player faces where it is to go.
-SHAPING = {"speed": 0.002, "ball": 0.005, "facing": 0.004}
-BEHIND = 2.0  # m, from the ball, where a player is to go who is beside it
-# Where each number of an observation is, by entry.
-number: dict[str, list[int]] = {}
-for row in gym.make(f"mjgym:{options.id}", opponent="still").unwrapped.describe()["observation"]:
-    number.setdefault(row["entry"].partition("/")[2], []).append(row["index"])
-BALL, GOAL, OWN_GOAL, OTHER, SPEED = (
-    number[entry][:2]
-    for entry in (
-        *("ball_ego_position", "opponent_goal_mid", "team_goal_mid", "opponent_0_ego_position"),
-        "sensors_velocimeter",
-    )
-)
-MOTION = [i for name, places in number.items() if name.endswith("velocity") for i in places]
-
-
-def unit(x: torch.Tensor, least: float = 0.1) -> torch.Tensor:
-    """The direction of vectors (..., 2) in m, softly: shorter where they are short."""
-    return x / (x.norm(dim=-1, keepdim=True) + least)
-
-
-def place(seen: torch.Tensor) -> torch.Tensor:
-    """Where a player is to go, (..., 2) m: at the ball, the farther behind it the worse it aims."""
-    shot = unit(seen[..., GOAL] - seen[..., BALL])
-    aim = (unit(seen[..., BALL]) * shot).sum(-1, keepdim=True)
-    return seen[..., BALL] - BEHIND * (1 - aim) * shot
-
-
-def shaping(seen: torch.Tensor) -> torch.Tensor:
-    """What is rewarded beside goals, for each player."""
-    ahead = unit(place(seen))
-    speed, ball = (ahead * seen[..., SPEED]).sum(-1), seen[..., number["stats_vel_ball_to_goal"][0]]
-    terms = {"speed": speed, "ball": ball, "facing": ahead[..., 0]}
-    return sum(weight * terms[name] for name, weight in SHAPING.items())
-
-
-def features(seen: torch.Tensor) -> torch.Tensor:
-    """What the networks see: directions, near and far, of places, and what moves and how fast."""
-    ways = [place(seen), *(seen[..., to] for to in (BALL, GOAL, OWN_GOAL, OTHER))]
-    heights = seen[..., [number["ball_ego_position"][2], *number["world_zaxis"]]]
-    motion = seen[..., [*number["sensors_velocimeter"], *number["sensors_gyro"], *MOTION]]
-    return torch.cat([*(unit(x, 1.0) for x in ways), (motion / 4).asinh(), heights], -1)
 
 
 def network(out: int, gain: float) -> nn.Sequential:
+    """From features to numbers, whose size at the start a gain sets."""
     last = nn.Linear(64, out)
     nn.init.orthogonal_(last.weight, gain)
     return nn.Sequential(nn.LazyLinear(64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), last)
@@ -112,11 +71,8 @@ until = np.cumsum([e.num_envs for e in envs])
 n, count, T = int(until[-1]), envs[0].single_action_space.shape[0], options.horizon
 seen = [e.reset(seed=options.seed + 10**6 * i)[0] for i, e in enumerate(envs)]
 obs = torch.as_tensor(np.concatenate(seen))
-mean, value, spread = (
-    network(count, 0.01),
-    network(1, 1.0),
-    nn.Parameter(torch.full((count,), -0.8)),
-)
+mean, value = network(count, 0.01), network(1, 1.0)
+spread = nn.Parameter(torch.full((count,), -0.8))
 mean(features(obs)), value(features(obs))  # which tells them how much they see
 weights = [*mean.parameters(), *value.parameters(), spread]
 optimizer = torch.optim.Adam(weights, lr=RATE, eps=1e-5)
