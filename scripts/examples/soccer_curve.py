@@ -46,7 +46,8 @@ def _draw(columns: np.ndarray, picture: str) -> None:
         plt.plot(steps / 1e6, lost, "--", color=drawn.get_color(), label=f"lost against {opponent}")
     plt.xlabel("million steps of all players")
     plt.ylabel("share of matches")
-    plt.ylim(0, 1)
+    plt.ylim(0, 1.25)  # with room for the legend
+    plt.yticks(np.linspace(0, 1, 6))
     plt.legend(fontsize=8, ncols=2, loc="upper center")
     plt.tight_layout()
     with atomic.replacing(picture) as part:

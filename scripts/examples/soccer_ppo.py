@@ -1,6 +1,6 @@
 """PPO by self-play: one network plays both sides of many matches, one against one.
 
-    python soccer_ppo.py --steps 4000000 --curve curve.csv --picture curve.png
+    python soccer_ppo.py --steps 1000000 --curve curve.csv --picture curve.png
 
 Each player is a sub-environment, so this is PPO for one agent, after CleanRL's single file (Huang
 et al., 2022). Of six matches one is against the scripted player and one against random play. Goals
@@ -24,10 +24,10 @@ from mjgym.train import evaluation
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("id", nargs="?", default="soccer/boxhead-1v1-v0")
-parser.add_argument("--steps", type=int, default=4_000_000, help="of all players")
+parser.add_argument("--steps", type=int, default=1_000_000, help="of all players")
 parser.add_argument("--matches", type=int, default=96, help="at once")
 parser.add_argument("--horizon", type=int, default=16, help="control steps between two updates")
-parser.add_argument("--scores", type=int, default=16, help="how often it is scored on the way")
+parser.add_argument("--scores", type=int, default=10, help="how often it is scored on the way")
 parser.add_argument("--trials", type=int, default=100, help="matches of the last score")
 parser.add_argument("--curve", help="CSV file of the scores")
 parser.add_argument("--picture", help="file of their plot")
