@@ -27,6 +27,8 @@ from mjgym.robots import arms
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.tasks.robosuite.scripted import Script
+from mjgym.train import trained
+from mjgym.train.policy import Policy
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "assets" / "gallery"
@@ -66,6 +68,7 @@ class Shot:
         eye: pixels each way of the picture that the task itself observes, and that is shown
             enlarged; 0 for a picture for people.
         scripted: a scripted policy acts, instead.
+        trained: the policy that comes with the package acts, instead.
         arguments: of make.
     """
 
@@ -86,6 +89,7 @@ class Shot:
     end: float = 2.5
     eye: int = 0
     scripted: bool = False
+    trained: bool = False
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -278,6 +282,16 @@ SHOTS = {  # by the beginning of an id; the longest one counts
 }
 
 
+# Of ids with a trained policy, where another part of the episode shows more.
+TRAINED = Shot(begin=1.5, still=2.5, end=4.0, trained=True)
+TRAINED_SHOTS = {
+    "dmc/ball_in_cup-catch-v0": replace(TRAINED, begin=0.0, still=0.4, end=2.0),
+    "dmc/cartpole-swingup-v0": replace(TRAINED, begin=0.0, still=1.0, end=3.5),
+    "dmc/reacher-easy-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
+    "dmc/reacher-hard-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
+    "dmc/walker-stand-v0": replace(TRAINED, begin=0.0, still=2.0, end=2.5),
+}
+
 # Longer than clips, from the beginning of an episode.
 FILMS = {
     "soccer/boxhead-2v2-v0": Shot(
@@ -304,7 +318,9 @@ class Portrait(Lift):
 
 
 def shot(id: str) -> Shot:
-    """How an id is shown."""
+    """How an id is shown: by its trained policy, where it has one."""
+    if id in trained.ids():
+        return TRAINED_SHOTS.get(id, TRAINED)
     found = [prefix for prefix in SHOTS if id.startswith(prefix)]
     how = SHOTS[max(found, key=len)] if found else Shot()
     for prefix, (pose, lean, lift) in GAITS.items():
@@ -321,7 +337,9 @@ def file(id: str, what: str) -> Path:
 def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Go through an episode: the time, and the environment there."""
     env: Any = gymnasium.make(id, **how.arguments).unwrapped
-    env.reset(seed=how.seed)
+    observation, _ = env.reset(seed=how.seed)
+    if how.trained:
+        yield from act(env, trained.of(id).policy, observation)
     if how.scripted:
         yield from perform(env)
     model, data = env.model, env.data
@@ -400,6 +418,16 @@ def perform(env: Any) -> Iterator[tuple[float, Any]]:
     while True:
         yield time, env
         env.step(script(env.observe()))
+        time += env.control_timestep
+
+
+def act(env: Any, policy: Policy, observation: Any) -> Iterator[tuple[float, Any]]:
+    """Go through an episode as a trained policy does."""
+    policy.begin()
+    time = 0.0
+    while True:
+        yield time, env
+        observation, *_ = env.step(policy(observation))
         time += env.control_timestep
 
 
@@ -493,6 +521,7 @@ def _packed(frames: list[Image.Image], period: int, most: int) -> bytes:
 def entries() -> list[dict[str, Any]]:
     """What the texts say about each id."""
     found = []
+    learned = trained.ids()
     for id in registry.ids():
         env: Any = gymnasium.make(id, observation="flat")
         described = env.unwrapped.describe()
@@ -507,6 +536,7 @@ def entries() -> list[dict[str, Any]]:
                 "tags": sorted(registry.registration(id).tags),
                 "terms": described["terms"],
                 "reward": described["reward"],
+                "trained": trained.of(id).about.text() if id in learned else "",
             }
         )
         env.close()
@@ -531,13 +561,15 @@ def table(found: list[dict[str, Any]]) -> str:
         id = entry["id"]
         still, clip = (_beside(id, what) for what in ("still", "clip"))
         image = f'<img src="{still}" width="{THUMBNAIL}" alt="{escape(entry["summary"])}">'
-        cells.append(f"[{image}]({clip})<br>`{_short(id)}`")
+        star = " ★" if entry["trained"] else ""
+        cells.append(f"[{image}]({clip})<br>`{_short(id)}`{star}")
     cells += [""] * (-len(cells) % COLUMNS)
     lines = [
         "# Gallery",
         "",
         "A picture of each id, which leads to a clip. `index.html` is a page to search, with the",
-        "reward and a command to try for each: open it from disk.",
+        "reward and a command to try for each: open it from disk. Ids with a trained policy, which",
+        "are marked by a star, are played by that one (`mjgym view ID --policy trained`).",
         "",
         "|" + "   |" * COLUMNS,
         "|" + ":-:|" * COLUMNS,
@@ -618,6 +650,8 @@ def card(entry: dict[str, Any]) -> str:
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
     tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
     terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])
+    policy = f"\n<dt>trained</dt><dd>{escape(entry['trained'])}</dd>" if entry["trained"] else ""
+    command = f"mjgym view {_short(id)}{' --policy trained' if entry['trained'] else ''}"
     return f"""<article id="{escape(id)}" data-tags="{escape(" ".join(entry["tags"]))}">
 <a class="picture" href="{clip}" data-clip="{clip}">
 <img src="{still}" width="{PICTURE[0]}" height="{PICTURE[1]}" loading="lazy"
@@ -628,11 +662,11 @@ alt="{escape(id)}, a picture; the link shows it moving"></a>
 <dt>observation</dt><dd>{entry["observation"]}</dd>
 <dt>action</dt><dd>{entry["action"]}</dd>
 <dt>episode</dt><dd>{limit} of {entry["control"]:g}&nbsp;s</dd>
-<dt>reward</dt><dd>{terms}</dd>
+<dt>reward</dt><dd>{terms}</dd>{policy}
 </dl>
 <details><summary>Reward in words</summary><p>{escape(entry["reward"])}</p></details>
 <ul>{tags}</ul>
-<p class="command"><code>mjgym view {escape(_short(id))}</code></p>
+<p class="command"><code>{escape(command)}</code></p>
 </article>"""
 
 

@@ -3,15 +3,18 @@
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
 from mjgym.cli.ids import ModuleError, load
 
-RANDOM, ZERO = "random", "zero"
-FORM = f'"{RANDOM}", "{ZERO}", the folder of a run, or "module:function"'
+if TYPE_CHECKING:
+    from mjgym.train.policy import AnyPolicy
+
+RANDOM, ZERO, TRAINED = "random", "zero", "trained"
+FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", the folder of a run, or "module:function"'
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 _UNBOUNDED = 1.0  # where an action has no bound
@@ -39,9 +42,10 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
     Args:
         text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
-            the folder of a run of `mjgym train`, whose policy acts without noise, or
-            "module:function", where the module may be a file. The function is called with the
-            observation and returns the action; for a batch, with those of all sub-environments.
+            "trained", the policy that comes with the package, the folder of a run of `mjgym train`,
+            whose policy acts without noise, or "module:function", where the module may be a file.
+            The function is called with the observation and returns the action; for a batch, with
+            those of all sub-environments.
         env: single or vector environment, whose observations and actions these are.
         seed: of the random actions.
 
@@ -62,12 +66,27 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
         high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)
         return lambda observation: rng.uniform(low, high)
+    if text == TRAINED:
+        return _checked(text, _packaged(env), space.shape)
     if Path(text).is_dir():
-        return _checked(text, _trained(text, env), space.shape)
+        return _checked(text, _of_run(text, env), space.shape)
     return _checked(text, _find(text), space.shape)
 
 
-def _trained(folder: str, env: Any) -> Callable[[Any], Any]:
+def _packaged(env: Any) -> Callable[[Any], Any]:
+    """The policy for a task that comes with the package; see `_of_run`."""
+    from mjgym.train import trained
+
+    try:
+        found = trained.of(env.spec.id)
+        found.about.check(env)
+    except trained.TrainedError as error:
+        raise _refused(f"{error}.") from None
+    _require_spaces(f"the trained policy of {env.spec.id}", found.policy, env)
+    return found.policy
+
+
+def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
     """The policy of a run.
 
     One that acts by several observations goes on with those of the episode before.
@@ -82,6 +101,16 @@ def _trained(folder: str, env: Any) -> Callable[[Any], Any]:
         policy = Run(folder).policy()
     except RunError as error:
         raise _refused(str(error)) from None
+    _require_spaces(folder, policy, env)
+    return policy
+
+
+def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:
+    """See whether observations and actions are those that a policy was trained with.
+
+    Raises:
+        typer.BadParameter: they are not.
+    """
     sizes = (policy.mean.shape, policy.low.shape)
     spaces = (env.observation_space, env.action_space)
     here = tuple((s.shape or ())[-len(size) :] for s, size in zip(spaces, sizes, strict=True))
@@ -90,10 +119,9 @@ def _trained(folder: str, env: Any) -> Callable[[Any], Any]:
             [" x ".join(map(str, size)) or "no" for size in pair] for pair in (sizes, here)
         )
         raise _refused(
-            f"{folder} was trained with {trained} observed numbers and {actions} actions;"
+            f"{name} was trained with {trained} observed numbers and {actions} actions;"
             f" here there are {seen} and {acted}"
         )
-    return policy
 
 
 def _find(text: str) -> Callable[[Any], Any]:

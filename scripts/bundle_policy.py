@@ -1,0 +1,197 @@
+"""Puts policies of runs into the package, each as the trained policy of its task.
+
+python scripts/bundle_policy.py RUN [RUN ...]          # folders of `mjgym train`
+python scripts/bundle_policy.py RUN --out FOLDER       # elsewhere than in assets/policies
+
+A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`, and by PyTorch,
+from the run's checkpoint. It is refused where the two disagree, where the run's own score is
+another one, where the task is not as it is registered any more, and where it is no perceptron of a
+state's observations. Of several runs of one task, the one with the best score is kept: that is a
+policy to look at, and no result.
+"""
+
+import argparse
+import json
+import math
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+
+from mjgym import atomic
+from mjgym.train import algorithms, config, evaluation, trained
+from mjgym.train.errors import RunError
+from mjgym.train.evaluation import Evaluation
+from mjgym.train.policy import Policy
+from mjgym.train.run import Run
+
+ALIKE = 1e-4  # of half the range of actions, up to which rounding makes two differ
+SURE = 3.0  # standard errors, up to which two scores of one policy differ
+
+
+class RefusedError(Exception):
+    """A run's policy cannot be put into the package; the message says why."""
+
+
+class TorchPolicy(Policy):
+    """The deterministic policy of a run's checkpoint, computed by PyTorch.
+
+    Args:
+        run: the folder.
+        like: the same policy by NumPy, which says how long histories are, and the bounds.
+    """
+
+    def __init__(self, run: Run, like: Policy) -> None:
+        size, actions = len(like.mean), len(like.low)
+        # As they are observed: it is the agent that normalises them.
+        raw = np.zeros(size, np.float32), np.ones(size, np.float32)
+        super().__init__([], *raw, like.low, like.high, like.history)
+        agent = algorithms.find(run.settings()["algorithm"])
+        settings = config.read(agent.Config, [run.config_file])
+        self.agent: Any = agent.make(settings, size, actions)
+        self.agent.restore(torch.load(run.checkpoint_file, weights_only=True)["agent"])
+
+    @torch.no_grad()
+    def unscaled(self, seen: np.ndarray) -> np.ndarray:
+        """Actions within -1 and 1."""
+        histories = torch.from_numpy(seen).view(len(seen), self.history, -1)
+        outputs = self.agent.actor_body()(self.agent.normalizer(histories).flatten(1))
+        return np.asarray(torch.tanh(outputs[:, : len(self.low)]).numpy())
+
+
+class Beside:
+    """A policy that acts, and how far another one's actions are from its own.
+
+    Args:
+        policy: that acts.
+        other: that is asked too.
+
+    Attributes:
+        distance: the largest difference so far, of half the range of an action.
+    """
+
+    def __init__(self, policy: Policy, other: Policy) -> None:
+        self.policies = policy, other
+        self.distance = 0.0
+
+    def begin(self) -> None:
+        """Begin episodes."""
+        for policy in self.policies:
+            policy.begin()
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        """What the first does."""
+        one, two = (policy(observation) for policy in self.policies)
+        half = (self.policies[0].high - self.policies[0].low) / 2
+        self.distance = max(self.distance, float(np.abs((one - two) / half).max()))
+        return one
+
+
+def bundled(folder: Path) -> trained.Trained:
+    """The policy of a run, scored, with all that is to be known of it.
+
+    Raises:
+        RefusedError: it does not fit into the package.
+        RunError: there is no run, or it has no policy yet.
+    """
+    run = Run(folder)
+    settings, policy = run.settings(), run.policy()
+    if not isinstance(policy, Policy):
+        raise RefusedError("it is the policy of an ensemble: train one agent alone")
+    if policy.encoder:
+        raise RefusedError("it acts by pictures: train it from a state's observations")
+    lines = run.metrics()
+    about = trained.About(
+        settings=settings,
+        env_step=lines[-1].env_step,
+        updates=lines[-1].updates,
+        minutes=round(lines[-1].wall_s / 60, 2),
+        returns=(),
+        fingerprint=json.loads(run.fingerprint_file.read_text()),
+    )
+    env = gymnasium.make(settings["id"])
+    try:
+        about.check(env)
+    except trained.TrainedError as error:
+        raise RefusedError(str(error)) from None
+    if env.observation_space.shape != policy.mean.shape:
+        raise RefusedError("it observes other numbers than the task as it is registered has")
+    env.close()
+
+    other = TorchPolicy(run, policy)
+    beside = Beside(policy, other)
+    score = _score(settings["id"], beside)
+    if beside.distance > ALIKE:
+        raise RefusedError(f"its actions differ by {beside.distance:.2g} from those of PyTorch")
+    _require_alike(score, _score(settings["id"], other).returns, "by PyTorch")
+    if run.evaluation_file.exists():
+        own = json.loads(run.evaluation_file.read_text())["returns"]
+        _require_alike(score, np.array(own), "in the run's evaluation.json")
+    returns = tuple(float(f"{value:.6g}") for value in score.returns)
+    return trained.Trained(policy, trained.About(**{**asdict(about), "returns": returns}))
+
+
+def _score(id: str, policy: Any) -> Evaluation:
+    envs = evaluation.make(id, len(evaluation.SEEDS))
+    score = evaluation.evaluate(policy, envs)
+    envs.close()
+    return score
+
+
+def _require_alike(score: Evaluation, returns: np.ndarray, name: str) -> None:
+    """See whether two scores are those of one policy.
+
+    Raises:
+        RefusedError: they are not.
+    """
+    error = math.hypot(score.returns.std(), returns.std()) / math.sqrt(len(returns))
+    here, there = score.returns.mean(), returns.mean()
+    if abs(here - there) > SURE * error + 1e-3 * abs(there):
+        raise RefusedError(f"its score is {here:.1f} by NumPy, and {there:.1f} {name}")
+
+
+def put(found: trained.Trained, out: Path) -> str:
+    """Write a policy to its place in a folder, unless a better one is there; what was done.
+
+    Raises:
+        RefusedError: the file would be too large.
+    """
+    path = out / trained.file(found.about.id).relative_to(trained.FOLDER)
+    if path.exists():
+        there = trained.about_of(path)
+        if there.mean > found.about.mean:
+            return f"{found.about.text()}: {path} stays, with {there.text()}"
+    content = found.packed()
+    if len(content) > trained.LIMIT:
+        raise RefusedError(f"its file has {len(content):,} bytes, of {trained.LIMIT:,} at most")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_bytes(path, content)
+    return f"{found.about.text()}: {path}, {len(content):,} bytes"
+
+
+def main() -> int:
+    """Bundle; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0],
+        epilog=__doc__.partition("\n")[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
+    parser.add_argument("--out", type=Path, default=trained.FOLDER, help="folder of the policies")
+    given = parser.parse_args()
+    refused = 0
+    for folder in given.runs:
+        try:
+            print(f"{folder}: {put(bundled(folder), given.out)}")
+        except (RefusedError, RunError) as error:
+            print(f"{folder}: {error}", file=sys.stderr)
+            refused += 1
+    return int(refused > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
