@@ -20,14 +20,18 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves into this file.", dir_okay=False)
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Put curves and final scores into one small file.", dir_okay=False),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare runs: scores by task with intervals over seeds, interquartile means over tasks.
 
     Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
     of several seeds. Intervals hold 95 %, by stratified bootstrap; the score of a run is that of
-    its last evaluation, never of its best. Beside it stands the return of random actions on the
-    task as it is registered.
+    its last evaluation, never of its best. Beside it stand the mean over the runs that `mjgym
+    evaluate` has scored, and the return of random actions on the task as it is registered.
     """
     from mjgym.cli.bench import check_plot
     from mjgym.train import baselines, comparison
@@ -56,12 +60,16 @@ def compare(
         _show(scores, summaries, random)
     if plot is not None:
         comparison.plot(curves, plot)
-        console(stderr=True).print(f"written: {plot}", soft_wrap=True)
+    if csv is not None:
+        comparison.write(curves, csv, metric)
+    for written in (plot, csv):
+        if written is not None:
+            console(stderr=True).print(f"written: {written}", soft_wrap=True)
 
 
 def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, float]") -> None:
     out = console()
-    numbers = ("runs", "return", "95 %", "last three", "random", "steps", "minutes")
+    numbers = ("runs", "return", "95 %", "last three", "scored", "random", "steps", "minutes")
     by_task = table("id", "experiment", *numbers, right=numbers, fold=("id",))
     for score in scores:
         by_task.add_row(
@@ -71,6 +79,7 @@ def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, 
             f"{score.last:.1f}",
             f"{score.interval[0]:.1f} to {score.interval[1]:.1f}",
             f"{score.last_three:.1f}",
+            "" if score.final is None else f"{score.final:.1f}",
             f"{random[score.id]:.1f}" if score.id in random else "",
             f"{score.steps:,.0f}",
             f"{score.minutes:.1f}",

@@ -11,7 +11,7 @@ from pathlib import Path
 from mjgym import atomic
 
 RETURN = "evaluation/return"  # mean over the episodes of an evaluation during training
-FINAL = "final/return"  # of one of the episodes with the seeds for scores that are reported
+FINAL = "final/return"  # mean over the 100 episodes of `mjgym evaluate`
 TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
 
 
@@ -28,6 +28,7 @@ class Metric:
         value: that was measured.
         updates: of the networks, until then.
         wall_s: seconds of training, until then.
+        machine: that measured it; empty in the folder of a run, where the fingerprint says it.
     """
 
     exp_name: str
@@ -38,9 +39,10 @@ class Metric:
     value: float
     updates: int = 0
     wall_s: float = 0.0
+    machine: str = ""
 
 
-COLUMNS = tuple(field.name for field in fields(Metric))
+COLUMNS = tuple(field.name for field in fields(Metric))[:-1]  # of a run's file
 
 
 def append(path: Path, metrics: Iterable[Metric]) -> None:
@@ -51,8 +53,21 @@ def append(path: Path, metrics: Iterable[Metric]) -> None:
         if new:
             writer.writerow(COLUMNS)
         for metric in metrics:
-            *columns, wall = astuple(metric)
+            *columns, wall, _ = astuple(metric)
             writer.writerow([*columns, round(wall, 3)])
+
+
+def write(path: Path, metrics: Iterable[Metric]) -> None:
+    """Put lines of several runs into a file: with machines, and with numbers of five digits."""
+    with atomic.replacing(path) as part, part.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*COLUMNS, "machine"])
+        for metric in metrics:
+            exp_name, env_name, seed, name, env_step, value, updates, wall, on = astuple(metric)
+            value = f"{value:.5g}"
+            writer.writerow(
+                [exp_name, env_name, seed, name, env_step, value, updates, round(wall, 1), on]
+            )
 
 
 def read(path: str | Path) -> list[Metric]:
@@ -77,6 +92,7 @@ def read(path: str | Path) -> list[Metric]:
                 float(row["value"]),
                 int(float(row.get("updates") or 0)),
                 float(row.get("wall_s") or 0),
+                row.get("machine") or "",
             )
             for row in rows
             if None not in row.values()  # a line that a killed run has begun
