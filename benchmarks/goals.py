@@ -4,23 +4,27 @@
     python benchmarks/goals.py recipe --seeds 0                 # one seed of each task
     python benchmarks/goals.py methods --ids dmc/walker-walk-v0 --methods recipe,ensemble
     python benchmarks/goals.py peer                             # stable-baselines3's SAC
+    python benchmarks/goals.py ray                              # with samplers, and without
     python benchmarks/goals.py rate                             # steps a second while learning
     python benchmarks/goals.py table                            # what there is so far
+    python benchmarks/goals.py collect                          # keep that in assets/baselines
     python benchmarks/goals.py --quick                          # a look at whether it runs
 
 Parts: **recipe** is `mjgym train td3` as it is, on the tasks that have a goal; **methods** changes
 one thing of it each (critics, discounts, noise of weights, an ensemble); **peer** is
-stable-baselines3's SAC with its defaults in one environment; **rate** compares environment steps a
-second with its TD3's at the same updates, networks and batches, by turns. Scores are means of 100
-episodes with fixed seeds; none of them was used in training.
+stable-baselines3's SAC with its defaults in one environment; **ray** compares `--ray` with one
+process at equal environment steps; **rate** compares environment steps a second with SB3's TD3 at
+the same updates, networks and batches, by turns. Scores are means of 100 episodes with fixed seeds;
+none of them was used in training.
 
 Runs come one after the other, each with all cores, into folders under `--out`: one that is done is
 left as it is, one that was stopped goes on, so that the whole can be made in pieces. The folders
-are what `mjgym compare` reads too.
+are what `mjgym compare` reads too. **collect** puts the finished ones into small files in
+`assets/baselines`, beside pictures of their curves, from which `python scripts/update_tables.py`
+writes the tables of the guide to results.
 """
 
 import argparse
-import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -33,7 +37,8 @@ from training import plan
 from mjgym.vector import allowed_cores
 
 RATE_ID = "dmc/walker-walk-v0"
-PARTS = (*plan.PARTS, "rate", "table")
+MEASURED = (*plan.PARTS, "rate")
+PARTS = (*MEASURED, "table", "collect")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -61,7 +66,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if given.minutes is not None and not given.minutes > 0:
         parser.error(f"--minutes: must be more than 0, got {given.minutes}")
     given.seeds = [int(seed) for seed in given.seeds][: 1 if given.quick else None]
-    given.parts = given.parts or list(PARTS)
+    given.parts = given.parts or list(MEASURED)
     return given
 
 
@@ -69,44 +74,38 @@ def _list(text: str) -> list[str]:
     return text.split(",")
 
 
-def rate_table(quick: bool) -> str:
-    """Rates while learning, as a table."""
-    from training import rates
+def measure_rates(quick: bool, machine: str, out: Path) -> None:
+    """Measure rates while learning, and write them beside the folders of the runs."""
+    from training import rates, results
 
     short = {"steps": 32, "repeats": 1, "max_episode_steps": 25} if quick else {}
     measured = rates.measure(RATE_ID, allowed_cores(), **short)
-    times = rates.ratios(measured)
-    rows = [
-        [name, f"{statistics.median(found):,.0f}", f"{times[name]:.1f}" if name in times else ""]
-        for name, found in measured.items()
-    ]
-    return report.table(["while learning", "steps/s", "times SB3"], rows)
+    results.keep_rates(measured, RATE_ID, machine, out)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, and print the tables of what there is."""
-    from training import tables
+    from training import results, tables
 
     given = parse(sys.argv[1:] if arguments is None else arguments)
     chosen = {"ids": given.ids, "methods": given.methods, "seeds": given.seeds}
     chosen |= {"minutes": given.minutes, "settings": given.set, "quick": given.quick}
-    by_part = {part: plan.jobs([part], **chosen) for part in plan.PARTS}
     failed = 0
-    for job in (job for part in given.parts for job in by_part.get(part, ())):
+    for job in plan.jobs([part for part in given.parts if part in plan.PARTS], **chosen):
         try:
             plan.run(job, given.out)
         except subprocess.CalledProcessError as error:
             print(f"{job.folder(given.out)}: status {error.returncode}", file=sys.stderr)
             failed += 1
-    machine = report.machine(allowed_cores())
-    print(f"{machine['cpu']}, {machine['allowed_cores']} cores, commit {machine['commit']}\n")
-    print(tables.scores(by_part["recipe"], given.out, goals=True))
-    print("\n" + tables.scores(by_part["peer"], given.out, goals=False))
-    sides = [tables.curves(by_part[part], given.out) for part in ("recipe", "peer")]
-    print("\n" + tables.times(*sides))
-    print("\n" + tables.scores(by_part["methods"], given.out, goals=False))
+    about = report.machine(allowed_cores())
+    machine = f"{about['cpu']}, {about['allowed_cores']} cores"
     if "rate" in given.parts:
-        print("\n" + rate_table(given.quick))
+        measure_rates(given.quick, machine, given.out)
+    print(f"{machine}, commit {about['commit']}")
+    print("\n" + "\n\n".join(tables.every(results.of_runs(given.out), given.out).values()))
+    if "collect" in given.parts:
+        for path in results.collect(given.out):
+            print(f"written: {path}")
     return 1 if failed else 0
 
 

@@ -1,11 +1,13 @@
-"""Writes the tables of the guides that follow from the registry.
+"""Writes the tables of the guides that follow from the registry and from what was measured.
 
 python scripts/update_tables.py          writes them
 python scripts/update_tables.py --check  exits with 1 if they are stale
 """
 
 import argparse
+import functools
 import sys
+from collections.abc import Callable
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -16,9 +18,14 @@ from mjgym import atomic, registry
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.train import baselines
+from mjgym.train import baselines, trained
 
-GUIDES = Path(__file__).resolve().parents[1] / "assets" / "guides"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from training import results, tables  # noqa: E402
+
+GUIDES = ROOT / "assets" / "guides"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
 END = "<!-- {}:end -->"
 GALLERY = "../gallery"  # as the guides see it
@@ -165,9 +172,37 @@ def baselines_table() -> str:
     return "\n".join(lines)
 
 
+def policies_table() -> str:
+    """A row for each trained policy that comes with the package."""
+    rows = []
+    for id in trained.ids():
+        about = trained.of(id).about
+        score = f"{about.mean:.0f} ± {about.std:.0f}"
+        spent = f"{about.env_step / 1000:,.0f} | {about.minutes:.1f}"
+        algorithm, seed = about.settings["algorithm"], about.settings["seed"]
+        rows.append(f"| `{id}` | {score} | {algorithm} | {seed} | {spent} |")
+    head = ["| id | score | algorithm | seed | thousand steps | minutes |", "|---" * 6 + "|"]
+    return "\n".join([*head, *rows])
+
+
+def training_tables() -> dict[str, Callable[[], str]]:
+    """What training has reached; pictures stand below the tables of what they show."""
+    found = tables.every(results.packaged())
+    shown = {
+        "times": (results.RECIPE_PICTURE, "Returns over minutes, the recipe and SB3's SAC"),
+        "methods": (results.METHODS_PICTURE, "Returns of the variants over steps and minutes"),
+    }
+    for name, (picture, words) in shown.items():
+        path = results.picture(picture)
+        if path.exists():
+            found[name] += f"\n\n![{words}](../baselines/{path.name})"
+    return {name: functools.partial(str, text) for name, text in found.items()}
+
+
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
     "baselines": {"baselines": baselines_table},
+    "results": training_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
         "tasks": tabletop_tasks,

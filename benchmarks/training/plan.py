@@ -1,7 +1,6 @@
 """Which runs there are: parts, tasks, methods, seeds, and the command of each."""
 
 import dataclasses
-import json
 import shutil
 import subprocess
 import sys
@@ -31,7 +30,15 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 METHOD_IDS = ("dmc/walker-walk-v0", "dmc/cartpole-swingup-v0")
 METHOD_MINUTES = 10.0
-PARTS = ("recipe", "methods", "peer")
+PARTS = ("recipe", "methods", "peer", "ray")
+RAY_ID = "dmc/walker-walk-v0"
+RAY: dict[str, tuple[str, ...]] = {
+    "one process": (),
+    "ray": ("--ray", "--samplers", "2"),
+}
+"""Runs whose scores are compared at equal environment steps, and their options."""
+
+RAY_STEPS = 100_000
 SEEDS = (0, 1, 2)
 PEER = "sb3-sac"
 EVALUATIONS = 40  # of a run: how finely the time to a score is known
@@ -60,21 +67,25 @@ class Job:
         name: of its experiment.
         id: of the task.
         seed: of the run.
-        minutes: of training.
+        minutes: of training; None where it has a number of steps.
         settings: beside the defaults.
+        options: of `mjgym train`.
+        steps: of training.
     """
 
     part: str
     name: str
     id: str
     seed: int
-    minutes: float
+    minutes: float | None
     settings: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    steps: int | None = None
 
     def folder(self, out: Path) -> Path:
         """Where it lies."""
         task = self.id.partition("/")[2].rpartition("-v")[0]
-        return out / self.part / f"{self.name}_{task}_{self.seed}"
+        return out / self.part / f"{self.name.replace(' ', '-')}_{task}_{self.seed}"
 
     def done(self, out: Path) -> bool:
         """Whether its final score is there."""
@@ -83,11 +94,13 @@ class Job:
     def commands(self, out: Path) -> list[list[str]]:
         """What trains it, or goes on with it, and what scores it."""
         folder = self.folder(out)
-        given = ["--seed", str(self.seed), "--minutes", str(self.minutes), "--out", str(folder)]
+        budget = ("--minutes", self.minutes) if self.steps is None else ("--steps", self.steps)
+        given = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
         if self.part == "peer":
             peer = str(Path(__file__).with_name("sb3_peer.py"))
             return [[sys.executable, peer, self.id, *self.settings, *given]]
-        train = [*MJGYM, "train", "td3", self.id, f"name={self.name}", *self.settings, *given]
+        train = [*MJGYM, "train", "td3", self.id, f"name={self.name}", *self.settings]
+        train += [*given, *self.options]
         if (folder / "config.yaml").exists():
             train.append("--resume")
         return [train, [*MJGYM, "evaluate", str(folder)]]
@@ -117,6 +130,9 @@ def jobs(
     found = []
     usual = QUICK if quick else (f"evaluations={EVALUATIONS}",)
     for part in parts:
+        if part == "ray":
+            found += _ray(ids, seeds, (*usual, *settings), quick)
+            continue
         own = METHOD_IDS if part == "methods" else tuple(GOALS)
         chosen = [id for id in own if not ids or id in ids][: 1 if quick else None]
         of_part = {"recipe": ("recipe",), "peer": (PEER,), "methods": tuple(METHODS)}[part]
@@ -133,6 +149,26 @@ def jobs(
     return found
 
 
+def _ray(
+    ids: Sequence[str], seeds: Sequence[int], settings: tuple[str, ...], quick: bool
+) -> list[Job]:
+    """The runs of the part "ray"."""
+    if ids and RAY_ID not in ids:
+        return []
+    steps = 400 if quick else RAY_STEPS
+    return [
+        Job("ray", name, RAY_ID, seed, None, settings, options, steps)
+        for name, options in RAY.items()
+        for seed in seeds
+    ]
+
+
+def whole(experiment: str) -> str:
+    """The run's own experiment, of that of one agent of its ensemble."""
+    known = {"recipe", PEER, *METHODS, *RAY}
+    return experiment if experiment in known else experiment.rpartition(" ")[0]
+
+
 def run(job: Job, out: Path) -> None:
     """Run a job to its end; one that is done is left as it is, one that was stopped goes on.
 
@@ -146,11 +182,3 @@ def run(job: Job, out: Path) -> None:
         shutil.rmtree(folder)  # it cannot go on
     for command in job.commands(out):
         subprocess.run(command, check=True)
-
-
-def score(job: Job, out: Path) -> float | None:
-    """Mean return of the 100 episodes at the end; None where it is not done."""
-    if not job.done(out):
-        return None
-    about = json.loads((job.folder(out) / "evaluation.json").read_text())
-    return float(about["mean"])

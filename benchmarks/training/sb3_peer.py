@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import mjgym
 from mjgym.train import evaluation, metrics
 
 EVALUATIONS = 40
@@ -85,9 +86,10 @@ def train(
     own.close()
     scored = evaluation.make(id, final_episodes, **env)
     result = evaluation.evaluate(act, scored, evaluation.SEEDS[:final_episodes])
-    scored.close()
     about = {"id": id, "env_step": model.num_timesteps, **result.about()}
     (out / "evaluation.json").write_text(json.dumps(about, indent=2) + "\n")
+    (out / "fingerprint.json").write_text(json.dumps(mjgym.fingerprint(scored), indent=2) + "\n")
+    scored.close()
 
 
 def loop(id: str, threads: int, seed: int = 0, **env: Any) -> Callable[[int], None]:

@@ -1,75 +1,78 @@
-"""Tables in Markdown of what the runs reached; runs that are not there yet leave cells empty."""
+"""Tables in Markdown of what the runs reached; what has no run yet says "not measured"."""
 
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from comparison import report
 
-from mjgym.train import comparison
-from mjgym.train.errors import RunError
-from training import plan
+from mjgym.train.comparison import Curve
+from mjgym.train.statistics import probability_of_improvement
+from training import plan, results
+from training.rates import ratios
 
 SHARE = 0.9  # of a goal, the time to which is compared
+MISSING = "not measured"
 
 
-def curves(jobs: Sequence[plan.Job], out: Path) -> list[comparison.Curve]:
-    """The evaluations of those runs that have some; of an ensemble, those of all together."""
-    found: list[comparison.Curve] = []
-    for job in jobs:
-        try:
-            read = comparison.read([job.folder(out)])
-        except RunError:
-            continue
-        found += [curve for curve in read if curve.experiment == job.name]
-    return found
+def _own(curves: Sequence[Curve], id: str, experiment: str) -> list[Curve]:
+    return [curve for curve in curves if (curve.id, curve.experiment) == (id, experiment)]
 
 
-def scores(jobs: Sequence[plan.Job], out: Path, *, goals: bool) -> str:
-    """By task and experiment: the mean of 100 episodes at the end, what was spent, the curve's end.
-
-    Args:
-        jobs: runs.
-        out: folder of the runs.
-        goals: whether to say which goal is met.
-    """
-    rows = []
-    for score in comparison.scores(curves(jobs, out)):
-        own = [job for job in jobs if (job.id, job.name) == (score.id, score.experiment)]
-        final = [value for job in own if (value := plan.score(job, out)) is not None]
-        mean = statistics.mean(final) if final else None
-        row = [
-            score.id,
-            score.experiment,
-            str(score.runs),
-            "" if mean is None else f"{mean:.0f}",
-            f"{min(final):.0f} to {max(final):.0f}" if final else "",
-            f"{score.last_three:.0f}",
-            f"{score.steps / 1000:,.0f}",
-            f"{score.minutes:.0f}",
-        ]
-        if goals:
-            goal = plan.GOALS[score.id][0]
-            row += [f"{goal:.0f}", "" if mean is None else ("yes" if mean >= goal else "no")]
-        rows.append(row)
-    header = ["id", "run", "seeds", "score", "of seeds", "last three", "thousand steps", "minutes"]
-    return report.table([*header, *(("goal", "met") if goals else ())], rows)
+def _finals(curves: Sequence[Curve]) -> list[float]:
+    return [curve.final for curve in curves if curve.final is not None]
 
 
-def reached(curve: comparison.Curve, value: float) -> float | None:
+def _reached(curves: Sequence[Curve]) -> list[str]:
+    """Cells: the score, of which seeds, seeds, thousand steps, minutes; of one experiment."""
+    final = _finals(curves)
+    if not final:
+        return [MISSING, "", str(len(curves) or ""), "", ""]
+    return [
+        f"{statistics.mean(final):.0f}",
+        ", ".join(f"{value:.0f}" for value in final),
+        str(len(final)),
+        f"{statistics.mean(curve.steps[-1] for curve in curves) / 1000:,.0f}",
+        f"{statistics.mean(curve.seconds[-1] for curve in curves) / 60:.1f}",
+    ]
+
+
+REACHED = ("score", "of the seeds", "seeds", "thousand steps", "minutes")
+
+
+def goals(curves: Sequence[Curve]) -> str:
+    """By task that has a goal: what the recipe has reached, and below it on which machines."""
+    rows, machines = [], set()
+    for id, (goal, minutes) in plan.GOALS.items():
+        own = _own(curves, id, "recipe")
+        final = _finals(own)
+        met = "" if not final else "yes" if statistics.mean(final) >= goal else "no"
+        machines |= {curve.machine for curve in own if curve.machine}
+        rows.append([id, f"{goal:.0f}", f"{minutes:.0f}", met, *_reached(own)])
+    text = report.table(["id", "goal", "within min", "met", *REACHED], rows)
+    return _on(text, sorted(machines))
+
+
+def _on(text: str, machines: Sequence[str]) -> str:
+    """A table with the machines that it was measured on."""
+    return f"{text}\n\n{'; '.join(machines)}." if machines else text
+
+
+def reached(curve: Curve, value: float) -> float | None:
     """Seconds until an evaluation first has a value; None if none has."""
     above = (curve.returns >= value).nonzero()[0]
     return float(curve.seconds[above[0]]) if len(above) else None
 
 
-def times(ours: Sequence[comparison.Curve], peers: Sequence[comparison.Curve]) -> str:
+def times(ours: Sequence[Curve], peers: Sequence[Curve]) -> str:
     """By task: median minutes to 90 % of the goal, and their ratio; runs that never got there count
     with all of their time, after a ">"."""
     rows = []
     for id, (goal, _) in plan.GOALS.items():
         medians = []
-        for side in (ours, peers):
-            own = [curve for curve in side if curve.id == id]
+        for side, experiment in ((ours, "recipe"), (peers, plan.PEER)):
+            own = _own(side, id, experiment)
             found = [reached(curve, SHARE * goal) for curve in own]
             spent = [
                 (float(curve.seconds[-1]) if time is None else time) / 60
@@ -78,11 +81,72 @@ def times(ours: Sequence[comparison.Curve], peers: Sequence[comparison.Curve]) -
             never = sum(time is None for time in found) * 2 > len(found)
             medians.append((statistics.median(spent), never) if spent else None)
         mine, other = medians
-        if mine is None and other is None:
-            continue
-        cells = ["" if one is None else f"{'> ' if one[1] else ''}{one[0]:.1f}" for one in medians]
+        cells = [MISSING if m is None else f"{'> ' if m[1] else ''}{m[0]:.1f}" for m in medians]
         ratio = ""
         if mine is not None and other is not None and not mine[1]:
             ratio = f"{'> ' if other[1] else ''}{other[0] / mine[0]:.1f}"
         rows.append([id, f"{SHARE * goal:.0f}", *cells, ratio])
-    return report.table(["id", "score", "mjgym min", "SB3 SAC min", "times as long"], rows)
+    return report.table(["id", "return", "recipe, min", "SB3's SAC, min", "times as long"], rows)
+
+
+def rates(measured: dict[str, list[float]], machine: str) -> str:
+    """Environment steps a second while learning, and how many times SB3's that is."""
+    times = {name: f"{value:.1f}" for name, value in ratios(measured).items()} if measured else {}
+    rows = [
+        [name, f"{statistics.median(found):,.0f}", times.get(name, "")]
+        for name, found in measured.items()
+    ]
+    header = ["while learning", "steps/s", "times SB3's TD3"]
+    return _on(report.table(header, rows or [["recipe", MISSING, ""]]), [machine] if rows else [])
+
+
+def methods(curves: Sequence[Curve]) -> str:
+    """By task and variant: what it has reached, and its difference to the recipe.
+
+    "chance" is that of a run of the variant to score more than one of the recipe.
+    """
+    rows = []
+    for id in plan.METHOD_IDS:
+        plain = _finals(_own(curves, id, "recipe"))
+        for name, settings in plan.METHODS.items():
+            own = _own(curves, id, name)
+            final = _finals(own)
+            against = ["", ""]
+            if final and plain and name != "recipe":
+                better = probability_of_improvement([np.array(final)], [np.array(plain)])
+                difference = statistics.mean(final) - statistics.mean(plain)
+                against = [f"{difference:+.0f}", f"{better:.0%}"]
+            changed = f"`{settings[0]}`" if settings else ""
+            rows.append([id, name, changed, *_reached(own), *against])
+    header = ["id", "variant", "setting", *REACHED, "difference", "chance"]
+    return report.table(header, rows)
+
+
+def ray(curves: Sequence[Curve]) -> str:
+    """Scores with Ray and in one process, at equal environment steps."""
+    rows = []
+    whole = _finals(_own(curves, plan.RAY_ID, next(iter(plan.RAY))))
+    for name, options in plan.RAY.items():
+        own = _own(curves, plan.RAY_ID, name)
+        final, share = _finals(own), ""
+        if final and whole and options:
+            share = f"{statistics.mean(final) / statistics.mean(whole):.2f}"
+        rows.append([name, *_reached(own), share])
+    return report.table(["runs", *REACHED, "of one process"], rows)
+
+
+def every(found: results.Results, folder: Path = results.FOLDER) -> dict[str, str]:
+    """All tables, by name.
+
+    Args:
+        found: curves by part.
+        folder: of the file of rates.
+    """
+    recipe = found.get("recipe", [])
+    return {
+        "goals": goals(recipe),
+        "times": times(recipe, found.get("peer", [])),
+        "rates": rates(*results.rates(folder)),
+        "methods": methods(results.variants(found)),
+        "ray": ray(found.get("ray", [])),
+    }

@@ -1,0 +1,173 @@
+"""What the runs have reached, in small files in `assets/baselines`, with pictures of the curves.
+
+One file for each part of `goals.py`, of the columns of `mjgym compare --csv`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mjgym.packaged import assets
+from mjgym.train import comparison, metrics
+from mjgym.train.comparison import Curve
+from mjgym.train.errors import RunError
+from training import plan
+
+FOLDER = assets() / "baselines"
+STEPS_A_SECOND = "training/steps_per_second"  # of a turn, whose number is the seed
+RATE = "rate"
+RECIPE_PICTURE, METHODS_PICTURE = "training_recipe", "training_methods"
+PANELS = 2  # beside each other
+
+Results = dict[str, list[Curve]]
+"""Curves by part."""
+
+
+def file(part: str, folder: Path = FOLDER) -> Path:
+    """Where the results of a part lie."""
+    return folder / f"training_{part}.csv"
+
+
+def picture(name: str, folder: Path = FOLDER) -> Path:
+    """Where a picture lies."""
+    return folder / f"{name}.webp"
+
+
+def packaged(folder: Path = FOLDER) -> Results:
+    """What the files have."""
+    found = {part: file(part, folder) for part in plan.PARTS}
+    return {part: comparison.read([path]) for part, path in found.items() if path.exists()}
+
+
+def of_runs(out: Path) -> Results:
+    """What the folders of runs have that are there so far.
+
+    Args:
+        out: of all runs, as in `goals.py --out`.
+    """
+    found: Results = {}
+    for part in plan.PARTS:
+        for folder in sorted((out / part).glob("*/metrics.csv")):
+            try:
+                found.setdefault(part, []).extend(comparison.read([folder.parent]))
+            except RunError:
+                continue  # without an evaluation yet
+    return found
+
+
+def variants(found: Results) -> list[Curve]:
+    """The recipe and its variants, in the order of the plan, of the tasks that all are tried on.
+
+    Of a task whose goal leaves the recipe as much time as a variant has, the runs for the goal are
+    the recipe's.
+    """
+    own = [c for c in found.get("methods", []) if c.experiment in plan.METHODS]
+    there = {c.id for c in own if c.experiment == "recipe"}
+    same = {id for id in plan.METHOD_IDS if plan.GOALS[id][1] == plan.METHOD_MINUTES} - there
+    own += [c for c in found.get("recipe", []) if c.id in same]
+    return sorted(own, key=lambda curve: list(plan.METHODS).index(curve.experiment))
+
+
+def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
+    """Put finished runs into the files, beside what they have of other runs, and draw the curves.
+
+    A run is finished when it has a final score; the agents of an ensemble come with it.
+
+    Args:
+        out: of all runs.
+        folder: of the files.
+
+    Returns:
+        What has been written.
+    """
+    written = []
+    there = packaged(folder)
+    for part, curves in of_runs(out).items():
+        done = {(c.experiment, c.id, c.seed) for c in curves if c.final is not None}
+        new = [c for c in curves if (plan.whole(c.experiment), c.id, c.seed) in done]
+        known = {(c.experiment, c.id, c.seed) for c in new}
+        kept = [c for c in there.get(part, []) if (c.experiment, c.id, c.seed) not in known]
+        if new:
+            comparison.write([*kept, *new], file(part, folder))
+            written.append(file(part, folder))
+    measured = file(RATE, out)
+    if measured.exists():
+        metrics.write(file(RATE, folder), metrics.read(measured))
+        written.append(file(RATE, folder))
+    return [*written, *draw(packaged(folder), folder)] if written else []
+
+
+def rates(folder: Path = FOLDER) -> tuple[dict[str, list[float]], str]:
+    """Steps a second while learning, by name and in the order of their turns, and the machine."""
+    found: dict[str, list[float]] = {}
+    lines = metrics.read(file(RATE, folder)) if file(RATE, folder).exists() else []
+    for line in sorted(lines, key=lambda line: line.seed):
+        found.setdefault(line.exp_name, []).append(line.value)
+    return found, lines[0].machine if lines else ""
+
+
+def keep_rates(
+    measured: Mapping[str, Sequence[float]], id: str, machine: str, folder: Path
+) -> None:
+    """Write rates, by name one for each turn.
+
+    Args:
+        measured: steps a second.
+        id: of the task.
+        machine: that measured them.
+        folder: of the file.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    metrics.write(
+        file(RATE, folder),
+        (
+            metrics.Metric(name, id, turn, STEPS_A_SECOND, 0, value, machine=machine)
+            for name, values in measured.items()
+            for turn, value in enumerate(values)
+        ),
+    )
+
+
+def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
+    """Draw the recipe beside its peer, over minutes, and the variants, over steps and minutes."""
+    drawn = []
+    beside = [*found.get("recipe", []), *found.get("peer", [])]
+    ids = [id for id in plan.GOALS if any(curve.id == id for curve in beside)]
+    if ids:
+        drawn.append(picture(RECIPE_PICTURE, folder))
+        figure, axes = _panels(len(ids))
+        for axis, id in zip(axes, ids, strict=False):
+            comparison.panel(axis, beside, id, "seconds")
+            goal = plan.GOALS[id][0]
+            axis.axhline(goal, color="0.3", linestyle="--", linewidth=1, label=f"goal, {goal:.0f}")
+        _finish(figure, axes[: len(ids)], drawn[-1])
+    tried = variants(found)
+    ids = [id for id in plan.METHOD_IDS if any(curve.id == id for curve in tried)]
+    if "methods" in found:
+        drawn.append(picture(METHODS_PICTURE, folder))
+        figure, axes = _panels(2 * len(ids))
+        places = ((id, by) for id in ids for by in comparison.LABELS)
+        for axis, (id, by) in zip(axes, places, strict=True):
+            comparison.panel(axis, tried, id, by)
+        _finish(figure, axes, drawn[-1])
+    return drawn
+
+
+def _panels(count: int) -> tuple[Any, list[Any]]:
+    """A figure with so many axes, or one more."""
+    from matplotlib.figure import Figure
+
+    rows = -(-count // PANELS)
+    figure: Any = Figure(figsize=(5 * PANELS, 2.8 * rows), layout="constrained")
+    return figure, list(figure.subplots(rows, PANELS, squeeze=False).flat)
+
+
+def _finish(figure: Any, axes: Iterable[Any], path: Path) -> None:
+    """Add the legends, leave unused places empty, and write the picture."""
+    used = list(axes)
+    for axis in figure.axes:
+        if axis in used:
+            axis.legend(fontsize=7, loc="lower right")
+        else:
+            axis.set_axis_off()
+    figure.savefig(path, dpi=100, pil_kwargs={"quality": 85, "method": 6})
