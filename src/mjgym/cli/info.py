@@ -43,8 +43,9 @@ def info(
 
 
 def about(id: str, settings: list[str]) -> dict[str, Any]:
-    """`describe()` of an environment, with its tags, step limit and fingerprint."""
+    """`describe()` of an environment, with its tags, step limit, fingerprint and trained policy."""
     import mjgym
+    from mjgym.train import trained
 
     env = fields.make(id, settings)
     registered = mjgym.registry.registration(id)
@@ -53,6 +54,7 @@ def about(id: str, settings: list[str]) -> dict[str, Any]:
         "tags": sorted(registered.tags),
         "max_episode_steps": env.spec.max_episode_steps,
         "fingerprint": mjgym.fingerprint(env),
+        "trained": "" if settings or id not in trained.ids() else trained.of(id).about.text(),
     }
 
 
@@ -104,6 +106,7 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
         "tags": ", ".join(data["tags"]),
         "control": f"every {control:g} s, {substeps} x {data['physics_timestep']:g} s of physics",
         "episode": f"{limit} steps, {limit * control:g} s" if limit else "no time limit",
+        "trained": f"{data['trained']}; --policy trained" if data["trained"] else "",
         "success": "reported in info" if data["success"] else "not defined",
         "model": ", ".join(size for size in sizes if not size.startswith("0 ")),
         "cameras": ", ".join(data["cameras"]),
