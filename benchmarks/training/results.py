@@ -18,6 +18,7 @@ STEPS_A_SECOND = "training/steps_per_second"  # of a turn, whose number is the s
 RATE = "rate"
 RECIPE_PICTURE, METHODS_PICTURE = "training_recipe", "training_methods"
 PANELS = 2  # beside each other
+HIGHEST = 1_000.0  # return of an episode of the suite
 
 Results = dict[str, list[Curve]]
 """Curves by part."""
@@ -140,6 +141,7 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
             comparison.panel(axis, beside, id, "seconds")
             goal = plan.GOALS[id][0]
             axis.axhline(goal, color="0.3", linestyle="--", linewidth=1, label=f"goal, {goal:.0f}")
+            axis.legend(fontsize=7)
         _finish(figure, axes[: len(ids)], drawn[-1])
     tried = variants(found)
     ids = [id for id in plan.METHOD_IDS if any(curve.id == id for curve in tried)]
@@ -149,6 +151,11 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
         places = ((id, by) for id in ids for by in comparison.LABELS)
         for axis, (id, by) in zip(axes, places, strict=True):
             comparison.panel(axis, tried, id, by)
+        named = [axis.get_legend_handles_labels() for axis in axes]
+        lines = {label: line for pair in named for line, label in zip(*pair, strict=True)}
+        figure.legend(
+            lines.values(), lines, loc="outside lower center", ncols=len(plan.METHODS), fontsize=7
+        )
         _finish(figure, axes, drawn[-1])
     return drawn
 
@@ -163,11 +170,11 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
 
 
 def _finish(figure: Any, axes: Iterable[Any], path: Path) -> None:
-    """Add the legends, leave unused places empty, and write the picture."""
+    """Leave unused places empty, scale returns alike, and write the picture."""
     used = list(axes)
     for axis in figure.axes:
         if axis in used:
-            axis.legend(fontsize=7, loc="lower right")
+            axis.set_ylim(top=HIGHEST)
         else:
             axis.set_axis_off()
     figure.savefig(path, dpi=100, pil_kwargs={"quality": 85, "method": 6})
