@@ -285,11 +285,11 @@ SHOTS = {  # by the beginning of an id; the longest one counts
 # Of ids with a trained policy, where another part of the episode shows more.
 TRAINED = Shot(begin=1.5, still=2.5, end=4.0, trained=True)
 TRAINED_SHOTS = {
-    "dmc/ball_in_cup-catch-v0": replace(TRAINED, begin=0.0, still=0.4, end=2.0),
+    "dmc/ball_in_cup-catch-v0": replace(TRAINED, begin=0.0, still=1.0, end=2.0),
     "dmc/cartpole-swingup-v0": replace(TRAINED, begin=0.0, still=2.0, end=3.5),
     "dmc/reacher-easy-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/reacher-hard-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
-    "dmc/walker-stand-v0": replace(TRAINED, begin=0.0, still=2.0, end=2.5),
+    "dmc/walker-stand-v0": replace(TRAINED, seed=5, begin=0.0, still=2.5, end=2.5),
 }
 
 # Longer than clips, from the beginning of an episode.
