@@ -94,6 +94,19 @@ class TestSettings:
         outputs = agent.critics(torch.randn(100, 1, 5), torch.rand(100, 2) * 2 - 1)
         assert agent.critic.value(outputs).abs().max() < 0.1 * (high - low)
 
+    @pytest.mark.parametrize(
+        ("algorithm", "learning", "target"),
+        [
+            *(("td3", 1e-3, 0.04), ("ddpg", 1e-3, 0.02), ("d4pg", 1e-3, 0.02), ("sac", 1e-3, 0.02)),
+            *(("ppo", 3e-4, None), ("a2c", 7e-4, None)),
+        ],
+    )
+    def test_rates_of_the_default_recipe(self, algorithm, learning, target):
+        """Those that the guide states: settings are inherited along several classes."""
+        settings = algorithms.find(algorithm).Config()
+        assert settings.learning_rate == learning
+        assert getattr(settings, "target_rate", None) == target
+
 
 class TestReplay:
     @pytest.mark.parametrize("n_step", [1, 3])

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.suggestions import or_else
-from mjgym.train.config import Config, at_least
+from mjgym.train.config import OffPolicyConfig, at_least
 from mjgym.train.errors import ConfigError
 
 STRATEGIES = ("gaussian", "parameter", "none")
@@ -23,7 +23,7 @@ SEARCH = 16  # halvings of their ratio's logarithm: sigma is found to 0.03 %
 
 
 @dataclass(frozen=True)
-class ExplorationConfig(Config):
+class ExplorationConfig(OffPolicyConfig):
     """Settings of the noise of a deterministic actor."""
 
     exploration: dict[str, Any] = field(default_factory=lambda: {"gaussian": 1.0})  # shares

@@ -13,7 +13,7 @@ from mjgym.train.networks import Actor
 
 
 @dataclass(frozen=True)
-class DeterministicConfig(ExplorationConfig, OffPolicyConfig):
+class DeterministicConfig(ExplorationConfig):
     """Settings of a deterministic actor that explores with noise."""
 
     def members(self) -> list[OffPolicyConfig]:
