@@ -211,10 +211,10 @@ def test_every_slot_equals_a_single_env_over_episodes(task, mode):
 @pytest.fixture
 def halves(monkeypatch):
     """Batches of four are many enough to be stepped in two halves side by side."""
-    monkeypatch.setattr(batched, "WORTH_HALVES", 4)
+    monkeypatch.setattr(batched, "WORTH_LANES", 4)
 
     def threads():
-        return [t for t in threading.enumerate() if t.name.startswith("mjgym-half")]
+        return [t for t in threading.enumerate() if t.name.startswith("mjgym-lane")]
 
     before = len(threads())
     yield

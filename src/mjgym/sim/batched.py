@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextvars
 import copy
+import functools
 import os
 import weakref
 from collections.abc import Callable, Mapping
@@ -25,15 +26,14 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
+from mjgym.sim.lanes import Lane, NotingBatch, shares
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
 from mjgym.suggestions import did_you_mean
 from mjgym.variation.varying import Varying
 
-_VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
-_ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
-
-WORTH_HALVES = 64  # simulations, from which on two halves side by side are faster than all at once
+WORTH_LANES = 64  # simulations, from which on lanes side by side are faster than all at once
+LANES = 2  # at most: more would wait for each other's Python
 CROWD = 500  # geoms, beyond which simulations do not keep what they have computed
 
 
@@ -144,7 +144,7 @@ class Batched:
         self._scratch.restore_defaults()
         self._scratch.forward()
         self.sample = self._scratch.view
-        self.batch = mujoco.batch.Batch(model, n, nthread=threads, persistent=_persists(model))
+        self.batch = NotingBatch(model, n, threads, persistent=_persists(model))
         _inherited.watch(self.batch)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
         # model of its own; then the engine holds all varying fields there.
@@ -165,11 +165,8 @@ class Batched:
         self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
-        self._halves: tuple[Half, ...] = ()
+        self._lanes: list[Lane] = []
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
-        if threads > 1 and n >= WORTH_HALVES:
-            self._halves = Half(self, slice(0, n // 2)), Half(self, slice(n // 2, n))
-            self._other = concurrent.futures.ThreadPoolExecutor(1, "mjgym-half")
 
     def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that follows from the states, with the actuators switched off."""
@@ -199,35 +196,56 @@ class Batched:
         if where is None:
             if rows is not None:
                 rows[...] = control
-            self.step_rows(None, n, forces)
+            self.batch.advance(None, n, forces=forces)
             return
         ids = np.flatnonzero(where)
         if rows is not None:
             rows[ids] = control[ids]
-        self.step_rows(ids, n, forces)
+        self.batch.advance(ids, n, forces=forces)
 
-    def step_rows(self, ids: np.ndarray | None, n: int, forces: bool) -> None:
-        """Advance some simulations, by number, with the controls that they have."""
-        with quiet():
-            self.batch.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
-
-    def side_by_side(self, work: Callable[["Batched | Half", slice | EllipsisType], None]) -> None:
+    def side_by_side(self, work: Callable[["Batched | Lane", slice | EllipsisType], None]) -> None:
         """Do something with all simulations that steps them again and again.
 
-        The engine lets Python run while it steps: where that is worth a thread, the hooks of one
-        half of the simulations are computed while the other half is stepped.
+        Where they are many, that is done in lanes, see `mjgym.sim.lanes`.
         """
-        if self._other is None:
+        if self.n < WORTH_LANES or not self._divides():
             work(self, ...)
             return
-        first, second = self._halves
-        context = contextvars.copy_context()  # NumPy's way with errors, and whatever else is set
-        other = self._other.submit(context.run, work, second, second.rows)
+        if not self._lanes:
+            self._divide()
+        for lane in self._lanes:
+            lane.bind()
+        first, *others = self._lanes
+        running = []
+        for lane in others:
+            assert self._other is not None
+            context = contextvars.copy_context()  # NumPy's way with errors, and whatever else
+            running.append(self._other.submit(context.run, lane.run, work))
         try:
-            work(first, first.rows)
+            first.run(work)
         finally:
-            concurrent.futures.wait([other])
-        other.result()
+            concurrent.futures.wait(running)
+        for each in running:
+            each.result()
+
+    def _divides(self) -> bool:
+        """Whether a simulation's future depends on nothing but what can be copied."""
+        sleeps = self.model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+        return self._models is None and not sleeps and not self.model.nplugin
+
+    def _divide(self) -> None:
+        """Make the lanes: one for each thread, or two that have several threads each."""
+        model, threads = self.model, self.batch.nthread
+        count = min(LANES, threads)
+        each = [(threads + i) // count for i in range(count)]
+        for own, rows in zip(each, shares(self.n, each), strict=True):
+            batch = NotingBatch(model, rows.stop - rows.start, own, persistent=_persists(model))
+            _inherited.watch(batch)
+            fields = {name: (x, batch.expand(name)) for name, x in self.episode_fields.items()}
+            view = BatchedView(batch, model, {name: x for name, (_, x) in fields.items()})
+            self._lanes.append(Lane(self.batch, batch, view, rows, fields))
+        if count > 1:
+            self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-lane")
 
     def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present states."""
@@ -238,7 +256,11 @@ class Batched:
 
     def diverged(self) -> Array | None:
         """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
-        return self._bad.any(axis=1) if np.count_nonzero(self._bad) else None
+        bad = [self._bad]
+        if self._lanes:
+            bad.append(np.concatenate([lane.batch.warning[:, DIVERGED, 1] for lane in self._lanes]))
+        found = [x.any(axis=1) for x in bad if np.count_nonzero(x)]
+        return functools.reduce(np.logical_or, found) if found else None
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Copies of all that the futures and current sensors of some simulations depend on."""
@@ -274,8 +296,8 @@ class Batched:
         The engine keeps a batch for as long as one of its arrays is held.
         """
         self.view.release()
-        for half in self._halves:
-            half.view.release()
+        for lane in self._lanes:
+            lane.view.release()
         if self._other is not None:
             self._other.shutdown()
         for name in _OF_THE_BATCH:
@@ -286,7 +308,9 @@ class Batched:
 
     def _clear(self, ids: np.ndarray) -> None:
         """Forget the past of some simulations: warnings, warm starts."""
-        self.batch.reset(ids, stage=int(mujoco.mjtStage.mjSTAGE_NONE))
+        self.batch.forget(ids)
+        for lane in self._lanes:
+            lane.forget(ids)
 
     def _copy_scratch(self, i: int) -> None:
         """Copy the scratch simulation into simulation i."""
@@ -347,67 +371,10 @@ class Batched:
                     set_field(self._models[i], name, values[i])
 
 
-class PartView(View):
-    """The simulations of a range, as a view of them alone."""
-
-    def __init__(self, view: View, rows: slice) -> None:
-        super().__init__((rows.stop - rows.start,), view.xp)
-        self.__dict__.update(_view=view, _part=rows, _model=view._model)
-
-    def _field(self, name: str) -> Array:
-        return getattr(self._view, name)[self._part]
-
-    def _element(self, kind: str, name: str) -> Named:
-        named = getattr(self._view, kind)(name)
-
-        def fetch(attribute: str) -> Array:
-            value = getattr(named, attribute)
-            return value[self._part] if isinstance(value, np.ndarray) else value
-
-        return Named(fetch)
-
-
-class Half:
-    """Half of the simulations of a batch; see `mjgym.sim.simulation.Part`.
-
-    Args:
-        whole: the batch.
-        rows: which of its simulations.
-    """
-
-    def __init__(self, whole: Batched, rows: slice) -> None:
-        self.rows = rows
-        self.view = PartView(whole.view, rows)
-        self._whole = whole
-        self._ids = np.arange(rows.start, rows.stop)
-
-    def step(
-        self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
-    ) -> None:
-        """Set the controls and advance by n physics steps.
-
-        Raises:
-            RuntimeError: the engine raised an error.
-        """
-        ids = self._ids if where is None else self._ids[where]
-        if not ids.size:
-            return
-        if where is None:
-            self.view.ctrl[...] = control
-        else:
-            self.view.ctrl[where] = control[where]
-        try:
-            self._whole.step_rows(ids, n, forces)
-        except IndexError:
-            # The engine does one call after the other, and tells each how many simulations have
-            # failed; but the other half's call has overwritten which.
-            raise RuntimeError("MuJoCo raised an error in some simulations") from None
-
-
 # What of `Batched` holds arrays of the batch.
 _OF_THE_BATCH = (
     *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
-    "_halves",
+    "_lanes",
 )
 
 
