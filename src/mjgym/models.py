@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 
 import mujoco
+import numpy as np
 
 from mjgym import mjcf
 from mjgym.task import WHOLE, Task
@@ -31,6 +32,52 @@ def compile_anew(task: Task) -> mujoco.MjModel:
     model = mjcf.without_textures(task.model()).compile()
     _free_frames(model, task.varies)
     return model
+
+
+def compile_undrawn(task: Task) -> tuple[mujoco.MjModel, np.ndarray]:
+    """The task's model without the geoms that only pictures need, which may be most of them.
+
+    Its states and what moves them are the same to the bit.
+
+    Returns:
+        The model, and which geoms of `compile_model` it has, ids (n,): all, where the others give
+        bodies their inertia.
+    """
+    spec = mjcf.without_textures(task.model())
+    whole = spec.compile()
+    felt = _felt_geoms(whole)
+    for geom in [geom for geom in spec.geoms if not felt[geom.id]]:  # ids change meanwhile
+        spec.delete(geom)
+    bare = spec.compile()
+    if not all(np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS):
+        return compile_model(task), np.arange(whole.ngeom)
+    _free_frames(bare, task.varies)
+    return bare, np.flatnonzero(felt)
+
+
+# What the compiler may work out from geoms.
+_OF_GEOMS = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_invweight0", "dof_M0")
+_GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
+_BY_RAYS = int(mujoco.mjtSensor.mjSENS_RANGEFINDER)
+_BY_BODIES = tuple(
+    int(getattr(mujoco.mjtSensor, f"mjSENS_GEOM{kind}")) for kind in ("DIST", "NORMAL", "FROMTO")
+)
+_AROUND = tuple(int(x) for x in (mujoco.mjtWrap.mjWRAP_SPHERE, mujoco.mjtWrap.mjWRAP_CYLINDER))
+
+
+def _felt_geoms(model: mujoco.MjModel) -> np.ndarray:
+    """Which geoms can touch others, or are looked at by the engine in some other way, bool (n,)."""
+    felt = (model.geom_contype != 0) | (model.geom_conaffinity != 0) | (model.geom_fluid[:, 0] != 0)
+    felt[model.pair_geom1] = felt[model.pair_geom2] = True
+    felt[model.wrap_objid[np.isin(model.wrap_type, _AROUND)]] = True
+    for kind, ids in (
+        (model.sensor_objtype, model.sensor_objid),
+        (model.sensor_reftype, model.sensor_refid),
+    ):
+        felt[ids[kind == _GEOM]] = True
+    if np.isin(model.sensor_type, (_BY_RAYS, *_BY_BODIES)).any():
+        felt[:] = True
+    return felt
 
 
 def _free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:

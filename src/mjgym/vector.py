@@ -1,5 +1,6 @@
 """Many environments in one process: a task on a batch of simulations."""
 
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -13,7 +14,7 @@ from mjgym.arrays import Array, anyone, copied, kept
 from mjgym.camera import Cameras
 from mjgym.episode import DivergenceError, Episodes, Step, check_state
 from mjgym.infos import Infos, only
-from mjgym.models import compile_model
+from mjgym.models import compile_model, compile_undrawn
 from mjgym.observables import Image
 from mjgym.options import Options
 from mjgym.sim import Batched, View
@@ -135,7 +136,8 @@ class VectorEnv(SubEnvironments):
 
     def _simulate(self, varying: Varying | None) -> Any:
         """The simulations that all sub-environments run on."""
-        return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying)
+        undrawn = functools.partial(compile_undrawn, self.task)
+        return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying, undrawn)
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:

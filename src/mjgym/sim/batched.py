@@ -26,7 +26,7 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
-from mjgym.sim.lanes import Lane, NotingBatch, shares
+from mjgym.sim.lanes import Lane, NotingBatch, is_of_geoms, shares
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
 from mjgym.suggestions import did_you_mean
@@ -35,6 +35,9 @@ from mjgym.variation.varying import Varying
 WORTH_LANES = 64  # simulations, from which on lanes side by side are faster than all at once
 LANES = 2  # at most: more would wait for each other's Python
 CROWD = 500  # geoms, beyond which simulations do not keep what they have computed
+
+
+Undrawn = Callable[[], tuple[mujoco.MjModel, np.ndarray]]
 
 
 class _Inherited:
@@ -113,6 +116,43 @@ def _part(values: Array, prefix: str, own: Any, shape: tuple[int, ...]) -> Array
     return values[:, start : start + count].reshape(len(values), *shape)
 
 
+class LaneView(BatchedView):
+    """A view of a lane, by the names of the whole.
+
+    Args:
+        batch: of the lane.
+        model: of the whole.
+        episode_fields: of the lane.
+        whole: the view of the whole.
+        rows: which of its simulations are the lane's.
+        complete: whether the lane has all geoms of the whole.
+    """
+
+    def __init__(
+        self,
+        batch: mujoco.batch.Batch,
+        model: mujoco.MjModel,
+        episode_fields: dict[str, Array],
+        whole: View,
+        rows: slice,
+        *,
+        complete: bool,
+    ) -> None:
+        super().__init__(batch, model, episode_fields)
+        self.__dict__.update(_whole=whole, _part=rows, _complete=complete)
+
+    def _field(self, name: str) -> Array:
+        if is_of_geoms(name) and not self._complete:
+            return getattr(self._whole, name)[self._part]
+        return super()._field(name)
+
+    def _element(self, kind: str, name: str) -> Named:
+        if kind != "geom" or self._complete:
+            return super()._element(kind, name)
+        named = self._whole.geom(name)
+        return Named(lambda attribute: getattr(named, attribute)[self._part])
+
+
 class Batched:
     """n simulations; see `mjgym.sim.simulation.Simulation`.
 
@@ -123,6 +163,8 @@ class Batched:
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
         varying: what else a user varies of the model, and what follows from it.
+        undrawn: gives the model without geoms that only pictures need, and which it has, see
+            `mjgym.models.compile_undrawn`; None to step the model itself.
     """
 
     def __init__(
@@ -132,6 +174,7 @@ class Batched:
         threads: int,
         varies: tuple[str, ...] = (),
         varying: Varying | None = None,
+        undrawn: Undrawn | None = None,
     ) -> None:
         self.model = model
         self.n = n
@@ -165,6 +208,7 @@ class Batched:
         self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
+        self._undrawn = undrawn
         self._lanes: list[Lane] = []
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
 
@@ -211,6 +255,10 @@ class Batched:
         if self.n < WORTH_LANES or not self._divides():
             work(self, ...)
             return
+        watched = self._undrawn is not None and any(map(is_of_geoms, self.batch.outputs))
+        if watched:  # where geoms are that lanes do not have
+            self._undrawn = None
+            self._join()
         if not self._lanes:
             self._divide()
         for lane in self._lanes:
@@ -235,17 +283,29 @@ class Batched:
 
     def _divide(self) -> None:
         """Make the lanes: one for each thread, or two that have several threads each."""
-        model, threads = self.model, self.batch.nthread
+        model, kept = (self.model, None) if self._undrawn is None else self._undrawn()
+        threads = self.batch.nthread
         count = min(LANES, threads)
         each = [(threads + i) // count for i in range(count)]
         for own, rows in zip(each, shares(self.n, each), strict=True):
             batch = NotingBatch(model, rows.stop - rows.start, own, persistent=_persists(model))
             _inherited.watch(batch)
-            fields = {name: (x, batch.expand(name)) for name, x in self.episode_fields.items()}
-            view = BatchedView(batch, model, {name: x for name, (_, x) in fields.items()})
-            self._lanes.append(Lane(self.batch, batch, view, rows, fields))
+            expanded = {name: batch.expand(name) for name in self.episode_fields}
+            view = LaneView(batch, self.model, expanded, self.view, rows, complete=kept is None)
+            self._lanes.append(
+                Lane(self.batch, batch, view, rows, self.episode_fields, expanded, kept)
+            )
         if count > 1:
             self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-lane")
+
+    def _join(self) -> None:
+        """Let go of the lanes."""
+        for lane in self._lanes:
+            lane.view.release()
+        self._lanes.clear()
+        if self._other is not None:
+            self._other.shutdown()
+            self._other = None
 
     def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present states."""
@@ -296,10 +356,7 @@ class Batched:
         The engine keeps a batch for as long as one of its arrays is held.
         """
         self.view.release()
-        for lane in self._lanes:
-            lane.view.release()
-        if self._other is not None:
-            self._other.shutdown()
+        self._join()
         for name in _OF_THE_BATCH:
             self.__dict__.pop(name, None)
 

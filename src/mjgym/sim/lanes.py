@@ -59,7 +59,9 @@ class Lane:
         batch: of the lane.
         view: of it.
         rows: which simulations.
-        fields: of the model that each simulation has for itself: of the whole and of the lane.
+        fields: of the model that each simulation of the whole has for itself.
+        own_fields: the same of the lane.
+        kept: the geoms that the lane has, by their numbers in the whole; None for all.
     """
 
     def __init__(
@@ -68,10 +70,13 @@ class Lane:
         batch: NotingBatch,
         view: View,
         rows: slice,
-        fields: Mapping[str, tuple[np.ndarray, np.ndarray]],
+        fields: Mapping[str, np.ndarray],
+        own_fields: Mapping[str, np.ndarray],
+        kept: np.ndarray | None,
     ) -> None:
         self.batch, self.view, self.rows = batch, view, rows
-        self._whole, self._fields = whole, fields
+        self._whole, self._fields, self._own_fields = whole, fields, own_fields
+        self._kept = kept
         self._begun = np.ones(batch.nsim, dtype=bool)  # an episode, since the last control step
 
     def bind(self) -> None:
@@ -94,14 +99,21 @@ class Lane:
         for name, values in own.outputs.items():
             values[...] = whole.outputs[name][rows]
         if self._begun.any():
-            for ours, values in self._fields.values():
-                values[self._begun] = ours[rows][self._begun]
+            self._copy_fields(np.flatnonzero(self._begun))
             self._begun[:] = False
         work(self, rows)
         whole.state[rows] = own.state
         for name, values in own.outputs.items():
             if name in whole.outputs:
                 whole.outputs[name][rows] = values
+
+    def _copy_fields(self, ids: np.ndarray) -> None:
+        """Take over the model fields of some simulations, by their numbers in the lane."""
+        for name, own in self._own_fields.items():
+            values = self._fields[name][ids + self.rows.start]
+            if self._kept is not None and is_of_geoms(name):
+                values = values[:, self._kept]
+            own[ids] = values
 
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
@@ -115,6 +127,11 @@ class Lane:
         if ids.size:
             self.view.ctrl[ids] = control[ids]
             self.batch.advance(ids, n, forces=forces)
+
+
+def is_of_geoms(name: str) -> bool:
+    """Whether a field of MjData or MjModel has a row for each geom."""
+    return name.startswith("geom_")
 
 
 def shares(n: int, weights: Sequence[int]) -> list[slice]:
