@@ -12,7 +12,9 @@ from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe
+from mjgym.models import compile_model, compile_undrawn
 from mjgym.sim import Batched, Single, batched
+from mjgym.sim.bounds import REFITTED
 from mjgym.variation import Normal, noises
 
 BALLS = """
@@ -209,8 +211,8 @@ def test_every_slot_equals_a_single_env_over_episodes(task, mode):
 
 
 @pytest.fixture
-def halves(monkeypatch):
-    """Batches of four are many enough to be stepped in two halves side by side."""
+def lanes(monkeypatch):
+    """Batches of four are many enough to be stepped in lanes."""
     monkeypatch.setattr(batched, "WORTH_LANES", 4)
 
     def threads():
@@ -221,13 +223,17 @@ def halves(monkeypatch):
     assert len(threads()) == before  # closed batches let go of theirs
 
 
-@pytest.mark.parametrize("task", [Bouncing, Held, Both, FeelingBounces])
-def test_halves_side_by_side_equal_a_whole_batch(halves, task):
-    """With autoresets, so that some simulations of a half step and others do not."""
-    keywords = {"max_episode_steps": 6, "observation": "dict", "dtype": "float64"}
-    one, two = (mjgym.VectorEnv(task(), 5, threads=n, **keywords) for n in (1, 2))
+def whole(monkeypatch, task, **keywords):
+    """A batch of five that is never stepped in lanes."""
+    envs = mjgym.VectorEnv(task, 5, threads=1, **keywords)
+    monkeypatch.setattr(envs._simulations, "_divides", lambda: False)
+    return envs
+
+
+def assert_same_steps(one, two, n=20):
+    """With autoresets, so that some simulations of a lane step and others do not."""
     ways = [equal(one.reset(seed=3), two.reset(seed=3))]
-    for k, actions in enumerate(np.float32(actions_for(one, 20))):
+    for k, actions in enumerate(np.float32(actions_for(one, n))):
         ways.append(equal(one.step(actions), two.step(actions)))
         if k in (2, 5):
             mask = np.array([True, False, True, True, True])
@@ -235,12 +241,152 @@ def test_halves_side_by_side_equal_a_whole_batch(halves, task):
             ways.append(equal(*pair))
     assert all(ways)
     assert equal(one.get_state(), two.get_state())
+
+
+LANED = {"max_episode_steps": 6, "observation": "dict", "dtype": "float64"}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("task", [Bouncing, Held, Both, FeelingBounces])
+def test_lanes_equal_a_whole_batch(lanes, monkeypatch, task, threads):
+    one = whole(monkeypatch, task(), **LANED)
+    two = mjgym.VectorEnv(task(), 5, threads=threads, **LANED)
+    assert_same_steps(one, two)
+    found = [lane.rows for lane in two._simulations._lanes]
+    assert [row for rows in found for row in range(5)[rows]] == list(range(5))
+    assert len(found) == min(threads, 2)
+    one.close()
+    two.close()
+
+
+LOOKS = ("stripe", "cap", "sign")
+
+
+@dataclass(frozen=True)
+class Decorated(Both):
+    """A ball with geoms that only draw, and a shell whose size differs between episodes."""
+
+    varies = ("geom_size", "geom_rgba", *REFITTED)
+    seen: str = ""
+
+    def model(self):
+        spec = super().model()
+        ball = spec.body("ball")
+        for name, to in zip(LOOKS, (ball, ball, spec.worldbody), strict=True):
+            geom = to.add_geom(name=name, size=[0.02] * 3, pos=[0, 0, 0.1], mass=0)
+            geom.contype = geom.conaffinity = 0
+        ball.first_geom().name = "shell"
+        return spec
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        radius = rng.uniform(0.05, 0.1)
+        v.geom("shell").size[0] = v.geom("cap").size[0] = radius
+        v.geom("stripe").rgba[:3] = rng.uniform(size=3)
+        v.refit(("shell",))
+
+    def control(self, v, action):
+        return super().control(v, action) * v.geom("cap").size[..., :1] * 10
+
+    def observation(self, v):
+        shown = {"radius": v.geom("shell").size[..., 0], **super().observation(v)}
+        return shown | ({"seen": v.geom(self.seen).xpos} if self.seen else {})
+
+
+@pytest.mark.parametrize(("seen", "geoms"), [("", 3), ("cap", 6)])
+def test_lanes_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
+    lanes, monkeypatch, seen, geoms
+):
+    one = whole(monkeypatch, Decorated(seen=seen), **LANED)
+    two = mjgym.VectorEnv(Decorated(seen=seen), 5, threads=2, **LANED)
+    assert_same_steps(one, two)
+    assert {lane.batch.model.ngeom for lane in two._simulations._lanes} == {geoms}
+    assert two.model.ngeom == 6
+    # Whoever looks at one later sees it where it is from the next step on.
+    for envs in (one, two):
+        _ = envs.view.geom("stripe").xpos
+    for action in np.float32(actions_for(one, 3)):
+        assert equal(one.step(action), two.step(action))
+        assert np.array_equal(one.view.geom("stripe").xpos, two.view.geom("stripe").xpos)
+    assert {lane.batch.model.ngeom for lane in two._simulations._lanes} == {6}
+    one.close()
+    two.close()
+
+
+def test_geoms_that_the_engine_looks_at_are_not_left_out():
+    @dataclass(frozen=True)
+    class Measured(Decorated):
+        def model(self):
+            spec = super().model()
+            spec.add_sensor(
+                name="place",
+                type=mujoco.mjtSensor.mjSENS_FRAMEPOS,
+                objtype=mujoco.mjtObj.mjOBJ_GEOM,
+                objname="cap",
+            )
+            return spec
+
+    @dataclass(frozen=True)
+    class Heavy(Decorated):
+        def model(self):
+            spec = super().model()
+            spec.geom("cap").mass = 1.0
+            return spec
+
+    @dataclass(frozen=True)
+    class Ranging(Decorated):
+        def model(self):
+            spec = super().model()
+            spec.add_sensor(
+                name="range",
+                type=mujoco.mjtSensor.mjSENS_RANGEFINDER,
+                objtype=mujoco.mjtObj.mjOBJ_SITE,
+                objname="tip",
+                intprm=[1, 0, 0],  # distances
+            )
+            return spec
+
+    for task, left_out in (
+        (Decorated(), LOOKS),
+        (Measured(), ("stripe", "sign")),
+        (Heavy(), ()),
+        (Ranging(), ()),
+    ):
+        whole, (model, kept) = compile_model(task), compile_undrawn(task)
+        names = [whole.geom(i).name for i in kept]
+        assert sorted(names) == sorted(model.geom(i).name for i in range(model.ngeom))
+        assert {whole.geom(i).name for i in range(whole.ngeom)} - set(names) == set(left_out)
+
+
+def test_what_diverges_in_a_lane_is_told_and_leaves_the_others_alone(lanes, monkeypatch):
+    @dataclass(frozen=True)
+    class Torn(Held):
+        def control(self, v, action):
+            return action * 1e12
+
+        def model(self):
+            spec = super().model()
+            spec.actuators[0].ctrllimited = False
+            return spec
+
+    one = whole(monkeypatch, Torn(), **LANED)
+    two = mjgym.VectorEnv(Torn(), 5, threads=2, **LANED)
+    assert equal(one.reset(seed=0), two.reset(seed=0))
+    actions = np.zeros((5, 1))
+    told = []
+    for k in range(6):
+        actions[[1, 4]] = k == 2
+        pair = one.step(actions), two.step(actions)
+        assert equal(*pair)
+        told.append(np.flatnonzero(pair[1][4]["diverged"]).tolist())
+    assert [1, 4] in told
+    assert told.count([]) == 5
     one.close()
     two.close()
 
 
 @pytest.mark.parametrize("slot", [0, 4])
-def test_what_goes_wrong_in_either_half_is_raised(halves, slot):
+def test_what_goes_wrong_in_either_lane_is_raised(lanes, slot):
     """With NumPy's way of treating errors where the step is made; a reset then begins anew."""
 
     @dataclass(frozen=True)
