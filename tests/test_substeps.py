@@ -260,13 +260,14 @@ def test_lanes_equal_a_whole_batch(lanes, monkeypatch, task, threads):
 
 
 LOOKS = ("stripe", "cap", "sign")
+SHOWN = ("geom_size", "geom_rgba", *REFITTED)
 
 
 @dataclass(frozen=True)
 class Decorated(Both):
     """A ball with geoms that only draw, and a shell whose size differs between episodes."""
 
-    varies = ("geom_size", "geom_rgba", *REFITTED)
+    varies = SHOWN
     seen: str = ""
 
     def model(self):
@@ -293,12 +294,27 @@ class Decorated(Both):
         return shown | ({"seen": v.geom(self.seen).xpos} if self.seen else {})
 
 
-@pytest.mark.parametrize(("seen", "geoms"), [("", 3), ("cap", 6)])
+@dataclass(frozen=True)
+class Touchable(Decorated):
+    """Its ball rests on a sign in some episodes, and falls through it in others."""
+
+    varies = (*SHOWN, "geom_contype", "geom_conaffinity", "body_contype", "body_conaffinity")
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        touches = int(rng.integers(2))
+        v.geom("sign").contype = v.geom("sign").conaffinity = touches
+        v.body_contype[0] = v.body_conaffinity[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("task", "geoms"), [(Decorated(), 3), (Decorated(seen="cap"), 6), (Touchable(), 6)]
+)
 def test_lanes_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
-    lanes, monkeypatch, seen, geoms
+    lanes, monkeypatch, task, geoms
 ):
-    one = whole(monkeypatch, Decorated(seen=seen), **LANED)
-    two = mjgym.VectorEnv(Decorated(seen=seen), 5, threads=2, **LANED)
+    one = whole(monkeypatch, task, **LANED)
+    two = mjgym.VectorEnv(task, 5, threads=2, **LANED)
     assert_same_steps(one, two)
     assert {lane.batch.model.ngeom for lane in two._simulations._lanes} == {geoms}
     assert two.model.ngeom == 6

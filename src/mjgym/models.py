@@ -67,14 +67,12 @@ _AROUND = tuple(int(x) for x in (mujoco.mjtWrap.mjWRAP_SPHERE, mujoco.mjtWrap.mj
 
 def _felt_geoms(model: mujoco.MjModel) -> np.ndarray:
     """Which geoms can touch others, or are looked at by the engine in some other way, bool (n,)."""
-    felt = (model.geom_contype != 0) | (model.geom_conaffinity != 0) | (model.geom_fluid[:, 0] != 0)
+    kinds = model.geom_contype, model.geom_conaffinity, model.geom_fluid[:, 0]
+    felt: np.ndarray = np.any([kind != 0 for kind in kinds], axis=0)
     felt[model.pair_geom1] = felt[model.pair_geom2] = True
     felt[model.wrap_objid[np.isin(model.wrap_type, _AROUND)]] = True
-    for kind, ids in (
-        (model.sensor_objtype, model.sensor_objid),
-        (model.sensor_reftype, model.sensor_refid),
-    ):
-        felt[ids[kind == _GEOM]] = True
+    felt[model.sensor_objid[model.sensor_objtype == _GEOM]] = True
+    felt[model.sensor_refid[model.sensor_reftype == _GEOM]] = True
     if np.isin(model.sensor_type, (_BY_RAYS, *_BY_BODIES)).any():
         felt[:] = True
     return felt

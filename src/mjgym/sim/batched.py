@@ -15,6 +15,7 @@ import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.engine import (
     ACTUATION_OFF,
     ASSET_FIELDS,
@@ -208,7 +209,8 @@ class Batched:
         self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
-        self._undrawn = undrawn
+        # What an episode may make touch others is not left out.
+        self._undrawn = None if self.episode_fields.keys() & set(FILTERS) else undrawn
         self._lanes: list[Lane] = []
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
 

@@ -20,7 +20,7 @@ _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
 
 
-class NotingBatch(mujoco.batch.Batch):
+class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has no types there
     """The engine's batch, which notes what it is asked for.
 
     Attributes:
