@@ -4,6 +4,7 @@ import copy
 import functools
 import math
 from collections.abc import Collection
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -34,25 +35,41 @@ def compile_anew(task: Task) -> mujoco.MjModel:
     return model
 
 
-def compile_undrawn(task: Task) -> tuple[mujoco.MjModel, np.ndarray]:
+def compile_undrawn(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, np.ndarray]:
     """The task's model without the geoms that only pictures need, which may be most of them.
 
     Its states and what moves them are the same to the bit.
 
+    Args:
+        task: the task.
+        model: of `compile_model`.
+
     Returns:
-        The model, and which geoms of `compile_model` it has, ids (n,): all, where the others give
-        bodies their inertia.
+        The model, and which geoms it has, ids (n,): all, where others give bodies their inertia or
+        the task's model is another by now.
     """
     spec = mjcf.without_textures(task.model())
     whole = spec.compile()
+    _free_frames(whole, task.varies)
     felt = _felt_geoms(whole)
     for geom in [geom for geom in spec.geoms if not felt[geom.id]]:  # ids change meanwhile
         spec.delete(geom)
     bare = spec.compile()
-    if not all(np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS):
-        return compile_model(task), np.arange(whole.ngeom)
     _free_frames(bare, task.varies)
+    of_geoms = (np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS)
+    if not (_same(whole, model) and _same(whole.opt, model.opt) and all(of_geoms)):
+        return model, np.arange(model.ngeom)
     return bare, np.flatnonzero(felt)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether all numbers of two models, or of their options, are the same."""
+    return all(
+        np.array_equal(value, getattr(other, name))
+        for name in dir(one)
+        if not name.startswith("_")  # addresses
+        and isinstance(value := getattr(one, name), (np.ndarray, int, float))
+    )
 
 
 # What the compiler may work out from geoms.

@@ -38,7 +38,7 @@ LANES = 2  # at most: more would wait for each other's Python
 CROWD = 500  # geoms, beyond which simulations do not keep what they have computed
 
 
-Undrawn = Callable[[], tuple[mujoco.MjModel, np.ndarray]]
+Undrawn = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
 
 
 class _Inherited:
@@ -164,8 +164,8 @@ class Batched:
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
         varying: what else a user varies of the model, and what follows from it.
-        undrawn: gives the model without geoms that only pictures need, and which it has, see
-            `mjgym.models.compile_undrawn`; None to step the model itself.
+        undrawn: gives, of the model, one without geoms that only pictures need, and which it has,
+            see `mjgym.models.compile_undrawn`; None to step the model itself.
     """
 
     def __init__(
@@ -209,6 +209,8 @@ class Batched:
         self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
+        # As the batch has it, whatever is done to the other by then.
+        self._own_model = copy.copy(model) if n >= WORTH_LANES else model
         # What an episode may make touch others is not left out.
         self._undrawn = None if self.episode_fields.keys() & set(FILTERS) else undrawn
         self._lanes: list[Lane] = []
@@ -285,7 +287,9 @@ class Batched:
 
     def _divide(self) -> None:
         """Make the lanes: one for each thread, or two that have several threads each."""
-        model, kept = (self.model, None) if self._undrawn is None else self._undrawn()
+        model, kept = self._own_model, None
+        if self._undrawn is not None:
+            model, kept = self._undrawn(model)
         threads = self.batch.nthread
         count = min(LANES, threads)
         each = [(threads + i) // count for i in range(count)]
