@@ -10,7 +10,8 @@ Robots are Pandas, the controller is OSC_POSE at 20 Hz, rewards are dense, nobod
 
 - **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
 - **one call**: the same batch of the engine, which makes the 25 physics steps of a control step in
-  one call, with torques from the state before it, and neither observation nor reward nor reset;
+  one call, with torques from the state before it, and neither observation nor reward nor reset; and
+  with all geoms of the model, while **batch** leaves out those that only pictures need;
 - **limit**: `mj_step` in a loop of C++ on as many threads, with the torques that the same law has
   given beforehand; a simulation's 150 steps follow one another, and its memory stays in the cache;
 - **single**: `gymnasium.make`, one environment as a user has it;

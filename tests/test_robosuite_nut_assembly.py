@@ -22,7 +22,7 @@ TOUCHING = {
     "NutAssembly": (52, 0),
     "NutAssemblySingle": (52, 1),
     "NutAssemblySquare": (52, 0),
-    "NutAssemblyRound": (52, 1),
+    "NutAssemblyRound": (51, 1),
 }
 NUTS = ("SquareNut", "RoundNut")
 PEGS = {"SquareNut": (0.23, 0.1), "RoundNut": (0.23, -0.1)}  # m

@@ -18,8 +18,9 @@ from mjgym.tasks.robosuite.lift import DENSITY, Lift
 EXACT = 1e-6
 
 # States in which fingers or arm touch what the published shapes, which are meshes, touch otherwise.
-# The accelerations of the arm then differ, and nothing else does.
-TOUCHING = {"Lift": 31, "Stack": 41, "Door": 29}
+# The accelerations of the arm then differ, and nothing else does. In three of Door the published
+# hand touches the handle and this one, which has rounder edges, does not.
+TOUCHING = {"Lift": (30, 0), "Stack": (41, 0), "Door": (25, 3)}
 
 
 @pytest.fixture(scope="module", params=TOUCHING)
@@ -41,10 +42,11 @@ def test_entries_are_the_recorded_ones_in_their_order(record):
 def test_observations_rewards_and_successes_are_the_recorded_ones(record):
     name, states = record
     errors, touched = states.compare()
-    accelerations = errors.pop("robot0_joint_acc")
+    accelerations = errors.pop("robot0_joint_acc") > EXACT
     assert {key: worst.max() for key, worst in errors.items() if worst.max() > EXACT} == {}
-    assert accelerations[~touched].max() < EXACT
-    assert np.count_nonzero(accelerations > EXACT) <= TOUCHING[name]
+    touching, untouched = TOUCHING[name]
+    assert np.count_nonzero(accelerations) <= touching
+    assert np.count_nonzero(accelerations[~touched]) == untouched
     assert np.count_nonzero(states.arrays["success"]) > 10
     assert len(np.unique(states.arrays["shaped"])) > 30
 

@@ -8,7 +8,7 @@ from mjgym import Env
 from mjgym.tasks.robosuite.tool_hang import ToolHang
 
 EXACT = 1e-6
-TOUCHING = 52  # states in which fingers touch otherwise than the published ones, which are meshes
+TOUCHING = 48  # states in which fingers touch otherwise than the published ones, which are meshes
 ACROSS = np.sqrt(0.5)
 
 
