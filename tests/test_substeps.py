@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import gymnasium
 import mujoco
+import mujoco.batch
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -402,6 +403,24 @@ def test_what_diverges_in_a_lane_is_told_and_leaves_the_others_alone(lanes, monk
     assert told.count([]) == 5
     one.close()
     two.close()
+
+
+def test_errors_of_the_engine_in_a_lane_name_the_simulations_of_the_whole(lanes, monkeypatch):
+    envs = mjgym.VectorEnv(Held(), 5, threads=2)
+    envs.reset(seed=0)
+    still = np.zeros((5, 1))
+    envs.step(still)
+    second = envs._simulations._lanes[1]
+
+    def fail(ids, n, *, forces):
+        raise mujoco.batch.SimulationError(np.array([1]), "told by the lane")
+
+    monkeypatch.setattr(second.batch, "advance", fail)
+    monkeypatch.setattr(second.batch, "error", lambda i: f"no room, said {i}")
+    with pytest.raises(mujoco.batch.SimulationError, match="no room, said 1") as caught:
+        envs.step(still)
+    assert caught.value.ids.tolist() == [second.rows.start + 1]
+    envs.close()
 
 
 @pytest.mark.parametrize("slot", [0, 4])

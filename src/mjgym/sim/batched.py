@@ -287,9 +287,12 @@ class Batched:
 
     def _divide(self) -> None:
         """Make the lanes: one for each thread, or two that have several threads each."""
-        model, kept = self._own_model, None
+        model, kept = self._own_model, np.arange(self.model.ngeom)
         if self._undrawn is not None:
             model, kept = self._undrawn(model)
+        complete = kept.size == self.model.ngeom
+        if complete:
+            self._undrawn = None
         threads = self.batch.nthread
         count = min(LANES, threads)
         each = [(threads + i) // count for i in range(count)]
@@ -297,7 +300,7 @@ class Batched:
             batch = NotingBatch(model, rows.stop - rows.start, own, persistent=_persists(model))
             _inherited.watch(batch)
             expanded = {name: batch.expand(name) for name in self.episode_fields}
-            view = LaneView(batch, self.model, expanded, self.view, rows, complete=kept is None)
+            view = LaneView(batch, self.model, expanded, self.view, rows, complete=complete)
             self._lanes.append(
                 Lane(self.batch, batch, view, rows, self.episode_fields, expanded, kept)
             )

@@ -7,6 +7,7 @@ engine's own with a thread of its own: the hooks of one are computed while the o
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import mujoco.batch
 import numpy as np
@@ -61,7 +62,7 @@ class Lane:
         rows: which simulations.
         fields: of the model that each simulation of the whole has for itself.
         own_fields: the same of the lane.
-        kept: the geoms that the lane has, by their numbers in the whole; None for all.
+        kept: the geoms that the lane has, by their numbers in the whole.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Lane:
         rows: slice,
         fields: Mapping[str, np.ndarray],
         own_fields: Mapping[str, np.ndarray],
-        kept: np.ndarray | None,
+        kept: np.ndarray,
     ) -> None:
         self.batch, self.view, self.rows = batch, view, rows
         self._whole, self._fields, self._own_fields = whole, fields, own_fields
@@ -111,22 +112,28 @@ class Lane:
         """Take over the model fields of some simulations, by their numbers in the lane."""
         for name, own in self._own_fields.items():
             values = self._fields[name][ids + self.rows.start]
-            if self._kept is not None and is_of_geoms(name):
+            if is_of_geoms(name):
                 values = values[:, self._kept]
             own[ids] = values
 
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance by n physics steps."""
-        if where is None:
-            self.view.ctrl[...] = control
-            self.batch.advance(None, n, forces=forces)
+        """Set the controls and advance by n physics steps.
+
+        Raises:
+            mujoco.batch.SimulationError: the engine raised an error in some simulations.
+        """
+        ids = None if where is None else np.flatnonzero(where)
+        if ids is not None and not ids.size:
             return
-        ids = np.flatnonzero(where)
-        if ids.size:
-            self.view.ctrl[ids] = control[ids]
+        moved: Any = slice(None) if ids is None else ids
+        self.view.ctrl[moved] = control[moved]
+        try:
             self.batch.advance(ids, n, forces=forces)
+        except mujoco.batch.SimulationError as error:
+            message = self.batch.error(int(error.ids[0]))
+            raise mujoco.batch.SimulationError(self.rows.start + error.ids, message) from None
 
 
 def is_of_geoms(name: str) -> bool:
