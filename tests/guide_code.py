@@ -23,6 +23,9 @@ NEEDS = {  # what a section of that is about, beside the package
     "dm_env": ["dm_env"],
 }
 EXTRAS = {"gpu": ("mujoco_warp", "gpu"), "cluster": ("ray", "ray")}  # that a page needs
+# What needs packages that do not go with those of the other tests runs from the checkout, where
+# these are. All else runs once, from the wheel, in `test_package`.
+APART = (*EXTRAS, "RLlib", "Minari")
 # What trains for hours is tried with few steps: a text of a page, and what is run instead.
 SHORTER = {
     "total_timesteps=1_000_000": "total_timesteps=150",
@@ -62,19 +65,20 @@ def program(page: Path) -> str:
     return "\n".join(lines)
 
 
-def pages() -> list[Path]:
-    """The README and the guides that have blocks to run, from top to bottom."""
-    return [p for p in (README, *GUIDES) if p != CLIENTS and program(p).strip()]
+def pages(*, apart: bool) -> list[Path]:
+    """The README and the guides that have blocks to run, from top to bottom; see `APART`."""
+    shown = [p for p in (README, *GUIDES) if p != CLIENTS and program(p).strip()]
+    return [p for p in shown if (p.stem in APART) == apart]
 
 
-def sections() -> dict[str, str]:
+def sections(*, apart: bool) -> dict[str, str]:
     """The sections of the guide to clients that show code, by title: a program each."""
     found = {}
     for section in re.split(r"^## ", CLIENTS.read_text(), flags=re.MULTILINE)[1:]:
         code = "\n".join(block[3] for block in _BLOCK.finditer(section) if not block[1])
         if code:
             found[section.partition("\n")[0]] = code
-    return found
+    return {title: code for title, code in found.items() if (title in APART) == apart}
 
 
 def need(title: str) -> None:

@@ -11,10 +11,11 @@ GUIDE = CLIENTS.read_text()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("title", sections())
+@pytest.mark.parametrize("title", sections(apart=True))
 def test_a_section_runs(title, tmp_path):
+    """That of the other sections runs in `test_package`."""
     need(title)
-    done = run(sections()[title], tmp_path)
+    done = run(sections(apart=True)[title], tmp_path)
     assert done.returncode == 0, done.stderr
 
 

@@ -34,7 +34,7 @@ LINK = re.compile(
 
 
 def marked():
-    for page in pages():
+    for page in pages(apart=True):
         marks = [pytest.mark.gl] if needs_gl(page) else []
         marks += [pytest.mark.warp] if page.stem == "gpu" else []
         yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
@@ -42,7 +42,7 @@ def marked():
 
 @pytest.mark.parametrize("page", list(marked()))
 def test_its_code_runs(page, tmp_path):
-    """In one session, top to bottom."""
+    """In one session, top to bottom; that of the other pages runs in `test_package`."""
     need_extra(page)
     done = run(program(page), tmp_path)
     assert done.returncode == 0, done.stderr

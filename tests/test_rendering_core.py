@@ -61,7 +61,7 @@ def _run(script, *arguments, **environment):
 
 
 SETUP = """
-import os, sys, threading
+import os, sys, threading, time
 import numpy as np
 import mjgym
 from suite import begin, shown, started, task
@@ -540,19 +540,28 @@ state = shown(simulation)
 renderer = Renderer(described.model, simulation.model, "fast")
 expected = renderer.render(state)
 busy = "busy" in sys.argv
-stop = threading.Event()
+drawing, stop = threading.Event(), threading.Event()
 others = [Renderer(described.model, simulation.model, "fast") for _ in range(3 * busy)]
+pictures = [0] * len(others)
 
-def draw(other):
-    while not stop.is_set():
-        other.render(state)
+def draw(i):
+    while drawing.wait() and not stop.is_set():
+        others[i].render(state)
+        pictures[i] += 1
 
-threads = [threading.Thread(target=draw, args=(other,)) for other in others]
+def begin_drawing():
+    before = list(pictures)
+    drawing.set()
+    while any(now == then for now, then in zip(pictures, before)):
+        time.sleep(0.001)
+
+threads = [threading.Thread(target=draw, args=(i,)) for i in range(len(others))]
 for thread in threads:
     thread.start()
 if "closed" in sys.argv:
     renderer.close()
 for i in range(3):
+    begin_drawing()
     child = os.fork()
     if child == 0:
         assert np.array_equal(renderer.render(state), expected)
@@ -567,8 +576,10 @@ for i in range(3):
             assert os.waitpid(grandchild, 0)[1] == 0
         sys.exit(0)
     assert np.array_equal(renderer.render(state), expected)
+    drawing.clear()  # or the child waits long for a core
     assert os.waitpid(child, 0)[1] == 0
 stop.set()
+drawing.set()
 for thread in threads:
     thread.join()
 """
