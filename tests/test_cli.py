@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import gymnasium
 import mujoco
 import numpy as np
@@ -25,7 +26,6 @@ from mjgym.rendering import Probe
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = Path(sys.executable).with_name("mjgym")
 SMALL = "dmc/lqr-lqr_2_1-v0"
 
 TASKS = '''
@@ -106,16 +106,9 @@ class Wrong(Good):
 
 
 def mjgym_(*arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the console script; it must end with `code`."""
+    """Run the program; it must end with `code`."""
     inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "MUJOCO_GL")}
-    done = subprocess.run(
-        [str(SCRIPT), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-        env={**inherited, **environment},
-    )
+    done = commands.run(*arguments, environment={**inherited, **environment})
     assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr
     return done

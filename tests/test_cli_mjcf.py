@@ -2,15 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
+import commands
 import pytest
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = Path(sys.executable).with_name("mjgym")
 
 ARM = """\
 <mujoco model="arm">
@@ -49,15 +46,8 @@ def write(path, text):
 
 def mjcf(folder, *arguments, code=0, columns=200):
     """What a command prints, run in a folder."""
-    done = subprocess.run(
-        [str(SCRIPT), "mjcf", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": str(columns)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    variables = {**os.environ, "COLUMNS": str(columns)}
+    done = commands.run("mjcf", *arguments, folder=folder, environment=variables)
     assert done.returncode == code, (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     return done

@@ -10,8 +10,9 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
+from commands import SCRIPT
 from PIL import Image
-from test_cli import SCRIPT, mjgym_, refused
+from test_cli import mjgym_, refused
 from typer.testing import CliRunner
 
 from mjgym.cli import policies, record

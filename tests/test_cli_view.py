@@ -5,6 +5,7 @@ import importlib.util
 import io
 import os
 import pty
+import random
 import re
 import select
 import shutil
@@ -16,9 +17,11 @@ import threading
 import time
 from pathlib import Path
 
+import commands
 import gymnasium
 import numpy as np
 import pytest
+from commands import SCRIPT
 from PIL import Image
 from rich.console import Console
 
@@ -27,7 +30,6 @@ from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError,
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = Path(sys.executable).with_name("mjgym")
 TASK = "dmc/walker-walk-v0"
 START = 60  # s, in which a viewer must be up
 LONGEST = 300  # s, after which it is killed
@@ -72,9 +74,9 @@ def home(tmp_path, monkeypatch):
 
 
 def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
+    """A port that nobody has, below those that the system gives away by itself."""
+    ports = random.SystemRandom().sample(range(20_000, 32_000), 100)
+    return next(filter(can_listen, ports))
 
 
 def can_listen(port):
@@ -130,13 +132,7 @@ def running(*arguments, command="view"):
 
 
 def refused(*arguments, code=2):
-    done = subprocess.run(
-        [str(SCRIPT), "view", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=START,
-    )
+    done = commands.run("view", *arguments)
     assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr
     return re.sub(r"[│\s]+", " ", done.stderr)
@@ -222,11 +218,8 @@ class TestRunning:
             assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/\?token=[\w-]{{24}}", address)
             assert f"ssh -L {port}:127.0.0.1:{port} " in viewer.line("from another machine")
             viewer.line("seed 5, step")
-            start = time.monotonic()
-            lines = [viewer.line("seed 5, step") for _ in range(3)]
-            times = [float(line.split(", ")[2].removesuffix(" s")) for line in lines]
-            assert times[2] - times[0] == pytest.approx(time.monotonic() - start, abs=1.5)
-            assert "upright=" in lines[-1]
+            assert any(self.in_real_time(viewer) for _ in range(10))  # a busy machine may be late
+            assert "upright=" in viewer.lines[-1]
             assert not can_listen(port)
             code, complaints = viewer.interrupt()
             assert code == 130
@@ -234,6 +227,12 @@ class TestRunning:
             assert can_listen(port)
             said = ("open", "from another", "Ctrl-C", "seed ")
             assert all(line.startswith(said) for line in viewer.lines)
+
+    def in_real_time(self, viewer):
+        start = time.monotonic()
+        lines = [viewer.line("seed 5, step") for _ in range(3)]
+        first, _, last = (float(line.split(", ")[2].removesuffix(" s")) for line in lines)
+        return last - first == pytest.approx(time.monotonic() - start, abs=1.5)
 
     def test_only_loopback_is_bound(self):
         port = free_port()

@@ -24,6 +24,12 @@ pytestmark = pytest.mark.gl
 WATCHDOG = 240  # s, for a process of its own
 
 
+@pytest.fixture(autouse=True)
+def _others(monkeypatch):
+    """Threads of renderers that other tests have left to the garbage collector do not count."""
+    monkeypatch.setattr(sys.modules[__name__], "_left", _drawing_threads())
+
+
 @pytest.fixture
 def draws():
     """Makes renderers, and closes them after the test."""
@@ -39,8 +45,12 @@ def draws():
     assert not _drawing_threads()
 
 
+_left: list[threading.Thread] = []
+
+
 def _drawing_threads():
-    return [t for t in threading.enumerate() if t.name == "mjgym rendering"]
+    threads = [t for t in threading.enumerate() if t.name == "mjgym rendering"]
+    return [t for t in threads if t not in _left]
 
 
 def _run(script, *arguments, **environment):
@@ -167,21 +177,21 @@ def test_probe_of_a_driver_that_works():
 
 
 @pytest.mark.parametrize(
-    ("does", "said"),
+    ("does", "timeout", "said"),
     [
         # Who waits for all that hold its output finds the file.
-        ('(sleep 20; touch "$0".late) & wait', "no answer within 0.5 s"),
-        ("kill -SEGV $$", "signal 11"),
-        ("echo 'cannot load libEGL.so' >&2; exit 7", "exit code 7: cannot load libEGL.so"),
-        ("""echo '{"reason": "no device"}'; exit 1""", "no device"),
+        ('(sleep 20; touch "$0".late) & wait', 0.5, "no answer within 0.5 s"),
+        ("kill -SEGV $$", 60, "signal 11"),
+        ("echo 'cannot load libEGL.so' >&2; exit 7", 60, "exit code 7: cannot load libEGL.so"),
+        ("""echo '{"reason": "no device"}'; exit 1""", 60, "no device"),
     ],
 )
-def test_probe_of_a_driver_that_does_not(tmp_path, monkeypatch, does, said):
+def test_probe_of_a_driver_that_does_not(tmp_path, monkeypatch, does, timeout, said):
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{does}\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
-    found = backends.probe("egl", timeout=0.5)
+    found = backends.probe("egl", timeout)
     assert not found.works
     assert said in found.reason
     assert not Path(f"{python}.late").exists()
@@ -671,7 +681,8 @@ def test_ten_thousand_renders_leave_memory_flat(draws):
         drawn.render(shown(simulation), width=16, height=16, kind=rendering.KINDS[i % 20 // 18])
     gc.collect()
     assert _resident() - memory < 4 * 2**20
-    assert (_open_files(), threading.active_count()) == (files, threads)
+    assert _open_files() <= files  # fewer, if what an earlier test has left ends now
+    assert threading.active_count() <= threads
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

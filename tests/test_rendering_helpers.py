@@ -138,7 +138,8 @@ def test_an_unknown_camera(batch, helped):
 
 def test_after_a_fork_the_child_leaves_them_to_its_parent(batch, helped):
     wanted = [helped.render_all(shots(batch[1])) for _ in range(2)][1]
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         code = 1
         try:
             here = helped.render_all(shots(batch[1]))
@@ -146,5 +147,5 @@ def test_after_a_fork_the_child_leaves_them_to_its_parent(batch, helped):
         finally:
             os._exit(code)
     np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
-    assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
