@@ -200,6 +200,25 @@ def test_live_model_and_data():
     assert env.model.ntex == 0
 
 
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+def test_no_space_is_made_in_a_step_or_a_reset(observation, monkeypatch):
+    """Which would take longer than the physics of small models."""
+    kwargs = {"observation": observation, "max_episode_steps": 2}
+    env = gymnasium.make("dmc/reacher-easy-v0", **kwargs)
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2, **kwargs)
+    for each in (env, envs):
+        each.reset(seed=0)
+
+    def refuse(*_):
+        raise AssertionError("a space has been made")
+
+    monkeypatch.setattr(gymnasium.Space, "__init__", refuse)
+    for each in (env, envs):
+        for _ in range(4):
+            each.step(np.zeros(each.action_space.shape))
+        each.reset()
+
+
 @pytest.mark.slow
 def test_ten_thousand_resets_leave_memory_flat():
     env = gymnasium.make("dmc/finger-turn_hard-v0").unwrapped

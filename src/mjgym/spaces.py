@@ -1,5 +1,6 @@
 """Action and observation spaces, and how named entries become observations."""
 
+import functools
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from mjgym.task import Arrays
 
 MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
 DTYPES = ("float32", "float64")
+_BARE = ""  # of an observation that is no dict
 
 Draw = Callable[[Image], np.ndarray]
 """Draws a picture of the simulation, or one of each."""
@@ -144,13 +146,21 @@ class Layout:
     def empty(self, lead: tuple[int, ...], xp: Any = np) -> Any:
         """A buffer for `write`, of the library whose namespace is given."""
 
-        def zeros(space: Any) -> Any:
-            return xp.zeros(space.shape, dtype=getattr(xp, space.dtype.name))
+        buffers = {
+            name: xp.zeros((*lead, *shape), dtype=getattr(xp, kind))
+            for name, (shape, kind) in self._parts.items()
+        }
+        return buffers[_BARE] if self._bare else buffers
 
-        space = self.space(lead)
-        if isinstance(space, gymnasium.spaces.Dict):
-            return {name: zeros(part) for name, part in space.spaces.items()}
-        return zeros(space)
+    @functools.cached_property
+    def _parts(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Shape and kind of what one observation consists of, by name.
+
+        A space itself takes longer to make than many a step.
+        """
+        space: Any = self.space()
+        spaces = {_BARE: space} if self._bare else space.spaces
+        return {name: (part.shape, part.dtype.name) for name, part in spaces.items()}
 
     def write(self, entries: Arrays, buffer: Any, draw: Draw) -> Any:
         """Fill a buffer of `empty` with the entries and pictures of all simulations; returns it.
