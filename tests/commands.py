@@ -6,6 +6,7 @@ process that has imported what they all import, which takes longer than most com
 
 import atexit
 import functools
+import gc
 import json
 import os
 import signal
@@ -108,8 +109,13 @@ def _serve() -> bool:
 
 
 if __name__ == "__main__":
-    import mjgym  # noqa: F401  (what takes long)
-    from mjgym.cli.app import main
+    from typer.testing import CliRunner
 
+    import mjgym  # noqa: F401  (what takes long)
+    from mjgym.cli.app import app, main
+
+    for words in (["list", "walker"], ["info", "nothing"]):  # what commands import by and by
+        CliRunner().invoke(app, words)
+    gc.freeze()  # or each fork, at its end, has all of that copied to look through it
     if _serve():
         main()
