@@ -1,5 +1,6 @@
 """Which array library an array belongs to; tasks run on any that follows the array standard."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,6 +54,20 @@ def copied(x: Array) -> Array:
     if isinstance(x, (np.ndarray, np.generic)):
         return x.copy()
     return namespace(x).asarray(x, copy=True)
+
+
+FEW = 24  # numbers, up to which a list of them is looked through sooner than an array
+
+
+def all_finite(x: np.ndarray) -> bool:
+    """Whether every number of an array of NumPy is finite."""
+    if x.ndim == 1 and x.size <= FEW:
+        measure = math.hypot(*x.tolist())
+    else:  # a product is the cheapest way to meet many
+        numbers = x.ravel()
+        measure = numbers.dot(numbers)
+    # Either may overflow.
+    return math.isfinite(measure) or bool(np.isfinite(x).all())
 
 
 # Masks of rows: bool, of the shape with which arrays of a row each begin.

@@ -15,7 +15,14 @@ from mjgym.observables import Image
 from mjgym.options import Options
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
-from mjgym.spaces import action_space, check_action, copy_observation, not_finite
+from mjgym.spaces import (
+    Buffer,
+    action_space,
+    check_action,
+    copy_observation,
+    is_finite,
+    replace,
+)
 from mjgym.task import Arrays, Task, registrations
 
 
@@ -61,7 +68,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self.render_mode = self._options.render_mode
         self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
         self._window: Any = None
-        self._last: Any = None  # observation
+        # The buffers of the present and of the previous observation take turns.
+        self._buffers = [Buffer(self._layout) for _ in range(2)]
         self.closed = False
 
     def reset(
@@ -79,7 +87,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         if seed is not None:
             self._episodes.reseed(0)
         self._episodes.reset()
-        observation = self._observe()
+        observation = copy_observation(self._observe())
         if self.render_mode == "human":
             self.render()
         values = self._episodes.variation()
@@ -101,26 +109,26 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         if not episodes.started:
             self._check_open()
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        step = self._step(check_action(action, self._action_shape))
-        if step.diverged is not None:
+        action = check_action(action, self._action_shape)
+        terms, reward, terminated, truncated, success, diverged = self._step(action)
+        if diverged is not None:
             return self._end_diverged()
         info: dict[str, Any] = {"diverged": False}
-        for name, value in step.terms.items():
-            info[f"{TERMS}{name}"] = float(value)
-        if step.success is not None:
-            info["success"] = bool(step.success)
+        for name, value in terms.items():
+            info[TERMS + name] = float(value)
+        if success is not None:
+            info["success"] = bool(success)
             info["success_once"] = bool(episodes.success_once)
-        before = self._last
         observation = self._observe()
-        if not_finite(self._last, 1) is not None:
-            self._last = before
+        if not is_finite(observation):
+            self._buffers.reverse()  # back to the last one that is
             return self._end_diverged()
         if self.render_mode == "human":
             self.render()
-        truncated = bool(step.truncated)
         if self._limit is not None and episodes.steps >= self._limit:
             truncated = True
-        return observation, float(step.reward), bool(step.terminated), truncated, info
+        returned = copy_observation(observation)
+        return returned, float(reward), bool(terminated), bool(truncated), info
 
     def _end_diverged(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self._options.on_divergence == "raise":
@@ -129,13 +137,14 @@ class Env(gymnasium.Env[Any, np.ndarray]):
                 f"the simulation of {type(self.task).__name__} is no longer finite after"
                 f" {int(self._episodes.steps)} steps; reset the environment"
             )
-        return copy_observation(self._last), 0.0, False, True, {"diverged": True}
+        last = copy_observation(self._buffers[0].observation)
+        return last, 0.0, False, True, {"diverged": True}
 
     def _observe(self) -> Any:
+        """The observation of the present state, in a buffer: the caller of ours owns a copy."""
+        self._buffers.reverse()
         entries = self._episodes.observe() if self._layout.needs_entries else {}
-        observation = self._last = self._layout.pack(entries, self._draw)
-        # The caller owns what is returned; a copy is kept for the case of a divergence.
-        return copy_observation(observation)
+        return self._buffers[0].write(entries, self._draw)
 
     def _draw(self, image: Image) -> np.ndarray:
         picture: np.ndarray = self._cameras.draw(image, ONLY)[0]
@@ -237,7 +246,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         """
         checked = check_state(state, self.get_state())
         self._episodes.set_state({name: value[None] for name, value in checked.items()}, ONLY)
-        return self._observe()
+        return copy_observation(self._observe())
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
@@ -258,12 +267,13 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environment is made from, and its state."""
-        kept = ("_last", "_np_random_seed", "spec", "render_mode")
+        kept = ("_np_random_seed", "spec", "render_mode")
         return {
             "task": self.task,
             "options": {"max_episode_steps": self._limit, **vars(self._options)},
             "state": self.get_state(),
             "started": bool(self._episodes.started),
+            "last": self._buffers[0].observation,
             "attributes": {name: getattr(self, name) for name in kept},
         }
 
@@ -271,4 +281,5 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self.__init__(pickled["task"], **pickled["options"])  # type: ignore[misc]
         self.set_state(pickled["state"])
         self._episodes.started = np.array(pickled["started"])
+        replace(self._buffers[0].observation, ..., pickled["last"])
         self.__dict__.update(pickled["attributes"])

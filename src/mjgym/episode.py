@@ -18,6 +18,7 @@ A control step, in this order:
 An episode begins with `initialize`, `memory`, `observation`.
 """
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -70,12 +71,17 @@ class Step(NamedTuple):
     diverged: Array | None
 
 
+# A named tuple's own constructor takes twice as long, in every step.
+_step_of: Callable[[tuple[Any, ...]], Step] = functools.partial(tuple.__new__, Step)
+
+
 @dataclass(frozen=True)
 class _Hooks:
     """Which optional hooks a task has defined: the others cost nothing."""
 
     before_step: bool
     substep: bool
+    terminated: bool
     truncated: bool
     memory: bool
     update: bool
@@ -257,7 +263,7 @@ class Episodes:
         if not isinstance(reward, float) or not math.isfinite(reward):
             diverged = self._with_bad_rewards(reward, diverged, where)
         self.rewards = reward if where is None else self._where(where, reward, self.rewards)
-        terminated = task.terminated(view)
+        terminated = task.terminated(view) if hooks.terminated else False
         truncated = task.truncated(view) if hooks.truncated else False
         success = task.success(view) if self.has_goal else None
         if success is not None:
@@ -267,7 +273,7 @@ class Episodes:
             self._remember(task.update(view), where)
         if self.sensing is not None:
             self.sensing.read(self.substeps, view, self.entries, self._draw_image)
-        return Step(terms, reward, terminated, truncated, success, diverged)
+        return _step_of((terms, reward, terminated, truncated, success, diverged))
 
     def _with_bad_rewards(
         self, reward: Array, diverged: Array | None, where: Array | None
@@ -378,7 +384,7 @@ class Episodes:
     def observe(self) -> Arrays:
         """The entries that an observation shows: the task's own, or their readings."""
         if self.sensing is None:
-            return self.entries()
+            return self.task.observation(self.view)
         shown: Arrays = self.sensing.observe(self._time(), self.view.lead, self.entries)
         # Readings are NumPy's on every engine.
         return {name: self.view.from_numpy(value) for name, value in shown.items()}

@@ -1,7 +1,5 @@
 """Action and observation spaces, and how named entries become observations."""
 
-import functools
-import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,7 +10,15 @@ from numpy import ndarray
 
 from mjgym import pixels
 from mjgym.actions import Action, bounds
-from mjgym.arrays import chosen, copied, namespace, surely_nobody
+from mjgym.arrays import (
+    Array,
+    all_finite,
+    chosen,
+    copied,
+    namespace,
+    reshaped,
+    surely_nobody,
+)
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
@@ -49,13 +55,8 @@ def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"action: expected shape {shape}, got {array.shape}")
     if array.dtype.kind not in "fiu":
         raise ValueError(f"action: expected real numbers, got dtype {array.dtype}")
-    # A product is the cheapest way to meet every number; it may overflow.
-    numbers = array if array.ndim == 1 else array.ravel()
-    if math.isfinite(numbers.dot(numbers)):
-        return array
-    finite = np.isfinite(array)
-    if not finite.all():
-        index = tuple(int(i) for i in np.argwhere(~finite)[0])
+    if not all_finite(array):
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         where = f"index {index[-1]}"
         if len(shape) > 1:
             where = f"sub-environment {index[0]}, {where}"
@@ -110,14 +111,10 @@ class Layout:
         # In a dict every entry has an axis, which learners' networks want.
         self._in_dict = {name: shape or (1,) for name, shape in self.shapes.items()}
         self.slices: dict[str, slice] = {}
-        self._columns: list[tuple[str, Any, bool]] = []
         start = 0
         for name, shape in self.shapes.items():
             size = int(np.prod(shape))
             self.slices[name] = slice(start, start + size)
-            # A scalar entry is written to its column as it is; the others need to be flat.
-            column = start if shape == () else slice(start, start + size)
-            self._columns.append((name, (..., column), len(shape) > 1))
             start += size
         self.size = start
 
@@ -143,54 +140,71 @@ class Layout:
             return only
         return gymnasium.spaces.Dict(spaces)
 
-    def empty(self, lead: tuple[int, ...], xp: Any = np) -> Any:
-        """A buffer for `write`, of the library whose namespace is given."""
-
-        buffers = {
-            name: xp.zeros((*lead, *shape), dtype=getattr(xp, kind))
-            for name, (shape, kind) in self._parts.items()
+    def parts(self, observation: Any) -> dict[str, Array]:
+        """The part of an observation that belongs to each entry, in the entry's shape."""
+        if self._flat:
+            vector = observation if self._bare else observation["flat"]
+            lead = vector.shape[:-1]
+            return {
+                name: reshaped(vector[..., self.slices[name]], (*lead, *shape))
+                for name, shape in self.shapes.items()
+            }
+        shown = self.shapes if self.has_entries else {}
+        return {
+            n: observation[n] if shape else observation[n][..., 0] for n, shape in shown.items()
         }
-        return buffers[_BARE] if self._bare else buffers
 
-    @functools.cached_property
-    def _parts(self) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Shape and kind of what one observation consists of, by name.
+    def shown_pictures(self, observation: Any) -> list[tuple[str, Image, Array]]:
+        """The pictures by name, and the part of an observation that shows each to all players."""
+        shown = []
+        for name, picture in self.pictures.items():
+            part = observation if self._bare else observation[name]
+            shown.append((name, picture, np.moveaxis(part, 1, 0) if self._players else part))
+        return shown
 
-        A space itself takes longer to make than many a step.
-        """
-        space: Any = self.space()
-        spaces = {_BARE: space} if self._bare else space.spaces
-        return {name: (part.shape, part.dtype.name) for name, part in spaces.items()}
 
-    def write(self, entries: Arrays, buffer: Any, draw: Draw) -> Any:
-        """Fill a buffer of `empty` with the entries and pictures of all simulations; returns it.
+class Buffer:
+    """An observation of one simulation or of many that is written again and again.
+
+    Args:
+        layout: of the observation.
+        lead: shape of the view whose entries are written.
+        xp: namespace of their library.
+
+    Attributes:
+        observation: an array, or a dict of them.
+    """
+
+    def __init__(self, layout: Layout, lead: tuple[int, ...] = (), xp: Any = np) -> None:
+        def zeros(space: Any) -> Any:
+            return xp.zeros(space.shape, dtype=getattr(xp, space.dtype.name))
+
+        space = layout.space(lead)
+        self.observation = (
+            {name: zeros(part) for name, part in space.spaces.items()}
+            if isinstance(space, gymnasium.spaces.Dict)
+            else zeros(space)
+        )
+        self._parts = [*layout.parts(self.observation).items()]
+        self._pictures = layout.shown_pictures(self.observation)
+
+    def write(self, entries: Arrays, draw: Draw) -> Any:
+        """The observation, with the entries and pictures of all simulations written into it.
 
         A picture that is not among the entries is drawn.
         """
-        if self._flat:
-            vector = buffer if self._bare else buffer["flat"]
-            for name, column, ravel in self._columns:
-                value = entries[name]
-                if ravel:
-                    value = value.reshape(*vector.shape[:-1], -1)
-                vector[column] = value
-        elif self.has_entries:
-            for name, shape in self.shapes.items():
-                part = buffer[name]
-                (part if shape else part[..., 0])[...] = entries[name]
-        for name, picture in self.pictures.items():
-            target = buffer if self._bare else buffer[name]
-            shown = entries[name] if name in entries else draw(picture)
-            target[...] = np.expand_dims(shown, 1) if self._players else shown
-        return buffer
+        for name, part in self._parts:
+            part[...] = entries[name]
+        for name, picture, part in self._pictures:
+            part[...] = entries[name] if name in entries else draw(picture)
+        return self.observation
 
-    def pack(self, entries: Arrays, draw: Draw, lead: tuple[int, ...] = (), xp: Any = np) -> Any:
-        """The observation made of the entries and pictures, in new arrays of their library."""
-        if self._flat and self._bare and xp is np:  # the common case, without a space in between
-            buffer = np.empty((*lead, *self._players, self.size), self.dtype)
-        else:
-            buffer = self.empty(lead, xp)
-        return self.write(entries, buffer, draw)
+
+def is_finite(observation: Any) -> bool:
+    """Whether all numbers of one observation of NumPy are finite."""
+    if isinstance(observation, dict):
+        return all(map(is_finite, observation.values()))
+    return observation.dtype.kind != "f" or all_finite(observation)
 
 
 def not_finite(observation: Any, n: int) -> Any:
@@ -200,13 +214,8 @@ def not_finite(observation: Any, n: int) -> Any:
     """
     bad = None
     for part in observation.values() if isinstance(observation, dict) else (observation,):
-        if isinstance(part, ndarray):
-            if part.dtype.kind != "f":
-                continue
-            numbers = part if part.ndim == 1 else part.ravel()
-            # A product is the cheapest way to meet every number; it may overflow.
-            if math.isfinite(numbers.dot(numbers)):
-                continue
+        if isinstance(part, ndarray) and is_finite(part):
+            continue
         xp = namespace(part)
         rows = ~xp.all(xp.isfinite(xp.reshape(part, (n, -1))), axis=-1)
         bad = rows if bad is None else bad | rows
@@ -221,18 +230,15 @@ def copy_observation(observation: Any) -> Any:
     return observation.copy() if isinstance(observation, ndarray) else copied(observation)
 
 
-def replaced(target: Any, rows: Any, source: Any) -> Any:
-    """A batch of observations with other ones in the rows of a mask.
-
-    NumPy's are overwritten, in a tenth of the time; a device, which would have to be waited for to
-    do so, gives new arrays.
-    """
-    if isinstance(target, dict):
-        return {name: replaced(value, rows, source[name]) for name, value in target.items()}
-    if isinstance(target, ndarray):
-        target[rows] = source[rows]
-        return target
-    return chosen(rows, source, target)
+def replace(observation: Any, rows: Any, source: Any) -> None:
+    """Overwrite the rows of a mask in a batch of observations with those of another batch."""
+    if isinstance(observation, dict):
+        for name, values in observation.items():
+            replace(values, rows, source[name])
+    elif isinstance(observation, ndarray):
+        observation[rows] = source[rows]
+    else:  # a device would have to be waited for to know the rows
+        observation[...] = chosen(rows, source, observation)
 
 
 def row(observation: Any, i: int) -> Any:

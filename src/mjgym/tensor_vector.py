@@ -12,7 +12,7 @@ from mjgym.infos import known
 from mjgym.models import substeps
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
-from mjgym.spaces import check_action, rows_of
+from mjgym.spaces import check_action, copy_observation, rows_of
 from mjgym.sub_environments import Ids
 from mjgym.task import Arrays, Task
 from mjgym.variation.varying import Varying
@@ -214,7 +214,7 @@ class TensorVectorEnv(VectorEnv):
     def _final(self, observation: Any, ended: torch.Tensor) -> Any:
         if self._numpy:
             return rows_of(self.given(observation), self.given(ended))
-        return observation
+        return copy_observation(observation)
 
     @property
     def nbytes(self) -> int:

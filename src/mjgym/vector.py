@@ -19,11 +19,12 @@ from mjgym.observables import Image
 from mjgym.options import Options
 from mjgym.sim import Batched, View
 from mjgym.spaces import (
+    Buffer,
     action_space,
     check_action,
     copy_observation,
     not_finite,
-    replaced,
+    replace,
     rows_of,
     take,
 )
@@ -130,7 +131,7 @@ class VectorEnv(SubEnvironments):
         self.observation_space = self._layout.space((num_envs,))
 
         # The buffers of the present and of the previous observation take turns.
-        self._buffers = [self._layout.empty((num_envs,), self._xp) for _ in range(2)]
+        self._buffers = [self._buffer() for _ in range(2)]
         self._done: Array = self._nobody()
         self._process = os.getpid()
 
@@ -138,6 +139,9 @@ class VectorEnv(SubEnvironments):
         """The simulations that all sub-environments run on."""
         undrawn = functools.partial(compile_undrawn, self.task)
         return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying, undrawn)
+
+    def _buffer(self) -> Buffer:
+        return Buffer(self._layout, (self.num_envs,), self._xp)
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -246,8 +250,7 @@ class VectorEnv(SubEnvironments):
         if ended == self.num_envs:  # nobody is left to step
             return self._begin_all()
         step = self._episodes.step(actions, None if begun is None else ~begun)
-        self._observe()
-        bad = not_finite(self._buffers[0], self.num_envs)
+        bad = not_finite(self._observe(), self.num_envs)
         if bad is not None:
             bad = bad if begun is None else bad & ~begun
             step = step._replace(diverged=bad if step.diverged is None else step.diverged | bad)
@@ -329,7 +332,8 @@ class VectorEnv(SubEnvironments):
             truncations &= stepped
         if diverged is not None:
             finite = ~diverged
-            self._buffers[0] = replaced(self._buffers[0], diverged, self._buffers[1])
+            now, before = self._buffers
+            replace(now.observation, diverged, before.observation)
             rewards = kept(finite, rewards)
             terminations &= finite
             truncations |= diverged
@@ -343,16 +347,14 @@ class VectorEnv(SubEnvironments):
 
     def _begin_at_once(self, info: dict[str, Any]) -> dict[str, Any]:
         """Begin, in the step that ends an episode, the next one, and keep what has been."""
-        ended, last = self._done, self._buffers[0]
+        ended, last = self._done, self._buffers[0].observation
         final_info, info = only(info, ended), only(info, ~ended)
         info.update(final_obs=self._final(last, ended), _final_obs=copied(ended))
         info.update(final_info=final_info, _final_info=copied(ended))
         self._begin(ended)
         info.update(self._infos.of_variation(ended))
-        fresh = self._layout.pack(
-            self._entries(), lambda image: self._draw(image, ended), (self.num_envs,), self._xp
-        )
-        self._buffers[0] = replaced(last, ended, fresh)
+        fresh = self._buffer().write(self._entries(), lambda image: self._draw(image, ended))
+        replace(last, ended, fresh)
         return info
 
     def given(self, values: Any) -> Any:
@@ -368,9 +370,10 @@ class VectorEnv(SubEnvironments):
     def _entries(self) -> Arrays:
         return self._episodes.observe() if self._layout.needs_entries else {}
 
-    def _observe(self) -> None:
+    def _observe(self) -> Any:
+        """The observations of the present states, in a buffer."""
         self._buffers.reverse()
-        self._layout.write(self._entries(), self._buffers[0], self._draw)
+        return self._buffers[0].write(self._entries(), self._draw)
 
     def _draw(self, image: Image, mask: Array | None = None) -> np.ndarray:
         """Pictures of the sub-environments of a mask, or of all, in an array for all of them."""
@@ -381,7 +384,8 @@ class VectorEnv(SubEnvironments):
         return pictures
 
     def _observation(self) -> Any:
-        return copy_observation(self._buffers[0]) if self._copy else self._buffers[0]
+        observation = self._buffers[0].observation
+        return copy_observation(observation) if self._copy else observation
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
@@ -456,8 +460,7 @@ class VectorEnv(SubEnvironments):
         rows = self._rows(ids)
         self._episodes.set_state(check_state(state, self.get_state(rows)), rows)
         self._done[rows] = False
-        self._observe()
-        return take(self._buffers[0], rows)
+        return take(self._observe(), rows)
 
     def _check_usable(self) -> None:
         self._check_open()
@@ -479,13 +482,14 @@ class VectorEnv(SubEnvironments):
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: what the environments are made from, and their state."""
-        kept = ("_done", "_buffers", "_seeds", "spec", "render_mode")
+        kept = ("_done", "_seeds", "spec", "render_mode")
         return {
             "task": self.task,
             "num_envs": self.num_envs,
             "arguments": {**self._arguments, **vars(self._options)},
             "state": self.get_state(),
             "started": self._episodes.started,
+            "last": self._buffers[0].observation,
             "attributes": {name: getattr(self, name) for name in kept},
         }
 
@@ -493,4 +497,5 @@ class VectorEnv(SubEnvironments):
         self.__init__(pickled["task"], pickled["num_envs"], **pickled["arguments"])  # type: ignore[misc]
         self.set_state(pickled["state"])
         self._episodes.started = pickled["started"]
+        replace(self._buffers[0].observation, ~self._nobody(), pickled["last"])
         self.__dict__.update(pickled["attributes"])

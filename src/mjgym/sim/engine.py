@@ -112,30 +112,30 @@ class _Muting:
 
     def begin(self) -> None:
         """Forget all of them: a fork leaves the other threads behind."""
-        self.lock = threading.Lock()
-        self.count = 0
-        self.before = _SILENT  # what the first of them found
+        self._lock = threading.Lock()
+        self._count = 0
+        self._before = _SILENT  # what the first of them found
+
+    def mute(self) -> None:
+        """Keep the engine from writing a log file and to the console, until `unmute`."""
+        with self._lock:
+            if not self._count:
+                self._before = _configuration()
+                _silence()
+            self._count += 1
+
+    def unmute(self) -> None:
+        """Let the engine write its log as before the first `mute`, once all have called this."""
+        with self._lock:
+            self._count -= 1
+            if not self._count:
+                self._before.set()
 
 
+# Bound once: they come with every step, and cost as much as one of a pendulum.
+_configuration, _silence = mujoco.MjLogConfig.get, _SILENT.set
 _muting = _Muting()
-
-
-def mute() -> None:
-    """Keep the engine from writing a log file and to the console, until `unmute`."""
-    with _muting.lock:
-        if _muting.count == 0:
-            _muting.before = mujoco.MjLogConfig.get()
-            _SILENT.set()
-        _muting.count += 1
-
-
-def unmute() -> None:
-    """Let the engine write its log as before the first `mute`, once all have called this."""
-    with _muting.lock:
-        _muting.count -= 1
-        if _muting.count == 0:
-            _muting.before.set()
-
+mute, unmute = _muting.mute, _muting.unmute
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_muting.begin)

@@ -172,7 +172,7 @@ def _splits(model: mujoco.MjModel) -> bool:
 def _step(
     model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool, follow: bool = True
 ) -> None:
-    mute()  # as `quiet` does, which costs as much as a step of a pendulum
+    mute()  # as `quiet` does, without an object in between
     try:
         if splits:
             mujoco.mj_step2(model, data)
