@@ -119,7 +119,8 @@ class _Subject:
         self.id = id
         self.kwargs = kwargs
         env: Any = self.make()
-        self.limit: int | None = env.spec.max_episode_steps
+        limits = (env.spec.max_episode_steps, env.unwrapped.max_episode_steps)
+        self.limit = min((limit for limit in limits if limit is not None), default=None)
         self.task: Task = env.unwrapped.task
         self.model = compile_model(self.task)  # never simulated: the numbers before any episode
         self.simulation = Single(compile_model(self.task), self.task.varies)

@@ -31,8 +31,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
     Args:
         task: what to run.
-        max_episode_steps: control steps after which an episode is truncated; None for no limit but
-            that of a wrapper, such as Gymnasium's `TimeLimit`.
+        max_episode_steps: see the attribute; Gymnasium's wrapper is `TimeLimit`.
         **options: the fields of `mjgym.options.Options`.
 
     Attributes:
@@ -41,13 +40,15 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         data: the live MjData.
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
+        max_episode_steps: control steps after which an episode is truncated; None for no limit but
+            that of a wrapper.
         closed: whether `close` has been called; what needs the simulation is refused then.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(self, task: Task, *, max_episode_steps: int | None = None, **options: Any) -> None:
-        self._limit = max_episode_steps
+        self.max_episode_steps = max_episode_steps
         self._options = Options(**options)
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
@@ -125,7 +126,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             return self._end_diverged()
         if self.render_mode == "human":
             self.render()
-        if self._limit is not None and episodes.steps >= self._limit:
+        if self.max_episode_steps is not None and episodes.steps >= self.max_episode_steps:
             truncated = True
         returned = copy_observation(observation)
         return returned, float(reward), bool(terminated), bool(truncated), info
@@ -270,7 +271,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         kept = ("_np_random_seed", "spec", "render_mode")
         return {
             "task": self.task,
-            "options": {"max_episode_steps": self._limit, **vars(self._options)},
+            "options": {"max_episode_steps": self.max_episode_steps, **vars(self._options)},
             "state": self.get_state(),
             "started": bool(self._episodes.started),
             "last": self._buffers[0].observation,
