@@ -407,6 +407,13 @@ def test_a_good_task_passes_every_check(examine, cls):
     assert "50 steps, 1 s" in found["time limit"][0].reason
 
 
+def test_the_limit_is_that_of_the_arguments(examine):
+    """Shorter than the runs that other checks compare."""
+    found = examine(Good, time_limit=0.2)
+    assert problems(found) == []
+    assert "10 steps, 0.2 s" in found["time limit"][0].reason
+
+
 def test_a_task_of_the_suite_passes():
     findings = checks.check("dmc/pendulum-swingup-v0", max_episode_steps=50)
     assert [f for f in findings if f.status != "pass"] == []

@@ -10,6 +10,7 @@ from rollouts import equal, rollout
 from suite import IDS, TASKS, relative_error, within
 
 import mjgym
+from mjgym.spaces import check_action
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -107,6 +108,19 @@ def test_malformed_state_is_refused_before_anything_is_written(state, error, wor
         env.set_state(state)
     after = env.get_state()
     assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("count", [1, 2, 24, 25, 300])  # few and many are looked through otherwise
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_number_of_an_action_is_looked_at(count, dtype):
+    huge = np.full(count, np.finfo(dtype).max)  # whose square is none
+    assert check_action(huge, (count,)) is huge
+    for value in (np.nan, np.inf, -np.inf):
+        for i in (0, count - 1):
+            bad = huge.copy()
+            bad[i] = value
+            with pytest.raises(ValueError, match=f"action: {value} at index {i}; nothing"):
+                check_action(bad, (count,))
 
 
 @pytest.mark.parametrize(

@@ -61,12 +61,9 @@ FEW = 24  # numbers, up to which a list of them is looked through sooner than an
 
 def all_finite(x: np.ndarray) -> bool:
     """Whether every number of an array of NumPy is finite."""
-    if x.ndim == 1 and x.size <= FEW:
-        measure = math.hypot(*x.tolist())
-    else:  # a product is the cheapest way to meet many
-        numbers = x.ravel()
-        measure = numbers.dot(numbers)
-    # Either may overflow.
+    # A product is the cheapest way to meet many. Either may overflow, and says nothing then.
+    few = x.ndim == 1 and x.size <= FEW
+    measure = math.hypot(*x.tolist()) if few else np.vdot(x, x)
     return math.isfinite(measure) or bool(np.isfinite(x).all())
 
 

@@ -11,18 +11,11 @@ from mjgym.describe import describe
 from mjgym.episode import DivergenceError, Episodes, check_state
 from mjgym.infos import TERMS, VARIATION
 from mjgym.models import compile_model
-from mjgym.observables import Image
+from mjgym.observations import Observations, copy_observation, is_finite
 from mjgym.options import Options
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
-from mjgym.spaces import (
-    Buffer,
-    action_space,
-    check_action,
-    copy_observation,
-    is_finite,
-    replace,
-)
+from mjgym.spaces import action_space, check_action
 from mjgym.task import Arrays, Task, registrations
 
 
@@ -61,16 +54,15 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
         self._cameras = Cameras(self._episodes, self._options)
-        self._layout = self._options.observe(self._episodes, self._cameras.draw)
+        self._observations = Observations(self._episodes, self._options, self._cameras)
+        self._observe = self._observations.observe
         self._step = self._episodes.step
         self.action_space = action_space(task.actions(self.model))
         self._action_shape = self.action_space.shape
-        self.observation_space = self._layout.space()
+        self.observation_space = self._observations.layout.space()
         self.render_mode = self._options.render_mode
         self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
         self._window: Any = None
-        # The buffers of the present and of the previous observation take turns.
-        self._buffers = [Buffer(self._layout) for _ in range(2)]
         self.closed = False
 
     def reset(
@@ -122,7 +114,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             info["success_once"] = bool(episodes.success_once)
         observation = self._observe()
         if not is_finite(observation):
-            self._buffers.reverse()  # back to the last one that is
+            self._observations.take_back()
             return self._end_diverged()
         if self.render_mode == "human":
             self.render()
@@ -138,23 +130,13 @@ class Env(gymnasium.Env[Any, np.ndarray]):
                 f"the simulation of {type(self.task).__name__} is no longer finite after"
                 f" {int(self._episodes.steps)} steps; reset the environment"
             )
-        last = copy_observation(self._buffers[0].observation)
+        last = copy_observation(self._observations.present)
         return last, 0.0, False, True, {"diverged": True}
-
-    def _observe(self) -> Any:
-        """The observation of the present state, in a buffer: the caller of ours owns a copy."""
-        self._buffers.reverse()
-        entries = self._episodes.observe() if self._layout.needs_entries else {}
-        return self._buffers[0].write(entries, self._draw)
-
-    def _draw(self, image: Image) -> np.ndarray:
-        picture: np.ndarray = self._cameras.draw(image, ONLY)[0]
-        return picture
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
-        return dict(self._layout.shapes)
+        return dict(self._observations.layout.shapes)
 
     @property
     def view(self) -> SingleView:
@@ -260,7 +242,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         the reward's; `arguments` the task's fields; `file` and `line` where it is written.
         """
         sensing = self._episodes.sensing
-        described = describe(self.task, self.view, self._layout, self.model, sensing)
+        layout = self._observations.layout
+        described = describe(self.task, self.view, layout, self.model, sensing)
         id = self.spec.id if self.spec else None
         if id in registrations:
             described["summary"] = registrations[id].summary
@@ -274,7 +257,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             "options": {"max_episode_steps": self.max_episode_steps, **vars(self._options)},
             "state": self.get_state(),
             "started": bool(self._episodes.started),
-            "last": self._buffers[0].observation,
+            "last": self._observations.present,
             "attributes": {name: getattr(self, name) for name in kept},
         }
 
@@ -282,5 +265,5 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         self.__init__(pickled["task"], **pickled["options"])  # type: ignore[misc]
         self.set_state(pickled["state"])
         self._episodes.started = np.array(pickled["started"])
-        replace(self._buffers[0].observation, ..., pickled["last"])
+        self._observations.restore(pickled["last"])
         self.__dict__.update(pickled["attributes"])

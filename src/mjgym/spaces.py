@@ -1,33 +1,21 @@
-"""Action and observation spaces, and how named entries become observations."""
+"""Action and observation spaces, and which part of an observation each named entry is."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy import ndarray
 
 from mjgym import pixels
 from mjgym.actions import Action, bounds
-from mjgym.arrays import (
-    Array,
-    all_finite,
-    chosen,
-    copied,
-    namespace,
-    reshaped,
-    surely_nobody,
-)
+from mjgym.arrays import Array, all_finite, reshaped
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
 MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
 DTYPES = ("float32", "float64")
 _BARE = ""  # of an observation that is no dict
-
-Draw = Callable[[Image], np.ndarray]
-"""Draws a picture of the simulation, or one of each."""
 
 
 def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:
@@ -161,103 +149,3 @@ class Layout:
             part = observation if self._bare else observation[name]
             shown.append((name, picture, np.moveaxis(part, 1, 0) if self._players else part))
         return shown
-
-
-class Buffer:
-    """An observation of one simulation or of many that is written again and again.
-
-    Args:
-        layout: of the observation.
-        lead: shape of the view whose entries are written.
-        xp: namespace of their library.
-
-    Attributes:
-        observation: an array, or a dict of them.
-    """
-
-    def __init__(self, layout: Layout, lead: tuple[int, ...] = (), xp: Any = np) -> None:
-        def zeros(space: Any) -> Any:
-            return xp.zeros(space.shape, dtype=getattr(xp, space.dtype.name))
-
-        space = layout.space(lead)
-        self.observation = (
-            {name: zeros(part) for name, part in space.spaces.items()}
-            if isinstance(space, gymnasium.spaces.Dict)
-            else zeros(space)
-        )
-        self._parts = [*layout.parts(self.observation).items()]
-        self._pictures = layout.shown_pictures(self.observation)
-
-    def write(self, entries: Arrays, draw: Draw) -> Any:
-        """The observation, with the entries and pictures of all simulations written into it.
-
-        A picture that is not among the entries is drawn.
-        """
-        for name, part in self._parts:
-            part[...] = entries[name]
-        for name, picture, part in self._pictures:
-            part[...] = entries[name] if name in entries else draw(picture)
-        return self.observation
-
-
-def is_finite(observation: Any) -> bool:
-    """Whether all numbers of one observation of NumPy are finite."""
-    if isinstance(observation, dict):
-        return all(map(is_finite, observation.values()))
-    return observation.dtype.kind != "f" or all_finite(observation)
-
-
-def not_finite(observation: Any, n: int) -> Any:
-    """Which of n observations hold a number that is not finite, (n,) bool.
-
-    None where it is known that none does; what a device holds is not waited for.
-    """
-    bad = None
-    for part in observation.values() if isinstance(observation, dict) else (observation,):
-        if isinstance(part, ndarray) and is_finite(part):
-            continue
-        xp = namespace(part)
-        rows = ~xp.all(xp.isfinite(xp.reshape(part, (n, -1))), axis=-1)
-        bad = rows if bad is None else bad | rows
-    return None if bad is None or surely_nobody(bad) else bad
-
-
-def copy_observation(observation: Any) -> Any:
-    """A copy of an observation in either mode."""
-    if isinstance(observation, dict):
-        return {name: copied(value) for name, value in observation.items()}
-    # The common case without a call in between.
-    return observation.copy() if isinstance(observation, ndarray) else copied(observation)
-
-
-def replace(observation: Any, rows: Any, source: Any) -> None:
-    """Overwrite the rows of a mask in a batch of observations with those of another batch."""
-    if isinstance(observation, dict):
-        for name, values in observation.items():
-            replace(values, rows, source[name])
-    elif isinstance(observation, ndarray):
-        observation[rows] = source[rows]
-    else:  # a device would have to be waited for to know the rows
-        observation[...] = chosen(rows, source, observation)
-
-
-def row(observation: Any, i: int) -> Any:
-    """A copy of one sub-environment's observation."""
-    if isinstance(observation, dict):
-        return {name: copied(value[i]) for name, value in observation.items()}
-    return copied(observation[i])
-
-
-def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:
-    """Copies of the observations of a mask one by one, (n,) of objects; None of the others."""
-    rows = np.full(len(mask), None, dtype=object)
-    for i in np.flatnonzero(mask).tolist():
-        rows[i] = row(observation, i)
-    return rows
-
-
-def take(observation: Any, rows: np.ndarray) -> Any:
-    """A copy of some sub-environments' observations."""
-    if isinstance(observation, dict):
-        return {name: value[rows] for name, value in observation.items()}
-    return observation[rows]

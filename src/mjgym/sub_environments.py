@@ -10,7 +10,7 @@ from gymnasium.utils import seeding
 
 from mjgym.arrays import namespace
 from mjgym.episode import Episodes
-from mjgym.spaces import row
+from mjgym.observations import row
 from mjgym.suggestions import did_you_mean
 from mjgym.task import Arrays
 

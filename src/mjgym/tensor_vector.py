@@ -10,9 +10,10 @@ import torch
 from mjgym import generators
 from mjgym.infos import known
 from mjgym.models import substeps
+from mjgym.observations import copy_observation, rows_of
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
-from mjgym.spaces import check_action, copy_observation, rows_of
+from mjgym.spaces import check_action
 from mjgym.sub_environments import Ids
 from mjgym.task import Arrays, Task
 from mjgym.variation.varying import Varying

@@ -14,20 +14,11 @@ from mjgym.arrays import Array, anyone, copied, kept
 from mjgym.camera import Cameras
 from mjgym.episode import DivergenceError, Episodes, Step, check_state
 from mjgym.infos import Infos, only
-from mjgym.models import compile_model, compile_undrawn
-from mjgym.observables import Image
+from mjgym.models import compile_model
+from mjgym.observations import Observations, copy_observation, not_finite, rows_of, take
 from mjgym.options import Options
 from mjgym.sim import Batched, View
-from mjgym.spaces import (
-    Buffer,
-    action_space,
-    check_action,
-    copy_observation,
-    not_finite,
-    replace,
-    rows_of,
-    take,
-)
+from mjgym.spaces import action_space, check_action
 from mjgym.sub_environments import Ids, SubEnvironments
 from mjgym.task import Arrays, Task
 from mjgym.variation.varying import Varying
@@ -116,7 +107,7 @@ class VectorEnv(SubEnvironments):
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
         self._cameras = Cameras(self._episodes, self._options, self.threads)
-        self._layout = self._options.observe(self._episodes, self._cameras.draw)
+        self._observations = Observations(self._episodes, self._options, self._cameras)
         self.render_mode = self._options.render_mode
         self.metadata = {
             **type(self).metadata,
@@ -127,11 +118,10 @@ class VectorEnv(SubEnvironments):
         self.single_action_space = action_space(task.actions(self.model))
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._action_shape = (num_envs, *self.single_action_space.shape)
-        self.single_observation_space = self._layout.space()
-        self.observation_space = self._layout.space((num_envs,))
+        layout = self._observations.layout
+        self.single_observation_space = layout.space()
+        self.observation_space = layout.space((num_envs,))
 
-        # The buffers of the present and of the previous observation take turns.
-        self._buffers = [self._buffer() for _ in range(2)]
         self._done: Array = self._nobody()
         self._process = os.getpid()
 
@@ -140,13 +130,10 @@ class VectorEnv(SubEnvironments):
         undrawn = functools.partial(compile_undrawn, self.task)
         return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying, undrawn)
 
-    def _buffer(self) -> Buffer:
-        return Buffer(self._layout, (self.num_envs,), self._xp)
-
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
-        return dict(self._layout.shapes)
+        return dict(self._observations.layout.shapes)
 
     @property
     def view(self) -> View:
@@ -183,7 +170,7 @@ class VectorEnv(SubEnvironments):
                 self._seed(i, own)
         begun = ~self._nobody() if mask is None else self._episodes.view.from_numpy(mask)
         self._begin(begun, by_reset=True)
-        self._observe()
+        self._observations.observe()
         return self._observation(), self._infos.of_variation(begun)
 
     def _begin(self, mask: Array, *, by_reset: bool = False) -> None:
@@ -250,7 +237,7 @@ class VectorEnv(SubEnvironments):
         if ended == self.num_envs:  # nobody is left to step
             return self._begin_all()
         step = self._episodes.step(actions, None if begun is None else ~begun)
-        bad = not_finite(self._observe(), self.num_envs)
+        bad = not_finite(self._observations.observe(), self.num_envs)
         if bad is not None:
             bad = bad if begun is None else bad & ~begun
             step = step._replace(diverged=bad if step.diverged is None else step.diverged | bad)
@@ -306,7 +293,7 @@ class VectorEnv(SubEnvironments):
 
     def _begin_all(self) -> Result:
         """What a step returns in which all sub-environments have begun an episode."""
-        self._observe()
+        self._observations.observe()
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info = self._infos.of_variation(~self._nobody())
         return self._observation(), rewards, self._nobody(), self._nobody(), info
@@ -332,8 +319,7 @@ class VectorEnv(SubEnvironments):
             truncations &= stepped
         if diverged is not None:
             finite = ~diverged
-            now, before = self._buffers
-            replace(now.observation, diverged, before.observation)
+            self._observations.take_back(diverged)
             rewards = kept(finite, rewards)
             terminations &= finite
             truncations |= diverged
@@ -347,14 +333,13 @@ class VectorEnv(SubEnvironments):
 
     def _begin_at_once(self, info: dict[str, Any]) -> dict[str, Any]:
         """Begin, in the step that ends an episode, the next one, and keep what has been."""
-        ended, last = self._done, self._buffers[0].observation
+        ended, last = self._done, self._observations.present
         final_info, info = only(info, ended), only(info, ~ended)
         info.update(final_obs=self._final(last, ended), _final_obs=copied(ended))
         info.update(final_info=final_info, _final_info=copied(ended))
         self._begin(ended)
         info.update(self._infos.of_variation(ended))
-        fresh = self._buffer().write(self._entries(), lambda image: self._draw(image, ended))
-        replace(last, ended, fresh)
+        self._observations.observe_some(ended)
         return info
 
     def given(self, values: Any) -> Any:
@@ -367,24 +352,8 @@ class VectorEnv(SubEnvironments):
 
     # What is observed.
 
-    def _entries(self) -> Arrays:
-        return self._episodes.observe() if self._layout.needs_entries else {}
-
-    def _observe(self) -> Any:
-        """The observations of the present states, in a buffer."""
-        self._buffers.reverse()
-        return self._buffers[0].write(self._entries(), self._draw)
-
-    def _draw(self, image: Image, mask: Array | None = None) -> np.ndarray:
-        """Pictures of the sub-environments of a mask, or of all, in an array for all of them."""
-        rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(mask)
-        drawn = self._cameras.draw(image, rows)
-        pictures = np.zeros((self.num_envs, *drawn.shape[1:]), drawn.dtype)
-        pictures[rows] = drawn
-        return pictures
-
     def _observation(self) -> Any:
-        observation = self._buffers[0].observation
+        observation = self._observations.present
         return copy_observation(observation) if self._copy else observation
 
     def observe(self) -> Arrays:
@@ -460,7 +429,7 @@ class VectorEnv(SubEnvironments):
         rows = self._rows(ids)
         self._episodes.set_state(check_state(state, self.get_state(rows)), rows)
         self._done[rows] = False
-        return take(self._observe(), rows)
+        return take(self._observations.observe(), rows)
 
     def _check_usable(self) -> None:
         self._check_open()
@@ -489,7 +458,7 @@ class VectorEnv(SubEnvironments):
             "arguments": {**self._arguments, **vars(self._options)},
             "state": self.get_state(),
             "started": self._episodes.started,
-            "last": self._buffers[0].observation,
+            "last": self._observations.present,
             "attributes": {name: getattr(self, name) for name in kept},
         }
 
@@ -497,5 +466,5 @@ class VectorEnv(SubEnvironments):
         self.__init__(pickled["task"], pickled["num_envs"], **pickled["arguments"])  # type: ignore[misc]
         self.set_state(pickled["state"])
         self._episodes.started = pickled["started"]
-        replace(self._buffers[0].observation, ~self._nobody(), pickled["last"])
+        self._observations.restore(pickled["last"])
         self.__dict__.update(pickled["attributes"])
