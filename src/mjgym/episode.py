@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym import generators
-from mjgym.arrays import Array, chosen, shape
+from mjgym.arrays import Array, all_finite, chosen, shape
 from mjgym.contract import Expected
 from mjgym.models import substeps
 from mjgym.observables import Sensing
@@ -280,9 +280,10 @@ class Episodes:
     ) -> Array | None:
         """Who has diverged, those whose reward is not finite among them."""
         xp = self.view.xp
-        finite = xp.isfinite(xp.asarray(reward))
-        if xp is np and finite.all():  # a device is not waited for
+        rewards = xp.asarray(reward)
+        if isinstance(rewards, np.ndarray) and all_finite(rewards):  # a device is not waited for
             return diverged
+        finite = xp.isfinite(rewards)
         players = tuple(range(len(self.view.lead), finite.ndim))
         bad = ~xp.all(finite, axis=players) if players else ~finite
         bad = bad if where is None else bad & where

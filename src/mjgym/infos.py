@@ -34,6 +34,8 @@ class Infos:
 
     def each(self, values: Any, dtype: Any) -> Array:
         """A new array of one value for each sub-environment."""
+        if values is False:  # as flags of most steps are
+            return self._xp.zeros(self._n, dtype=dtype)
         if isinstance(values, np.ndarray) and values.ndim:
             return values.astype(dtype)
         if getattr(values, "ndim", 0):
