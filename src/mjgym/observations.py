@@ -3,6 +3,7 @@
 An observation is an array or a dict of them, of one simulation or of many.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -61,7 +62,12 @@ class Observations:
             pictures[rows] = drawn
             return pictures
 
-        replace(self.present, mask, self._buffer().write(self._entries(), draw))
+        replace(self.present, mask, self._some.write(self._entries(), draw))
+
+    @functools.cached_property
+    def _some(self) -> "Buffer":
+        """Of those that begin an episode in the step that ends one; made once, as the others."""
+        return self._buffer()
 
     def take_back(self, mask: Any = ...) -> None:
         """Show again, for the simulations of a mask or for all, what was before `observe`."""

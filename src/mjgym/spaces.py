@@ -15,7 +15,6 @@ from mjgym.task import Arrays
 
 MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
 DTYPES = ("float32", "float64")
-_BARE = ""  # of an observation that is no dict
 
 
 def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:

@@ -14,7 +14,7 @@ from mjgym.arrays import Array, anyone, copied, kept
 from mjgym.camera import Cameras
 from mjgym.episode import DivergenceError, Episodes, Step, check_state
 from mjgym.infos import Infos, only
-from mjgym.models import compile_model
+from mjgym.models import compile_model, compile_undrawn
 from mjgym.observations import Observations, copy_observation, not_finite, rows_of, take
 from mjgym.options import Options
 from mjgym.sim import Batched, View
