@@ -468,7 +468,7 @@ class TestTimeLimit:
         for frequency in (10, 50):
             env = gymnasium.make("robosuite/Lift-v0", control_frequency=frequency)
             assert env.unwrapped.task.episode_steps() == 1000
-            assert env.unwrapped._limit is None  # beside the registered one
+            assert env.unwrapped.max_episode_steps is None  # beside the registered one
 
     def test_a_task_without_a_limit_takes_any(self):
         assert self.steps(gymnasium.make("dmc/lqr-lqr_2_1-v0", time_limit=0.3)) == 10

@@ -27,7 +27,7 @@ def line(row: Row) -> str:
     )
 
 
-def save(rows: Sequence[Row], table: str | None, picture: str | None) -> None:
+def write(rows: Sequence[Row], table: str | None, picture: str | None) -> None:
     """Write scores as a CSV file, and draw them in a picture, where there is a name for it."""
     if table:
         with atomic.replacing(table) as part, open(part, "w", newline="") as file:
@@ -56,4 +56,4 @@ def _draw(columns: np.ndarray, picture: str) -> None:
 
 if __name__ == "__main__":
     with open(sys.argv[1], newline="") as read:
-        save([[float(x) for x in row] for row in list(csv.reader(read))[1:]], None, sys.argv[2])
+        write([[float(x) for x in row] for row in list(csv.reader(read))[1:]], None, sys.argv[2])

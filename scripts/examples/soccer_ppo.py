@@ -122,4 +122,4 @@ for update in range(updates):
         print(soccer_curve.line(curve[-1]), flush=True)
 for e in envs:
     e.close()
-soccer_curve.save(curve, options.curve, options.picture)
+soccer_curve.write(curve, options.curve, options.picture)
