@@ -104,8 +104,15 @@ class TestFilling:
 @needs_limit
 class TestFullDisk:
     def run(self, *command):
+        # Bytecode that such a disk cuts off would be read by whoever imports that module next.
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(
-            command, capture_output=True, text=True, check=False, preexec_fn=small_disk
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            preexec_fn=small_disk,
         )
 
     def test_mocap_keeps_the_file_that_is_there(self, tmp_path):

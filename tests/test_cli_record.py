@@ -132,6 +132,7 @@ class TestMp4:
             capture_output=True,
             text=True,
             check=False,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # which would be cut off as well
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000)),
         )
         assert done.returncode == 1
