@@ -130,10 +130,7 @@ def text(resets: list[dict[str, Any]], steps: list[report.Result]) -> str:
 
 def main() -> int:
     """Run the command; returns its status."""
-    options = command.parse(__doc__ or "", NUM_ENVS)
-    status = command.begin(options.venv)
-    if status is not None:
-        return status
+    options = command.entered(command.family_parser(__doc__ or "", NUM_ENVS))
     from mjgym.vector import allowed_cores
 
     ids = command.chosen(options.ids, list(MODULES))

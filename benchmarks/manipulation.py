@@ -152,10 +152,7 @@ def text(results: Sequence[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Run the command; returns its status."""
-    options = command.parse(__doc__ or "", NUM_ENVS)
-    status = command.begin(options.venv)
-    if status is not None:
-        return status
+    options = command.entered(command.family_parser(__doc__ or "", NUM_ENVS))
     from mjgym import registry
     from mjgym.vector import allowed_cores
 

@@ -58,13 +58,8 @@ def main() -> int:
     """Run the command; returns its status."""
     of = command.parser(__doc__ or "")
     of.add_argument("--num-envs", type=int, default=64, help="of a batch, default 64")
-    of.add_argument("--python", default=sys.executable, help="makes the virtual environment")
-    of.set_defaults(venv=command.RESULTS / "venv-pictures")
-    options = of.parse_args()
-    command.check(of, options)
-    status = command.begin(options.venv, options.python, PEERS)
-    if status is not None:
-        return status
+    command.own_environment(of, "venv-pictures")
+    options = command.entered(of, PEERS)
     from mjgym.vector import allowed_cores
 
     threads, unavailable = allowed_cores(), installation.refusals(options.venv)

@@ -166,11 +166,7 @@ def main() -> int:
         default=RESULTS / "robosuite",
         help="the virtual environment of robosuite",
     )
-    options = of.parse_args()
-    command.check(of, options)
-    status = command.begin(options.venv)
-    if status is not None:
-        return status
+    options = command.entered(of)
     from mjgym import registry
     from mjgym.vector import allowed_cores
 

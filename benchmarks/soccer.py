@@ -144,13 +144,8 @@ def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
 def main() -> int:
     """Run the command; returns its status."""
     of = command.family_parser(__doc__ or "", NUM_ENVS)
-    of.add_argument("--python", default=sys.executable, help="makes the virtual environment")
-    of.set_defaults(venv=command.RESULTS / "venv-soccer")
-    options = of.parse_args()
-    command.check(of, options)
-    status = command.begin(options.venv, options.python, PEERS)
-    if status is not None:
-        return status
+    command.own_environment(of, "venv-soccer")
+    options = command.entered(of, PEERS)
     from mjgym import registry
     from mjgym.vector import allowed_cores
 

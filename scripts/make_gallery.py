@@ -536,7 +536,7 @@ def entries() -> list[dict[str, Any]]:
                 "tags": sorted(registry.registration(id).tags),
                 "terms": described["terms"],
                 "reward": described["reward"],
-                "trained": trained.of(id).about.text() if id in learned else "",
+                "trained": trained.about_of(trained.file(id)).text() if id in learned else "",
             }
         )
         env.close()

@@ -176,7 +176,7 @@ def policies_table() -> str:
     """A row for each trained policy that comes with the package."""
     rows = []
     for id in trained.ids():
-        about = trained.of(id).about
+        about = trained.about_of(trained.file(id))
         score = f"{about.mean:.0f} ± {about.std:.0f}"
         spent = f"{about.env_step / 1000:,.0f} | {about.minutes:.1f}"
         algorithm, seed = about.settings["algorithm"], about.settings["seed"]

@@ -332,15 +332,18 @@ def test_lanes_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
 
 def test_geoms_that_the_engine_looks_at_are_not_left_out():
     @dataclass(frozen=True)
-    class Measured(Decorated):
+    class Sensing(Decorated):
+        kind: str = ""
+        of: str = ""
+        name: str = ""
+        settings: tuple[int, ...] = ()
+
         def model(self):
             spec = super().model()
-            spec.add_sensor(
-                name="place",
-                type=mujoco.mjtSensor.mjSENS_FRAMEPOS,
-                objtype=mujoco.mjtObj.mjOBJ_GEOM,
-                objname="cap",
-            )
+            sensor = spec.add_sensor(name="sensor", objname=self.name)
+            sensor.type = getattr(mujoco.mjtSensor, f"mjSENS_{self.kind}")
+            sensor.objtype = getattr(mujoco.mjtObj, f"mjOBJ_{self.of}")
+            sensor.intprm[: len(self.settings)] = self.settings
             return spec
 
     @dataclass(frozen=True)
@@ -350,24 +353,12 @@ def test_geoms_that_the_engine_looks_at_are_not_left_out():
             spec.geom("cap").mass = 1.0
             return spec
 
-    @dataclass(frozen=True)
-    class Ranging(Decorated):
-        def model(self):
-            spec = super().model()
-            spec.add_sensor(
-                name="range",
-                type=mujoco.mjtSensor.mjSENS_RANGEFINDER,
-                objtype=mujoco.mjtObj.mjOBJ_SITE,
-                objname="tip",
-                intprm=[1, 0, 0],  # distances
-            )
-            return spec
-
     for task, left_out in (
         (Decorated(), LOOKS),
-        (Measured(), ("stripe", "sign")),
+        (Sensing(kind="FRAMEPOS", of="GEOM", name="cap"), ("stripe", "sign")),
         (Heavy(), ()),
-        (Ranging(), ()),
+        # The setting of rays: their distances.
+        (Sensing(kind="RANGEFINDER", of="SITE", name="tip", settings=(1,)), ()),
     ):
         whole = compile_model(task)
         model, kept = compile_undrawn(task, whole)

@@ -38,6 +38,7 @@ def parser(documentation: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--venv", type=Path, default=RESULTS / "venv", help="the benchmark's virtual environment"
     )
+    made.set_defaults(python=sys.executable)  # which makes that
     return made
 
 
@@ -56,14 +57,37 @@ def family_parser(documentation: str, num_envs: int) -> argparse.ArgumentParser:
     return of
 
 
-def parse(documentation: str, num_envs: int) -> argparse.Namespace:
-    """What the command line of a family's benchmark says; see `family_parser`.
+def own_environment(of: argparse.ArgumentParser, name: str) -> None:
+    """Give a comparison a virtual environment of its own, made by any interpreter (`--python`).
 
-    A mistake in it ends the program with status 2; `chosen` looks after the ids.
+    Args:
+        of: the command line.
+        name: of the environment's folder.
     """
-    of = family_parser(documentation, num_envs)
+    of.add_argument("--python", help="makes the virtual environment")
+    of.set_defaults(venv=RESULTS / name)
+
+
+def entered(
+    of: argparse.ArgumentParser, peers: Mapping[str, str] = installation.PEERS
+) -> argparse.Namespace:
+    """What the command line says, once the command runs in the benchmark's virtual environment.
+
+    `chosen` looks after the ids, which are known from then on.
+
+    Args:
+        of: the command line.
+        peers: what is installed beside this checkout, by name.
+
+    Raises:
+        SystemExit: with status 2 for a mistake in it; with that of the run in the environment,
+            where this one is outside.
+    """
     options = of.parse_args()
     check(of, options)
+    status = begin(options.venv, options.python, peers)
+    if status is not None:
+        sys.exit(status)
     return options
 
 

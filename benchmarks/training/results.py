@@ -18,7 +18,6 @@ STEPS_A_SECOND = "training/steps_per_second"  # of a turn, whose number is the s
 RATE = "rate"
 RECIPE_PICTURE, METHODS_PICTURE = "training_recipe", "training_methods"
 PANELS = 2  # beside each other
-HIGHEST = 1_000.0  # return of an episode of the suite
 
 Results = dict[str, list[Curve]]
 """Curves by part."""
@@ -174,7 +173,7 @@ def _finish(figure: Any, axes: Iterable[Any], path: Path) -> None:
     used = list(axes)
     for axis in figure.axes:
         if axis in used:
-            axis.set_ylim(top=HIGHEST)
+            axis.set_ylim(top=comparison.NORMALIZED)
         else:
             axis.set_axis_off()
     figure.savefig(path, dpi=100, pil_kwargs={"quality": 85, "method": 6})

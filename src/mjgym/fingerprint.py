@@ -14,7 +14,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from mjgym.models import compile_model
+from mjgym.models import compile_model, numbers
 from mjgym.task import Task
 from mjgym.vector import allowed_cores
 
@@ -99,15 +99,12 @@ def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         digest.update(array.tobytes())
 
-    for name in sorted(dir(model)):
-        if not name.startswith("_") and name not in without and not _LOOKS.search(name):
-            value = getattr(model, name)
-            if isinstance(value, np.ndarray):
-                add(name, value)
-    for name in sorted(dir(model.opt)):
-        value = getattr(model.opt, name)
-        if not name.startswith("_") and isinstance(value, np.ndarray | int | float):
-            add(f"opt.{name}", value)
+    for name, value in numbers(model):
+        counts = name not in without and not _LOOKS.search(name)
+        if counts and isinstance(value, np.ndarray):
+            add(name, value)
+    for name, value in numbers(model.opt):
+        add(f"opt.{name}", value)
     add("stat.meaninertia", model.stat.meaninertia)  # scales the solver's tolerance
     return digest.hexdigest()
 

@@ -3,7 +3,7 @@
 import copy
 import functools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import mujoco
@@ -64,14 +64,18 @@ def compile_undrawn(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, 
     return bare, np.flatnonzero(felt)
 
 
+def numbers(of: Any) -> Iterator[tuple[str, Any]]:
+    """The numbers and arrays of a model, or of its options, in the order of their names."""
+    for name in sorted(dir(of)):
+        if not name.startswith("_"):  # addresses
+            value = getattr(of, name)
+            if isinstance(value, np.ndarray | int | float):
+                yield name, value
+
+
 def _same(one: Any, other: Any) -> bool:
     """Whether all numbers of two models, or of their options, are the same."""
-    return all(
-        np.array_equal(value, getattr(other, name))
-        for name in dir(one)
-        if not name.startswith("_")  # addresses
-        and isinstance(value := getattr(one, name), (np.ndarray, int, float))
-    )
+    return all(np.array_equal(value, getattr(other, name)) for name, value in numbers(one))
 
 
 # What the compiler may work out from geoms.

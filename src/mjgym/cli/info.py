@@ -49,12 +49,13 @@ def about(id: str, settings: list[str]) -> dict[str, Any]:
 
     env = fields.make(id, settings)
     registered = mjgym.registry.registration(id)
+    learned = not settings and id in trained.ids()
     return {
         **env.unwrapped.describe(),
         "tags": sorted(registered.tags),
         "max_episode_steps": env.spec.max_episode_steps,
         "fingerprint": mjgym.fingerprint(env),
-        "trained": "" if settings or id not in trained.ids() else trained.of(id).about.text(),
+        "trained": trained.about_of(trained.file(id)).text() if learned else "",
     }
 
 
