@@ -11,11 +11,11 @@
     python benchmarks/goals.py --quick                          # a look at whether it runs
 
 Parts: **recipe** is `mjgym train td3` as it is, on the tasks that have a goal; **methods** changes
-one thing of it each (critics, discounts, noise of weights, an ensemble); **peer** is
-stable-baselines3's SAC with its defaults in one environment; **ray** compares `--ray` with one
-process at equal environment steps; **rate** compares environment steps a second with SB3's TD3 at
-the same updates, networks and batches, by turns. Scores are means of 100 episodes with fixed seeds;
-none of them was used in training.
+one thing of it each (critics, discounts, noise of weights, an ensemble), at equal environment
+steps; **peer** is stable-baselines3's SAC with its defaults in one environment; **ray** compares
+`--ray` with one process, also at equal environment steps; **rate** compares environment steps a
+second with SB3's TD3 at the same updates, networks and batches, by turns. Scores are means of 100
+episodes with fixed seeds; none of them was used in training.
 
 Runs come one after the other, each with all cores, into folders under `--out`: one that is done is
 left as it is, one that was stopped goes on, so that the whole can be made in pieces. The folders
@@ -48,7 +48,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--ids", type=_list, default=[], help="comma-separated; default: all")
     parser.add_argument("--methods", type=_list, default=[], help="the same")
     parser.add_argument("--seeds", type=_list, default=[str(seed) for seed in plan.SEEDS])
-    parser.add_argument("--minutes", type=float, help="of each run; default: what its goal says")
+    parser.add_argument("--minutes", type=float, help="of runs for goals and of the peer's")
     parser.add_argument("--set", action="append", default=[], help="a setting of our runs")
     parser.add_argument("--out", type=Path, default=RESULTS / "training")
     parser.add_argument("--quick", action="store_true", help="seconds, with one task and seed")

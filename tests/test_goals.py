@@ -39,11 +39,12 @@ def test_all_runs() -> None:
 def test_runs_that_are_named() -> None:
     jobs = plan.jobs(["methods"], ids=[WALK], methods=["ensemble"], seeds=[4], minutes=2.0)
     (job,) = jobs
-    assert (job.name, job.id, job.seed, job.minutes) == ("ensemble", WALK, 4, 2.0)
+    assert (job.name, job.id, job.seed, job.minutes) == ("ensemble", WALK, 4, None)
+    assert {job.minutes for job in plan.jobs(["recipe", "peer"], minutes=2.0)} == {2.0}
     assert "ensemble=[{history: 1}, {history: 4}]" in job.settings
     assert len({job.id for job in plan.jobs(plan.PARTS, quick=True)}) == 1
     alone, with_ray = plan.jobs(["ray"], seeds=[0])
-    assert alone.steps == with_ray.steps == 100_000
+    assert alone.steps == with_ray.steps == plan.RAY_STEPS
     assert plan.jobs(["ray"], ids=[STAND]) == []
 
 
@@ -68,11 +69,12 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     plan.run(job, tmp_path)  # is done: nothing is run
 
 
-def test_ray_has_as_many_steps(tmp_path: Path) -> None:
+def test_methods_and_ray_have_as_many_steps(tmp_path: Path) -> None:
+    assert {job.steps for job in plan.jobs(["methods"])} == {plan.METHOD_STEPS}
     alone, with_ray = (job.commands(tmp_path)[0] for job in plan.jobs(["ray"], seeds=[0]))
     assert with_ray[-3:] == ["--ray", "--samplers", "2"]
     for words in (alone, with_ray):
-        assert words[words.index("--steps") + 1] == "100000"
+        assert words[words.index("--steps") + 1] == str(plan.RAY_STEPS)
         assert "--minutes" not in words
     assert "name=one process" in alone
     assert str(tmp_path / "ray" / "one-process_walker-walk_0") in alone
@@ -166,15 +168,14 @@ def test_times() -> None:
 
 def test_variants_stand_beside_the_recipe() -> None:
     found = {
-        "recipe": [curve("recipe", WALK, seed, [800], 800.0 + seed) for seed in (0, 1)],
+        "recipe": [curve("recipe", SWING, 0, [900], 900.0)],  # which had other steps
         "methods": [
+            *(curve("recipe", WALK, seed, [800], 800.0 + seed) for seed in (0, 1)),
             curve("mean", WALK, 0, [700], 801.0),
             curve("mean", SWING, 0, [700], 700.0),
             curve("ensemble history=1", WALK, 0, [1], None),
         ],
     }
-    # The recipe has 10 minutes for walker-walk, as the variants have, and more for the others.
-    found["recipe"].append(curve("recipe", SWING, 0, [900], 900.0))
     table = {(row[0], row[1]): row[2:] for row in rows(tables.methods(results.variants(found)))}
     assert len(table) == len(plan.METHODS) * len(plan.METHOD_IDS)
     reached = ["801", "801", "1", "1", "1.0"]
@@ -228,7 +229,7 @@ class TestCollecting:
     def test_pictures_show_what_there_is(self, tmp_path: Path) -> None:
         found = {
             "recipe": [curve("recipe", WALK, seed, [100, 900], 900.0) for seed in (0, 1)],
-            "methods": [curve("mean", SWING, 0, [100, 200], 200.0)],
+            "methods": [curve("mean", id, 0, [100, 200], 200.0) for id in (WALK, SWING)],
         }
         for path, tall in zip(results.draw(found, tmp_path), (1, 2), strict=True):
             with Image.open(path) as picture:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 GOALS = {
     "dmc/walker-walk-v0": (950.0, 10.0),
@@ -29,7 +30,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 """What each changes in the default recipe, whose critic is categorical."""
 
 METHOD_IDS = ("dmc/walker-walk-v0", "dmc/cartpole-swingup-v0")
-METHOD_MINUTES = 10.0
+METHOD_STEPS = 30_000
 PARTS = ("recipe", "methods", "peer", "ray")
 RAY_ID = "dmc/walker-walk-v0"
 RAY: dict[str, tuple[str, ...]] = {
@@ -38,7 +39,7 @@ RAY: dict[str, tuple[str, ...]] = {
 }
 """Runs whose scores are compared at equal environment steps, and their options."""
 
-RAY_STEPS = 100_000
+RAY_STEPS = 60_000
 SEEDS = (0, 1, 2)
 PEER = "sb3-sac"
 EVALUATIONS = 40  # of a run: how finely the time to a score is known
@@ -54,6 +55,7 @@ QUICK = (
     "env.max_episode_steps=25",
 )
 """Settings of a look at whether it runs."""
+QUICK_STEPS = 400
 
 MJGYM = (sys.executable, "-c", "from mjgym.cli import main; main()")
 
@@ -123,7 +125,8 @@ def jobs(
         ids: of the tasks; all that the part has where none is named.
         methods: of the part "methods"; all where none is named.
         seeds: of the runs.
-        minutes: of each; what the part says where it is None.
+        minutes: of each that is given time and no number of steps; what its goal says where it is
+            None.
         settings: of all runs but the peer's, beside those of the method.
         quick: a few seconds each, by tiny networks in short episodes, of one task.
     """
@@ -140,12 +143,13 @@ def jobs(
             for name in of_part:
                 if part == "methods" and methods and name not in methods:
                     continue
-                length = METHOD_MINUTES if part == "methods" else GOALS[id][1]
-                length = 0.02 if quick else minutes or length
                 extra: tuple[str, ...] = (*METHODS.get(name, ()), *usual, *settings)
                 if part == "peer":
                     extra = ("--quick",) if quick else ()
-                found += [Job(part, name, id, seed, length, extra) for seed in seeds]
+                length: dict[str, Any] = {"minutes": 0.02 if quick else minutes or GOALS[id][1]}
+                if part == "methods":
+                    length = {"minutes": None, "steps": QUICK_STEPS if quick else METHOD_STEPS}
+                found += [Job(part, name, id, seed, settings=extra, **length) for seed in seeds]
     return found
 
 
@@ -155,7 +159,7 @@ def _ray(
     """The runs of the part "ray"."""
     if ids and RAY_ID not in ids:
         return []
-    steps = 400 if quick else RAY_STEPS
+    steps = QUICK_STEPS if quick else RAY_STEPS
     return [
         Job("ray", name, RAY_ID, seed, None, settings, options, steps)
         for name, options in RAY.items()

@@ -56,15 +56,8 @@ def of_runs(out: Path) -> Results:
 
 
 def variants(found: Results) -> list[Curve]:
-    """The recipe and its variants, in the order of the plan, of the tasks that all are tried on.
-
-    Of a task whose goal leaves the recipe as much time as a variant has, the runs for the goal are
-    the recipe's.
-    """
-    own = [c for c in found.get("methods", []) if c.experiment in plan.METHODS]
-    there = {c.id for c in own if c.experiment == "recipe"}
-    same = {id for id in plan.METHOD_IDS if plan.GOALS[id][1] == plan.METHOD_MINUTES} - there
-    own += [c for c in found.get("recipe", []) if c.id in same]
+    """The recipe and its variants, in the order of the plan."""
+    own = [curve for curve in found.get("methods", []) if curve.experiment in plan.METHODS]
     return sorted(own, key=lambda curve: list(plan.METHODS).index(curve.experiment))
 
 
