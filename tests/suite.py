@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
@@ -32,8 +33,50 @@ def packaged_ids() -> set[str]:
     }
 
 
+ROOM = """
+<mujoco>
+  <asset>
+    <texture name="sky" type="skybox" builtin="gradient" rgb1=".4 .6 .8" rgb2="0 0 0" width="256"/>
+    <texture name="grid" type="2d" builtin="checker" rgb1=".1 .2 .3" rgb2=".2 .3 .4" width="64"
+             height="64"/>
+    <material name="grid" texture="grid" texrepeat="2 2"/>
+  </asset>
+  <worldbody>
+    <light pos="0 0 4"/>
+    <camera name="fixed" pos="0 -3 1.5" xyaxes="1 0 0 0 1 2"/>
+    <geom name="floor" type="plane" size="2 2 2" material="grid"/>
+    <body name="pole" pos="0 0 .8">
+      <joint name="hinge" axis="0 1 0"/>
+      <geom name="pole" type="capsule" fromto="0 0 0 0 0 .5" size=".05" rgba=".8 .6 .4 1"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor name="torque" joint="hinge" ctrlrange="-1 1" ctrllimited="true"/>
+  </actuator>
+</mujoco>
+"""
+
+
+class Room(Task):
+    """A pole and little else: OpenGL has it ready sooner than the floors and skies of the suite."""
+
+    def model(self) -> mujoco.MjSpec:
+        return mujoco.MjSpec.from_string(ROOM)
+
+    def initialize(self, v: Any, rng: Any) -> None:
+        v.joint("hinge").qpos = rng.uniform(-np.pi, np.pi)
+
+    def observation(self, v: Any) -> dict[str, Any]:
+        return {"position": v.qpos}
+
+    def terms(self, v: Any) -> dict[str, Any]:
+        return {"still": 1.0 - v.xp.abs(v.qvel[..., 0])}
+
+
 def task(name: str) -> Task:
-    """The task registered for "<domain>-<task>"."""
+    """The task registered for "<domain>-<task>", or that of the "room"."""
+    if name == "room":
+        return Room(time_limit=10.0, control_timestep=0.02)  # s
     registration = mjgym.registry.registration(f"dmc/{name}-v0")
     return registration.task_class(**registration.fields)
 

@@ -96,7 +96,7 @@ assert dict(os.environ) == before
 def test_the_environment_is_as_it_was():
     _run("""
 before = dict(os.environ)
-described, simulation = started("cartpole-swingup")
+described, simulation = started("room")
 Renderer(described.model, simulation.model, "fast").render(shown(simulation))
 assert choose() in ("egl", "osmesa")
 assert dict(os.environ) == before
@@ -109,7 +109,7 @@ def test_mujoco_gl_is_respected_without_a_probe(backend):
         """
 import subprocess
 subprocess.Popen = None
-described, simulation = started("cartpole-swingup")
+described, simulation = started("room")
 Renderer(described.model, simulation.model, "fast").render(shown(simulation))
 assert choose() == sys.argv[1]
 assert f"mujoco.{sys.argv[1]}" in sys.modules
@@ -465,7 +465,7 @@ def test_colours_of_one_picture_are_not_those_of_the_next(draws):
 
 
 def test_close_twice_and_go_on(draws):
-    described, simulation = started("pendulum-swingup")
+    described, simulation = started("room")
     drawn = draws(described, simulation)
     drawn.close()
     picture = drawn.render(shown(simulation))
@@ -476,7 +476,7 @@ def test_close_twice_and_go_on(draws):
 
 
 def test_a_renderer_that_nobody_closes_goes_away():
-    described, simulation = started("pendulum-swingup")
+    described, simulation = started("room")
     drawn = Renderer(described.model, simulation.model)
     drawn.render(shown(simulation))
     (thread,) = _drawing_threads()
@@ -490,7 +490,7 @@ def test_a_renderer_that_nobody_closes_goes_away():
 @pytest.mark.parametrize("closed", [True, False])
 def test_the_process_ends_without_a_word(backend, closed):
     script = """
-described, simulation = started("pendulum-swingup")
+described, simulation = started("room")
 renderers = [Renderer(described.model, simulation.model, q) for q in ("fast", "reference")]
 for renderer in renderers:
     renderer.render(shown(simulation))
@@ -500,7 +500,7 @@ for renderer in renderers:
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one_renderer", "own_renderers"])
 def test_eight_threads_render_at_once(draws, shared):
-    described, simulation = started("hopper-hop")
+    described, simulation = started("room")
     states = []
     for _ in range(8):
         states.append(shown(simulation))
@@ -526,26 +526,26 @@ def test_eight_threads_render_at_once(draws, shared):
     assert not wrong
 
 
-def test_eight_processes_render_at_once():
+def test_four_processes_render_at_once():
     script = """
-described, simulation = started("hopper-hop")
+described, simulation = started("room")
 renderer = Renderer(described.model, simulation.model, "fast")
 print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(25)))
 """
     outputs = []
     threads = [
-        threading.Thread(target=lambda: outputs.append(_run(script)), daemon=True) for _ in range(8)
+        threading.Thread(target=lambda: outputs.append(_run(script)), daemon=True) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(WATCHDOG)
-    assert len(outputs) == 8
+    assert len(outputs) == 4
     assert len(set(outputs)) == 1
 
 
 FORK = """
-described, simulation = started("pendulum-swingup")
+described, simulation = started("room")
 state = shown(simulation)
 renderer = Renderer(described.model, simulation.model, "fast")
 expected = renderer.render(state)
@@ -570,13 +570,13 @@ for thread in threads:
     thread.start()
 if "closed" in sys.argv:
     renderer.close()
-for i in range(3):
+for i in range(2):
     begin_drawing()
     child = os.fork()
     if child == 0:
         assert np.array_equal(renderer.render(state), expected)
-        if i == 1:
-            renderer.close()
+        if i == 0:
+            renderer.close()  # which is not the parent's
         if busy:
             assert np.array_equal(others[0].render(state), expected)
             os._exit(0)  # the parent's threads are not there to be ended
@@ -606,7 +606,7 @@ def test_after_a_fork_an_error_where_the_driver_cannot_go_on():
     _run(
         """
 from mjgym.rendering import RenderingError
-described, simulation = started("pendulum-swingup")
+described, simulation = started("room")
 renderer = Renderer(described.model, simulation.model, "fast")
 renderer.render(shown(simulation))
 child = os.fork()
@@ -626,7 +626,7 @@ renderer.render(shown(simulation))
 
 
 def test_a_driver_that_hangs_raises(draws, monkeypatch):
-    described, simulation = started("pendulum-swingup")
+    described, simulation = started("room")
     drawn = draws(described, simulation)
     expected = drawn.render(shown(simulation))
     answer = threading.Event()
@@ -645,7 +645,7 @@ def test_a_driver_that_hangs_raises(draws, monkeypatch):
 
 
 def test_a_driver_that_fails_can_be_tried_again(draws, monkeypatch):
-    described, simulation = started("pendulum-swingup")
+    described, simulation = started("room")
     drawn = draws(described, simulation)
     with monkeypatch.context() as patched:
         patched.setattr(mujoco, "MjrContext", _fail)
@@ -670,7 +670,7 @@ def _open_files():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_thousand_renders_leave_memory_flat(draws):
-    described, simulation = started("cartpole-swingup")
+    described, simulation = started("room")
     drawn = draws(described, simulation)
     for kind in rendering.KINDS * 100:
         drawn.render(shown(simulation), width=16, height=16, kind=kind)
@@ -687,7 +687,7 @@ def test_ten_thousand_renders_leave_memory_flat(draws):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_opening_and_closing_leaves_memory_flat(draws):
-    described, simulation = started("cartpole-swingup")
+    described, simulation = started("room")
     drawn = draws(described, simulation)
 
     def cycle():
@@ -698,10 +698,10 @@ def test_opening_and_closing_leaves_memory_flat(draws):
         cycle()
     gc.collect()
     memory, files, threads = _resident(), _open_files(), threading.active_count()
-    for _ in range(40):
+    for _ in range(20):
         cycle()
     gc.collect()
-    assert _resident() - memory < 40 * 2**20
+    assert _resident() - memory < 20 * 2**20
     assert _open_files() <= files  # fewer, if what an earlier test has left ends now
     assert threading.active_count() <= threads
 
@@ -710,7 +710,7 @@ def test_opening_and_closing_leaves_memory_flat(draws):
 
 
 def test_a_window_without_a_display(undecided):
-    described, simulation = started("pendulum-swingup")
+    described, simulation = started("room")
     window = Window(described, simulation.model)
     with pytest.raises(RenderingError, match='render_mode="human" needs a display'):
         window.show(shown(simulation))
