@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import inspect
 import io
 import math
@@ -23,6 +24,8 @@ from mjgym.spaces import Layout
 from mjgym.task import Signal, Task
 
 _TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
+# Reading a class's file takes longer than all else here.
+_once = functools.lru_cache(maxsize=256)  # of classes
 _SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
 
 
@@ -116,7 +119,7 @@ def describe(
         model: of its simulations.
         sensing: the readings behind the observation; None if all entries are read plainly.
     """
-    cls = type(task)
+    cls: type = type(task)
     file, line = _place(cls)
     with np.errstate(all="ignore"):
         terms = list(task.terms(view))
@@ -173,27 +176,31 @@ def _comments(cls: type[Task]) -> dict[str, str]:
     """The comments beside a class's fields, and beside those of its bases, by field."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        source = textwrap.dedent(_source(base)) if dataclasses.is_dataclass(base) else ""
-        if not source:
-            continue
-        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-        comments = {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
-        (definition,) = ast.parse(source).body
-        for statement in getattr(definition, "body", []):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                comment = comments.get(statement.end_lineno or 0, "")
-                found[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
+        if dataclasses.is_dataclass(base):
+            found.update(_own_comments(base))
     return found
 
 
-def _source(cls: type) -> str:
+@_once
+def _own_comments(cls: type) -> dict[str, str]:
+    """The comments beside the fields that a class itself states, by field."""
     try:
-        return inspect.getsource(cls)
+        source = textwrap.dedent(inspect.getsource(cls))
     except (OSError, TypeError):  # typed in at a prompt
-        return ""
+        return {}
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
+    (definition,) = ast.parse(source).body
+    found = {}
+    for statement in getattr(definition, "body", []):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            comment = comments.get(statement.end_lineno or 0, "")
+            found[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
+    return found
 
 
-def _place(cls: type[Task]) -> tuple[str, int]:
+@_once
+def _place(cls: type) -> tuple[str, int]:
     """The file and line of a class statement, behind its decorators; "", 0 if there is no file."""
     try:
         lines, first = inspect.getsourcelines(cls)
