@@ -434,6 +434,7 @@ def browser(home):
         "use-angle=swiftshader",
         "enable-unsafe-swiftshader",
         f"window-size={SIZE[0]},{SIZE[1]}",
+        "force-device-scale-factor=0.5",  # a quarter of the pixels to draw in software
         f"user-data-dir={home / 'chromium'}",
     ):
         options.add_argument(f"--{flag}")
