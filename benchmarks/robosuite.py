@@ -10,8 +10,9 @@ Robots are Pandas, the controller is OSC_POSE at 20 Hz, rewards are dense, nobod
 
 - **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
 - **one call**: the same batch of the engine, which makes the 25 physics steps of a control step in
-  one call, with torques from the state before it, and neither observation nor reward nor reset; and
-  with all geoms of the model, while **batch** leaves out those that only pictures need;
+  one call, from states to which random actions have led, each with one torque, and neither
+  observation nor reward nor reset; and with all geoms of the model, while **batch** leaves out
+  those that only pictures need;
 - **limit**: `mj_step` in a loop of C++ on as many threads, with the torques that the same law has
   given beforehand; a simulation's 150 steps follow one another, and its memory stays in the cache;
 - **single**: `gymnasium.make`, one environment as a user has it;
@@ -31,6 +32,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from comparison import command, installation, report, subjects
 from comparison.command import RESULTS
 from comparison.subjects import Builder, Settings, Subject
@@ -42,6 +44,7 @@ FAMILIES = (
 )
 IDS = tuple(f"robosuite/{name}-v0" for name in FAMILIES)
 NUM_ENVS = 256
+MOMENTS = 64  # control steps of a batch, from whose states the engine steps alone
 AT_ONCE = 20  # control steps that robosuite makes for each request
 PEER = ("robosuite==1.5.2", "mujoco==3.9.0")
 PROCESS = Path(__file__).parent / "comparison" / "robosuite_process.py"
@@ -94,20 +97,34 @@ def robosuite(folder: Path, settings: Settings) -> Subject:
 
 
 def one_call(settings: Settings) -> Subject:
-    """The engine's batch; its robots hold where they start, with one torque for each call."""
+    """The engine's batch, from states that a batch with random actions has been in, by turns."""
     import gymnasium
 
     import mjgym  # noqa: F401  (registers the ids)
+    from mjgym.benchmark import CYCLE, random_actions
 
     envs: Any = gymnasium.make_vec(
         settings.id, num_envs=settings.num_envs, threads=settings.threads
     ).unwrapped
     envs.reset(seed=settings.seed)
-    simulations, task = envs._simulations, envs.task
+    simulations, space = envs._simulations, envs.single_action_space
+    actions = random_actions(
+        space.low, space.high, (settings.num_envs,), np.float32, count=CYCLE, seed=settings.seed
+    )
+    moments = []
+    for action in itertools.islice(actions, MOMENTS):
+        before = simulations.batch.state.copy()
+        envs.step(action)
+        moments.append((before, simulations.view.ctrl.copy()))  # the last torques in between
     substeps = round(envs.control_timestep / envs.physics_timestep)
+
+    def advance(moment: tuple[np.ndarray, np.ndarray]) -> None:
+        simulations.batch.state[...], torques = moment
+        simulations.step(torques, substeps)
+
     return Subject(
-        advance=lambda action: simulations.step(task.control(envs.view, action), substeps),
-        actions=itertools.repeat(envs.action_space.sample() * 0),
+        advance=advance,
+        actions=itertools.cycle(moments),
         simulations=settings.num_envs,
         release=envs.close,
     )
