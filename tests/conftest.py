@@ -1,7 +1,10 @@
 """Shared set-up of the tests."""
 
 import functools
+import importlib.util
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -33,3 +36,27 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("MJGYM_REQUIRE_GL"):
             pytest.fail(f"OpenGL is required here: {missing}")
         pytest.skip(f"no OpenGL here ({missing}); `mjgym doctor` says what to install")
+
+
+@pytest.fixture(scope="session")
+def ray() -> Iterator[Any]:
+    """Ray on this machine with four CPUs: one for all tests, as its start takes long."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip('needs pip install "mjgym[ray]"')
+    import ray
+
+    ray.init(
+        "local",
+        num_cpus=4,
+        include_dashboard=False,
+        object_store_memory=100 * 2**20,
+        log_to_driver=False,
+    )
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def programs_join_ray(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that the test starts, and that would start a Ray of their own, join the tests'."""
+    monkeypatch.setenv("RAY_ADDRESS", ray.get_runtime_context().gcs_address)

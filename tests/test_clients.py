@@ -12,9 +12,11 @@ GUIDE = CLIENTS.read_text()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("title", sections(apart=True))
-def test_a_section_runs(title, tmp_path):
+def test_a_section_runs(title, tmp_path, request):
     """That of the other sections runs in `test_package`."""
     need(title)
+    if title == "RLlib":
+        request.getfixturevalue("programs_join_ray")
     done = run(sections(apart=True)[title], tmp_path)
     assert done.returncode == 0, done.stderr
 

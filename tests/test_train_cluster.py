@@ -1,11 +1,12 @@
 """Runs with samplers and a trainer: what they say to each other, and as actors of Ray."""
 
-import importlib.util
 import os
 import re
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,107 +241,109 @@ class TestMistakes:
         with pytest.raises(ConfigError, match="ppo does not learn from what other policies did"):
             ClusterTrainer(Run(tmp_path / "run"), settings)
 
-    def test_the_package_does_not_import_ray(self):
-        program = "import sys, mjgym.train.cluster; sys.exit('ray' in sys.modules)"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+@dataclass
+class Life:
+    """What happened to a run.
+
+    Args:
+        run: its folder.
+        samplers: pids of those that were killed.
+        trainers: the actor that was killed, and the one in its place.
+        kept: steps in the checkpoint when the trainer was killed, and after Ctrl-C.
+        stopped: how far it was after Ctrl-C.
+        printed: by the command that brought it to its end.
+    """
+
+    run: Run
+    samplers: list[int] = field(default_factory=list)
+    trainers: list[Any] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    stopped: Progress | None = None
+    printed: str = ""
 
 
 @pytest.fixture(scope="module")
-def ray():
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip('needs pip install "mjgym[ray]"')
-    import ray
+def life(ray, tmp_path_factory):
+    """A run whose sampler and trainer are killed, which is stopped, and goes on to its end."""
+    settings = read(steps=4_000)
+    run = created(tmp_path_factory.mktemp("cluster") / "run", settings)
+    life = Life(run)
 
-    ray.init(
-        "local",
-        num_cpus=4,
-        include_dashboard=False,
-        object_store_memory=100 * 2**20,
-        log_to_driver=False,
-    )
-    yield ray
-    ray.shutdown()
+    def keep():
+        content = torch.load(run.checkpoint_file, weights_only=True)
+        life.kept.append(content["trainer"]["env_step"])
 
+    def kill(actor):
+        pid = ray.get(actor.__ray_call__.remote(lambda self: os.getpid()))
+        os.kill(pid, signal.SIGKILL)
+        return pid
 
-def pid(ray, actor):
-    return ray.get(actor.__ray_call__.remote(lambda self: os.getpid()))
+    def show(progress):
+        if not life.samplers:
+            if progress.env_step > 500:
+                life.samplers.append(kill(made.samplers[0]))
+        elif not life.trainers:
+            if run.checkpoint_file.exists():
+                life.trainers.append(made.trainer)
+                keep()
+                kill(made.trainer)
+        elif progress.env_step >= 2_000:
+            made._show = lambda progress: None
+            os.kill(os.getpid(), signal.SIGINT)
+
+    made = ClusterTrainer(run, settings, samplers=1, show=show)
+    life.stopped = made.train()
+    life.trainers.append(made.trainer)
+    keep()
+    words = ("--ray", "--samplers", 1, "--resume", "--steps", 4_000, "--out", run.path)
+    life.printed = mjgym_("train", "td3", ID, *words).stdout
+    return life
 
 
 class TestWithRay:
-    @pytest.mark.usefixtures("ray")
-    def test_a_run_stops_goes_on_and_ends_with_the_asked_steps(self, tmp_path):
-        settings = read(steps=2_000)
-        run = created(tmp_path / "run", settings)
+    def test_a_sampler_that_is_killed_is_replaced(self, life):
+        assert life.samplers
+        assert life.kept[0] >= 1_000  # which nobody else could have taken
 
-        def interrupt(progress):
-            if progress.score is not None:
-                os.kill(os.getpid(), signal.SIGINT)
-                first._show = lambda progress: None
+    def test_a_trainer_that_is_killed_goes_on_from_its_checkpoint(self, life):
+        assert 1_000 <= life.kept[0] < 4_000
+        killed, following = life.trainers
+        assert killed is not following
+        assert life.stopped.env_step > life.kept[0]
 
-        first = ClusterTrainer(run, settings, show=interrupt)
-        stopped = first.train()
-        assert 500 <= stopped.env_step < 2_000
-        kept = torch.load(run.checkpoint_file, weights_only=True)["trainer"]["env_step"]
-        assert kept == stopped.env_step
+    def test_ctrl_c_ends_a_run_and_keeps_it(self, life):
+        assert 2_000 <= life.stopped.env_step < 4_000
+        assert life.kept[1] == life.stopped.env_step
 
-        words = ("--ray", "--resume", "--steps", 2_000, "--out", run.path)
-        done = mjgym_("train", "td3", ID, *words)
-        assert re.search(r"steps +2,000\n *updates +196", done.stdout)
-        assert {path.name for path in run.path.iterdir()} == FILES
-        rows = run.metrics()
+    def test_it_goes_on_and_ends_with_the_asked_steps(self, life):
+        assert re.search(r"steps +4,000\n *updates +396", life.printed)
+        assert {path.name for path in life.run.path.iterdir()} == FILES
+
+    def test_its_metrics_are_those_of_one_run(self, life):
+        rows = life.run.metrics()
         assert all(np.isfinite(row.value) for row in rows)
         steps = [row.env_step for row in rows]
         assert steps == sorted(steps)
-        # The score is that of the policy that is kept, on the same seeds as ever.
+        seen = [(row.metric, row.env_step) for row in rows]
+        assert len(seen) == len(set(seen))
+        scored = {row.env_step for row in rows if row.metric == metrics.RETURN}
+        assert scored == {1_000, 2_000, 3_000, 4_000}
+
+    def test_the_score_is_that_of_the_policy_that_is_kept(self, life):
+        """On the same seeds as ever."""
+        rows = life.run.metrics()
         (*_, score) = (row.value for row in rows if row.metric == metrics.RETURN)
         envs = evaluation.make(ID, 2, 1, max_episode_steps=30)
-        result = evaluation.evaluate(run.policy(), envs, evaluation.TRAINING_SEEDS[:2])
+        result = evaluation.evaluate(life.run.policy(), envs, evaluation.TRAINING_SEEDS[:2])
         envs.close()
         assert score == result.returns.mean()
 
-    def test_a_sampler_that_is_killed_is_replaced(self, ray, tmp_path):
-        settings = read(steps=2_000)
-        killed = []
-
-        def kill(progress):
-            if progress.env_step > 500 and not killed:
-                killed.append(pid(ray, made.samplers[0]))
-                os.kill(killed[0], signal.SIGKILL)
-
-        made = ClusterTrainer(created(tmp_path / "run", settings), settings, samplers=1, show=kill)
-        assert made.train().env_step == 2_000  # which nobody else could have taken
-        assert killed
-        steps = [row.env_step for row in made.run_folder.metrics()]
-        assert steps == sorted(steps)
-
-    def test_a_trainer_that_is_killed_goes_on_from_its_checkpoint(self, ray, tmp_path):
-        settings = read(steps=4_000)
-        run = created(tmp_path / "run", settings)
-        trainers, kept = [], []
-
-        def kill(progress):
-            if run.checkpoint_file.exists() and not trainers:
-                trainers.append(made.trainer)
-                content = torch.load(run.checkpoint_file, weights_only=True)
-                kept.append(content["trainer"]["env_step"])
-                os.kill(pid(ray, made.trainer), signal.SIGKILL)
-
-        made = ClusterTrainer(run, settings, samplers=1, show=kill)
-        end = made.train()
-        assert end.env_step == 4_000
-        assert 1_000 <= kept[0] < 4_000
-        assert made.trainer is not trainers[0]
-        rows = run.metrics()
-        assert all(np.isfinite(row.value) for row in rows)
-        seen = [(row.metric, row.env_step) for row in rows]
-        assert len(seen) == len(set(seen))
-        assert {row.env_step for row in rows if row.metric == metrics.RETURN} == {
-            1_000,
-            2_000,
-            3_000,
-            4_000,
-        }
+    def test_the_package_does_not_import_ray(self):
+        pytest.importorskip("ray")
+        program = "import sys, mjgym.train.cluster; sys.exit('ray' in sys.modules)"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
     @pytest.mark.usefixtures("ray")
     def test_a_mistake_is_said_as_in_one_process(self, tmp_path):
