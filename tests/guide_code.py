@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from forks import PATIENCE, Forks
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -39,7 +40,6 @@ SHORTER = {
         ".training(train_batch_size_per_learner=200, minibatch_size=100, num_epochs=1)"
     ),
 }
-PATIENCE = 300  # s, for a page
 _BLOCK = re.compile(r"(?:<!-- module: (\w+) -->\n)?```python( gl)?\n(.*?)```", re.DOTALL)
 
 
@@ -98,16 +98,16 @@ def need_extra(page: Path) -> None:
 def run(
     code: str,
     folder: Path,
-    python: Path | str = sys.executable,
     environment: Mapping[str, str] | None = None,
+    forks: Forks | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program in a folder, shortened, with the modules of all pages at hand.
 
     Args:
         code: the program.
         folder: that it runs in.
-        python: that runs it.
         environment: variables; by default this process's, and its search path.
+        forks: what runs it; by default this process's Python.
     """
     write_modules(folder, README, *GUIDES)
     for long, short in SHORTER.items():
@@ -117,10 +117,13 @@ def run(
     if environment is None:
         search = os.pathsep.join(p for p in sys.path if p)
         environment = {**os.environ, "PYTHONPATH": search}
+    environment = {**environment, "MINARI_DATASETS_PATH": str(folder / "datasets")}
+    if forks is not None:
+        return forks.run(path, folder=folder, environment=environment)
     return subprocess.run(
-        [str(python), str(path)],
+        [sys.executable, str(path)],
         cwd=folder,
-        env={**environment, "MINARI_DATASETS_PATH": str(folder / "datasets")},
+        env=environment,
         capture_output=True,
         text=True,
         check=False,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 
+import commands
 import pytest
 from guide_code import (
     FOLDER,
@@ -66,15 +67,7 @@ TASKS = [
 def test_its_tasks_pass_the_check(name, tmp_path):
     """`mjgym check` on what is shown as a task of one's own."""
     write_modules(tmp_path, README, *GUIDES)
-    program = "import sys; from mjgym.cli.app import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "check", f"{name}.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = commands.run("check", f"{name}.py", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warn" not in done.stdout, done.stdout
 

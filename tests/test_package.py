@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from forks import LIBRARIES, Forks
 from guide_code import need, needs_gl, pages, program, sections
 from guide_code import run as run_code
 
@@ -81,6 +82,12 @@ def installed(wheel, tmp_path_factory):
     empty = folder / "empty"
     empty.mkdir()
     return python, empty
+
+
+@pytest.fixture(scope="module")
+def forks(installed):
+    """What runs programs in that environment, where only the package is imported anew."""
+    return Forks(installed[0], LIBRARIES, inherited())
 
 
 @pytest.mark.wheel
@@ -201,18 +208,18 @@ class TestWheel:
         assert compiled == mjgym.registry.ids(namespace="dmc")
 
     @pytest.mark.parametrize("page", pages(apart=False), ids=lambda page: page.stem)
-    def test_the_code_of_every_guide_runs(self, installed, page, tmp_path):
+    def test_the_code_of_every_guide_runs(self, forks, page, tmp_path):
         """In one session, top to bottom; that of guides with an extra runs in `test_guides`."""
         if needs_gl(page) and os.environ.get("MUJOCO_GL") in ("disable", "off"):
             pytest.skip("no OpenGL here")
-        done = run_code(program(page), tmp_path, installed[0], inherited())
+        done = run_code(program(page), tmp_path, inherited(), forks)
         assert done.returncode == 0, done.stderr
 
     @pytest.mark.parametrize("title", sections(apart=False))
-    def test_the_code_of_every_client_runs(self, installed, title, tmp_path):
+    def test_the_code_of_every_client_runs(self, forks, title, tmp_path):
         """That of clients which other tests cannot have beside them runs in `test_clients`."""
         need(title)
-        done = run_code(sections(apart=False)[title], tmp_path, installed[0], inherited())
+        done = run_code(sections(apart=False)[title], tmp_path, inherited(), forks)
         assert done.returncode == 0, done.stderr
 
     def test_gallery_tutorials_and_clips_are_there(self, installed):
