@@ -219,7 +219,8 @@ def _connected(ray: Any, address: str | None, cpus: int) -> Iterator[None]:
     address = address or os.environ.get("RAY_ADDRESS")
     with contextlib.ExitStack() as stack:
         if not ray.is_initialized():
-            there = {"num_cpus": max(cpus, os.cpu_count() or 1), "include_dashboard": False}
+            # No more CPUs than it takes: for each, Ray starts a process beforehand.
+            there = {"num_cpus": cpus, "include_dashboard": False}
             try:
                 ray.init(address or "local", log_to_driver=False, **({} if address else there))
             except (ConnectionError, RuntimeError, ValueError) as error:
