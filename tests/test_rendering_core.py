@@ -526,7 +526,7 @@ def test_eight_threads_render_at_once(draws, shared):
     assert not wrong
 
 
-def test_four_processes_render_at_once():
+def test_eight_processes_render_at_once():
     script = """
 described, simulation = started("room")
 renderer = Renderer(described.model, simulation.model, "fast")
@@ -534,13 +534,13 @@ print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(25)))
 """
     outputs = []
     threads = [
-        threading.Thread(target=lambda: outputs.append(_run(script)), daemon=True) for _ in range(4)
+        threading.Thread(target=lambda: outputs.append(_run(script)), daemon=True) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(WATCHDOG)
-    assert len(outputs) == 4
+    assert len(outputs) == 8
     assert len(set(outputs)) == 1
 
 
