@@ -101,20 +101,16 @@ def one_call(settings: Settings) -> Subject:
     import gymnasium
 
     import mjgym  # noqa: F401  (registers the ids)
-    from mjgym.benchmark import CYCLE, random_actions
 
     envs: Any = gymnasium.make_vec(
         settings.id, num_envs=settings.num_envs, threads=settings.threads
     ).unwrapped
     envs.reset(seed=settings.seed)
-    simulations, space = envs._simulations, envs.single_action_space
-    actions = random_actions(
-        space.low, space.high, (settings.num_envs,), np.float32, count=CYCLE, seed=settings.seed
-    )
+    simulations, moving = envs._simulations, subjects.vector(envs, np.float32, settings)
     moments = []
-    for action in itertools.islice(actions, MOMENTS):
+    for action in itertools.islice(moving.actions, MOMENTS):
         before = simulations.batch.state.copy()
-        envs.step(action)
+        moving.advance(action)
         moments.append((before, simulations.view.ctrl.copy()))  # the last torques in between
     substeps = round(envs.control_timestep / envs.physics_timestep)
 

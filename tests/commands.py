@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from forks import PATIENCE, Forks
+from forks import Forks, run_alone
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
 
@@ -29,20 +29,11 @@ def run(
         environment: variables; by default this process's.
     """
     variables = dict(os.environ if environment is None else environment)
-    name = next(iter(arguments), "")
+    name, folder = next(iter(arguments), ""), folder or Path.cwd()
     if name in _from_script:
-        return _forks().run(SCRIPT, *arguments, folder=folder or Path.cwd(), environment=variables)
+        return _forks().run(SCRIPT, *arguments, folder=folder, environment=variables)
     _from_script.add(name)
-    return subprocess.run(
-        [str(SCRIPT), *arguments],
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    return run_alone([str(SCRIPT), *arguments], folder, variables)
 
 
 @functools.cache

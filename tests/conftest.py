@@ -1,7 +1,6 @@
 """Shared set-up of the tests."""
 
 import functools
-import importlib.util
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -41,10 +40,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def ray() -> Iterator[Any]:
     """Ray on this machine with four CPUs: one for all tests, as its start takes long."""
-    if importlib.util.find_spec("ray") is None:
-        pytest.skip('needs pip install "mjgym[ray]"')
-    import ray
-
+    ray = pytest.importorskip("ray", reason='needs pip install "mjgym[ray]"')
     ray.init(
         "local",
         num_cpus=4,

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 PATIENCE = 300  # s, for a program
@@ -24,6 +24,22 @@ for name in ("numpy", "mujoco", "gymnasium", "torch"):
 """
 """Imports what programs with the package import, and not the package."""
 _READ_WHEN_IMPORTED = ("MUJOCO_GL", "PYTHONPATH")  # variables
+
+
+def run_alone(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    """What a program did that begins with nothing imported, without an input."""
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
 
 
 class Forks:
@@ -59,16 +75,7 @@ class Forks:
             self._environment.get(name) == environment.get(name) for name in _READ_WHEN_IMPORTED
         )
         if not (same and hasattr(os, "fork")):
-            return subprocess.run(
-                [self._python, *command],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=PATIENCE,
-            )
+            return run_alone([self._python, *command], folder, environment)
         if self._process is None:
             self._process = subprocess.Popen(
                 [self._python, "-P", __file__, self._prepare],

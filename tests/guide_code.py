@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from forks import PATIENCE, Forks
+from forks import Forks, run_alone
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -120,15 +120,7 @@ def run(
     environment = {**environment, "MINARI_DATASETS_PATH": str(folder / "datasets")}
     if forks is not None:
         return forks.run(path, folder=folder, environment=environment)
-    return subprocess.run(
-        [sys.executable, str(path)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    return run_alone([sys.executable, str(path)], folder, environment)
 
 
 def write_modules(folder: Path, *pages: Path) -> None:

@@ -151,7 +151,7 @@ def batch(settings: Settings, **options: Any) -> Subject:
         settings.id, num_envs=settings.num_envs, threads=settings.threads, **options
     )
     envs.reset(seed=settings.seed)
-    return _vector(envs, np.float32, settings)
+    return vector(envs, np.float32, settings)
 
 
 def envpool(settings: Settings) -> Subject:
@@ -160,10 +160,10 @@ def envpool(settings: Settings) -> Subject:
 
     envs = make_envpool(settings.id, settings.num_envs, settings.threads, seed=settings.seed)
     envs.reset()
-    return _vector(envs, envs.action_space.dtype, settings)
+    return vector(envs, envs.action_space.dtype, settings)
 
 
-def _vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
+def vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     """A Gymnasium-like vector environment whose `step` after an episode's end resets."""
     from mjgym.benchmark import CYCLE, random_actions
 

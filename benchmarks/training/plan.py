@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 GOALS = {
     "dmc/walker-walk-v0": (950.0, 10.0),
@@ -137,6 +136,7 @@ def jobs(
             found += _ray(ids, seeds, (*usual, *settings), quick)
             continue
         own = METHOD_IDS if part == "methods" else tuple(GOALS)
+        steps = (QUICK_STEPS if quick else METHOD_STEPS) if part == "methods" else None
         chosen = [id for id in own if not ids or id in ids][: 1 if quick else None]
         of_part = {"recipe": ("recipe",), "peer": (PEER,), "methods": tuple(METHODS)}[part]
         for id in chosen:
@@ -146,10 +146,8 @@ def jobs(
                 extra: tuple[str, ...] = (*METHODS.get(name, ()), *usual, *settings)
                 if part == "peer":
                     extra = ("--quick",) if quick else ()
-                length: dict[str, Any] = {"minutes": 0.02 if quick else minutes or GOALS[id][1]}
-                if part == "methods":
-                    length = {"minutes": None, "steps": QUICK_STEPS if quick else METHOD_STEPS}
-                found += [Job(part, name, id, seed, settings=extra, **length) for seed in seeds]
+                length = None if steps else 0.02 if quick else minutes or GOALS[id][1]
+                found += [Job(part, name, id, seed, length, extra, steps=steps) for seed in seeds]
     return found
 
 
