@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mjgym.rewards import SIGMOIDS, small_control, tolerance
+from mjgym.rewards import SIGMOIDS, ramp, small_control, tolerance
 
 inf, nan = math.inf, math.nan
 
@@ -315,6 +315,17 @@ class TestErrors:
                 tolerance(x, (0, 1), 1, "zzz")
             with pytest.raises(ValueError, match="value_at_margin"):
                 tolerance(x, (0, 1), 1, value_at_margin=0)
+
+
+class TestRamp:
+    @pytest.mark.parametrize("wrap", [float, np.float64, lambda x: np.array([x])])
+    def test_it_rises_from_one_number_to_the_other(self, wrap):
+        rewards = [float(np.squeeze(ramp(wrap(x), -2.0, 6.0))) for x in (-9, -2, 0, 4, 6, 70)]
+        assert rewards == [0, 0, 0.25, 0.75, 1, 1]
+
+    def test_a_fall_is_refused(self):
+        with pytest.raises(ValueError, match="must not be negative"):
+            ramp(0.5, 1.0, 0.0)
 
 
 class TestSmallControl:

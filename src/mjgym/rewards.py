@@ -80,6 +80,23 @@ def tolerance(
     return xp.where(inside, 1.0, _SHAPES[sigmoid](xp, distance * scale))
 
 
+def ramp(x: Array, zero: Array, one: Array) -> Array:
+    """0 up to `zero`, then linear, and 1 from `one` on: the "linear" tolerance of what is to grow.
+
+    Args:
+        x: the quantity, a number or an array of any shape.
+        zero: where the reward begins to rise; less than `one`.
+        one: from where on it is 1.
+
+    Returns:
+        The reward, of the shape of `x`.
+
+    Raises:
+        ValueError: `zero` is larger than `one`.
+    """
+    return tolerance(x, (one, math.inf), one - zero, "linear", 0.0)
+
+
 def small_control(control: Array) -> Array:
     """Between 0.8 and 1: (4 + mean of the actuators' 1 - u^2) / 5, where 1 - u^2 is at least 0.
 

@@ -319,9 +319,9 @@ on_register: list[Callable[[Registration], None]] = []
 
 def register(
     id: str,
-    *,
-    tags: tuple[str, ...] = (),
     summary: str = "",
+    tags: tuple[str, ...] = (),
+    *,
     options: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Callable[[TaskType], TaskType]:
@@ -329,8 +329,8 @@ def register(
 
     Args:
         id: "<namespace>/<domain>-<task>-v<number>".
-        tags: words to find the id by, see `mjgym.registry.ids`.
         summary: what this id asks for, one sentence; the first of the class's docstring by default.
+        tags: words to find the id by, see `mjgym.registry.ids`.
         options: keyword arguments of the environment that this id has other defaults for, e.g.
             `{"observation": "dict+pixels"}`.
         **fields: the values of the class's fields that make this task.

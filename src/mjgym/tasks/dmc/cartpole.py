@@ -1,9 +1,8 @@
 """Swing up and balance one pole, or a chain of them, by pushing the cart that carries it."""
 
 from dataclasses import dataclass
+from math import pi
 from typing import Any
-
-import numpy as np
 
 from mjgym import mjcf
 from mjgym.arrays import columns, largest, smallest, total
@@ -24,43 +23,37 @@ FLOOR_CLEARANCE = 0.05  # m, under the lowest point of a hanging chain of two or
 POLES = slice(2, None)  # bodies: the world, the cart, then the poles from the cart outwards
 
 TAGS = ("benchmarking", "reward_viz")
+MORE_TAGS = ("extra", "reward_viz")
 
 
+@register("dmc/cartpole-balance-v0", "Balance a pole on a cart, from near upright.", TAGS)
 @register(
-    "dmc/cartpole-balance-v0",
-    summary="Keep a pole upright on a cart in the middle, from near upright.",
-    tags=TAGS,
-)
-@register(
-    "dmc/cartpole-balance_sparse-v0",
-    summary="Keep a pole upright on a cart in the middle; only narrow limits count.",
-    tags=TAGS,
-    sparse=True,
+    "dmc/cartpole-balance_sparse-v0", "Balance a pole within narrow limits.", TAGS, sparse=True
 )
 @register(
     "dmc/cartpole-swingup-v0",
-    summary="Swing a hanging pole up by moving its cart, and balance it in the middle.",
-    tags=TAGS,
+    "Swing a pole up by moving its cart, and balance.",
+    TAGS,
     swingup=True,
 )
 @register(
     "dmc/cartpole-swingup_sparse-v0",
-    summary="Swing a hanging pole up by moving its cart; only narrow limits count.",
-    tags=TAGS,
+    "Swing a pole up by moving its cart, and balance within narrow limits.",
+    TAGS,
     swingup=True,
     sparse=True,
 )
 @register(
     "dmc/cartpole-two_poles-v0",
-    summary="Swing a chain of two poles up by moving its cart, and balance it.",
-    tags=("extra", "reward_viz"),
+    "Swing a chain of two poles up by moving its cart, and balance.",
+    MORE_TAGS,
     swingup=True,
     poles=2,
 )
 @register(
     "dmc/cartpole-three_poles-v0",
-    summary="Swing a chain of three poles up by moving its cart, and balance it.",
-    tags=("extra", "reward_viz"),
+    "Swing a chain of three poles up by moving its cart, and balance.",
+    MORE_TAGS,
     swingup=True,
     poles=3,
 )
@@ -104,14 +97,12 @@ class Cartpole(Task):
         return spec
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        hinges = v.qpos[1:]
-        if self.swingup:
-            v.qpos[0] = 0.01 * rng.normal()
-            hinges[0] = np.pi + 0.01 * rng.normal()
-            hinges[1:] = 0.1 * rng.normal(size=self.poles - 1)
+        if self.swingup:  # the cart, the first hinge, the others
+            v.qpos[:2] = 0.01 * rng.normal(size=2) + (0, pi)
+            v.qpos[2:] = 0.1 * rng.normal(size=self.poles - 1)
         else:
             v.qpos[0] = rng.uniform(-0.1, 0.1)
-            hinges[:] = rng.uniform(-0.034, 0.034, size=self.poles)
+            v.qpos[1:] = rng.uniform(-0.034, 0.034, size=self.poles)
         v.qvel[:] = 0.01 * rng.normal(size=1 + self.poles)
 
     def observation(self, v: View) -> Arrays:

@@ -1,11 +1,10 @@
 """Get a planar cheetah with one back and one front leg to run fast, up to 10 m/s."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from mjgym import mjcf
-from mjgym.rewards import tolerance
+from mjgym.rewards import ramp
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Arrays, Task, register
@@ -58,8 +57,5 @@ class Cheetah(Task):
         }
 
     def terms(self, v: View) -> Arrays:
-        forward = v.sensor("torso_subtreelinvel").data[..., 0]
-        running = tolerance(
-            forward, (self.speed, inf), margin=self.speed, sigmoid="linear", value_at_margin=0
-        )
-        return {"running": running}
+        velocity = v.sensor("torso_subtreelinvel").data
+        return {"running": ramp(velocity[..., 0], 0.0, self.speed)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym import mjcf
 from mjgym.arrays import total
-from mjgym.rewards import tolerance
+from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
@@ -265,10 +265,4 @@ def _high(height: Array, enough: float) -> Array:
 
 
 def _upright(cosine: Array) -> Array:
-    return tolerance(
-        cosine,
-        (UPRIGHT_COSINE, inf),
-        margin=1 + UPRIGHT_COSINE,
-        sigmoid="linear",
-        value_at_margin=0,
-    )
+    return ramp(cosine, -1.0, UPRIGHT_COSINE)

@@ -1,14 +1,14 @@
 """Teach a quadruped to walk, to run, to climb out of a hilly bowl and to fetch a ball."""
 
 from dataclasses import dataclass
-from math import cos, inf, pi, radians
+from math import cos, pi, radians
 from typing import Any
 
 import numpy as np
 
 from mjgym import mjcf
 from mjgym.resets import unit_vector
-from mjgym.rewards import tolerance
+from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
@@ -122,14 +122,8 @@ class Move(Quadruped):
         _place(v, 0, 0, unit_vector(rng, 4))
 
     def terms(self, v: View) -> Arrays:
-        moving = tolerance(
-            v.sensordata[..., VELOCIMETER.start],
-            (self.speed, inf),
-            margin=self.speed,
-            sigmoid="linear",
-            value_at_margin=0.5,
-        )
-        return {"upright": _upright(v), "moving": moving}
+        forward = v.sensordata[..., VELOCIMETER.start]
+        return {"upright": _upright(v), "moving": ramp(forward, -self.speed, self.speed)}
 
 
 @register("dmc/quadruped-escape-v0", tags=("extra", "reward_viz"))
@@ -183,13 +177,7 @@ class Escape(Quadruped):
         }
 
     def terms(self, v: View) -> Arrays:
-        escaping = tolerance(
-            norm(v.site("workspace").xpos),
-            (TERRAIN_SIZE, inf),
-            margin=TERRAIN_SIZE,
-            sigmoid="linear",
-            value_at_margin=0,
-        )
+        escaping = ramp(norm(v.site("workspace").xpos), 0.0, TERRAIN_SIZE)
         return {"upright": _upright(v, ESCAPE_TILT), "escaping": escaping}
 
     def success(self, v: View) -> Array:
@@ -298,14 +286,7 @@ def _place(v: SingleView, x: float, y: float, quaternion: np.ndarray) -> None:
 
 def _upright(v: View, tilt: float = 0.0) -> Array:
     """1 up to a tilt of the torso (degrees), falling with its cosine to 0 when upside down."""
-    lowest = cos(radians(tilt))
-    return tolerance(
-        v.body("torso").xmat[..., ZZ],
-        (lowest, inf),
-        margin=1 + lowest,
-        sigmoid="linear",
-        value_at_margin=0,
-    )
+    return ramp(v.body("torso").xmat[..., ZZ], -1.0, cos(radians(tilt)))
 
 
 def _near(offset: Array, radius: float) -> Array:

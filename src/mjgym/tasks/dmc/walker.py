@@ -6,7 +6,7 @@ from typing import Any
 
 from mjgym import mjcf
 from mjgym.resets import random_joints
-from mjgym.rewards import tolerance
+from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import XX, XZ, ZZ
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
@@ -19,21 +19,15 @@ RUN_SPEED = 8.0  # m/s
 BODIES = slice(1, None)  # all but the world: the torso, then each leg from thigh to foot
 X_AXIS = slice(XX, XZ + 1, 2)  # of a rotation: the world's x as seen along the body's x and z
 
+TAGS = ("benchmarking", "reward_viz")
 
+
+@register("dmc/walker-stand-v0", "Stand upright on two legs.", TAGS)
 @register(
-    "dmc/walker-stand-v0", summary="Stand upright on two legs.", tags=("benchmarking", "reward_viz")
+    "dmc/walker-walk-v0", "Walk to the right on two legs at 1 m/s or more.", TAGS, speed=WALK_SPEED
 )
 @register(
-    "dmc/walker-walk-v0",
-    summary="Walk to the right on two legs at 1 m/s or more.",
-    tags=("benchmarking", "reward_viz"),
-    speed=WALK_SPEED,
-)
-@register(
-    "dmc/walker-run-v0",
-    summary="Run to the right on two legs at 8 m/s or more.",
-    tags=("benchmarking", "reward_viz"),
-    speed=RUN_SPEED,
+    "dmc/walker-run-v0", "Run to the right on two legs at 8 m/s or more.", TAGS, speed=RUN_SPEED
 )
 @dataclass(frozen=True)
 class Walker(Task):
@@ -80,13 +74,8 @@ class Walker(Task):
             "upright": (1 + torso.xmat[..., ZZ]) / 2,
         }
         if self.speed:
-            terms["moving"] = tolerance(
-                v.sensor("torso_subtreelinvel").data[..., 0],
-                (self.speed, inf),
-                margin=self.speed / 2,
-                sigmoid="linear",
-                value_at_margin=0.5,
-            )
+            velocity = v.sensor("torso_subtreelinvel").data
+            terms["moving"] = ramp(velocity[..., 0], 0.0, self.speed)
         return terms
 
     def reward(self, terms: Arrays) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mjgym.arrays import Array, total
 from mjgym.resets import unit_vector
-from mjgym.rewards import tolerance
+from mjgym.rewards import ramp
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, register
@@ -79,13 +79,7 @@ class Escape(Scene):
         walker = self.creature
         head = walker.head_place(v)
         distance = v.xp.sqrt(total(head * head))
-        upright = tolerance(
-            walker.uprightness(v),
-            (UPRIGHT, math.inf),
-            margin=1 + UPRIGHT,
-            sigmoid="linear",
-            value_at_margin=0,
-        )
+        upright = ramp(walker.uprightness(v), -1.0, UPRIGHT)
         return {
             "away": v.xp.minimum(distance / RADIUS, 1.0),
             "upright": v.xp.min(upright, axis=-1),

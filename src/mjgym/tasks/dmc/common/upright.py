@@ -2,7 +2,7 @@
 
 from math import inf
 
-from mjgym.rewards import small_control, tolerance
+from mjgym.rewards import ramp, small_control, tolerance
 from mjgym.rotations import norm, to_local
 from mjgym.sim import View
 from mjgym.task import Array, Arrays
@@ -10,7 +10,6 @@ from mjgym.task import Array, Arrays
 HEAD_HEIGHT = 1.4  # m, above which the body counts as standing
 HEAD_MARGIN = HEAD_HEIGHT / 4  # m below that, where `standing` has fallen to 0.1
 UPRIGHT_COSINE = 0.9  # of the torso's tilt, above which it counts as upright
-UPRIGHT_MARGIN = 1.9  # so that `upright` is 0 only for a torso upside down
 STILL_MARGIN = 2.0  # m/s, along x and along y, where `still` has fallen to 0.1
 WALK_SPEED = 1.0  # m/s
 RUN_SPEED = 10.0  # m/s
@@ -32,18 +31,10 @@ def terms(v: View, head_height: Array, cosine: Array, velocity: Array, speed: fl
     result = {
         "small_control": small_control(v.ctrl),
         "standing": tolerance(head_height, (HEAD_HEIGHT, inf), margin=HEAD_MARGIN),
-        "upright": tolerance(
-            cosine,
-            (UPRIGHT_COSINE, inf),
-            margin=UPRIGHT_MARGIN,
-            sigmoid="linear",
-            value_at_margin=0,
-        ),
+        "upright": ramp(cosine, -1.0, UPRIGHT_COSINE),
     }
     if speed:
-        result["moving"] = tolerance(
-            norm(velocity[..., :2]), (speed, inf), margin=speed, sigmoid="linear", value_at_margin=0
-        )
+        result["moving"] = ramp(norm(velocity[..., :2]), 0.0, speed)
     else:
         along_x = tolerance(velocity[..., 0], margin=STILL_MARGIN)
         along_y = tolerance(velocity[..., 1], margin=STILL_MARGIN)
