@@ -120,7 +120,7 @@ CASES = {
 }
 # What their fingers, whose links hang loose, do between two recorded states is not known; they are
 # held still here. The bound is on the median over the control steps.
-LOOSE = {"UR5e/OSC_POSE": 0.1, "IIWA/OSC_POSE": 0.1, "Kinova3/OSC_POSE": 0.1}
+LOOSE = {"UR5e/OSC_POSE": 0.01, "IIWA/OSC_POSE": 0.005, "Kinova3/OSC_POSE": 0.01}
 # In the record, these hold Sawyer's first joint in place.
 TOUCHING = {"Sawyer": ("robot0_right_arm_base_link", "robot0_right_l0")}
 
