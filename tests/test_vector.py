@@ -75,6 +75,26 @@ def test_seeds_one_by_one():
     assert envs.np_random[1].bit_generator.state != kept  # it went on
     with pytest.raises(ValueError, match="seed: 2 seeds for 3"):
         envs.reset(seed=[1, 2])
+    envs.reset(seed=np.array([6, 5, 4]))
+    assert envs.np_random_seed == (6, 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("seed", "error", "message"),
+    [
+        (1.5, TypeError, "seed: expected a whole number or a sequence of them, got 1.5"),
+        ("12", TypeError, "seed: expected a whole number or a sequence of them, got '12'"),
+        (-1, gymnasium.error.Error, "seed: -1 is not a whole number from 0 on"),
+        ([7, -3], gymnasium.error.Error, "seed: -3 is not a whole number from 0 on"),
+        ([7, "8"], gymnasium.error.Error, "seed: '8' is not a whole number from 0 on"),
+    ],
+)
+def test_a_wrong_seed_is_refused_before_anything_is_seeded(seed, error, message):
+    envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=2)
+    envs.reset(seed=4)
+    with pytest.raises(error, match=message):
+        envs.reset(seed=seed)
+    assert envs.np_random_seed == (4, 5)
 
 
 def test_unseeded_slots_differ():

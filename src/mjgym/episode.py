@@ -266,7 +266,7 @@ class Episodes:
         terminated = task.terminated(view) if hooks.terminated else False
         truncated = task.truncated(view) if hooks.truncated else False
         success = task.success(view) if self.has_goal else None
-        if success is not None:
+        if success is not None and success is not False:  # Python's own is spared the cost of `|`
             valued = success if diverged is None else success & ~diverged
             self.success_once = self.success_once | (valued if where is None else valued & where)
         if hooks.update:

@@ -12,6 +12,7 @@ from mjgym.actions import bounds
 from mjgym.arrays import Array, copied, kept, namespace
 from mjgym.infos import VARIATION
 from mjgym.spaces import box, check_action
+from mjgym.sub_environments import seed_list
 from mjgym.task import Task
 from mjgym.vector import Result, VectorEnv
 
@@ -100,9 +101,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             Exception: what `VectorEnv.reset` raises.
         """
         if seed is not None and not isinstance(seed, int | np.integer):
-            if len(seed) != self.num_envs:
-                raise ValueError(f"seed: {len(seed)} seeds for {self.num_envs} sub-environments")
-            seed = list(seed)[:: self.num_players]
+            seed = seed_list(seed, self.num_envs)[:: self.num_players]
         if options and "reset_mask" in options:
             options = {**options, "reset_mask": self._by_match(options["reset_mask"])}
         observations, info = self.matches.reset(seed=seed, options=options)

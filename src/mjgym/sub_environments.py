@@ -29,6 +29,32 @@ Ids = Sequence[int] | np.ndarray | None
 """Numbers of sub-environments; None for all."""
 
 
+def seed_list(seed: Any, n: int) -> list[int | None]:
+    """A seed for each of n sub-environments; None for those that go on with their generators.
+
+    Args:
+        seed: s for the seeds s, s + 1, ..., a sequence of n seeds or None, or None for all.
+        n: number of sub-environments.
+
+    Raises:
+        gymnasium.error.Error: a seed is not a whole number from 0 on.
+        TypeError: it is neither a number nor a sequence.
+        ValueError: the sequence has a wrong length.
+    """
+    if seed is None:
+        return [None] * n
+    if isinstance(seed, int | np.integer):
+        seed = range(int(seed), int(seed) + n)
+    if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
+        raise TypeError(f"seed: expected a whole number or a sequence of them, got {seed!r}")
+    if len(seed) != n:
+        raise ValueError(f"seed: {len(seed)} seeds for {n} sub-environments")
+    for own in seed:
+        if own is not None and not (isinstance(own, int | np.integer) and own >= 0):
+            raise gymnasium.error.Error(f"seed: {own!r} is not a whole number from 0 on")
+    return [None if own is None else int(own) for own in seed]
+
+
 class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """The part of `mjgym.VectorEnv` that speaks of sub-environments one by one.
 
@@ -64,6 +90,42 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Give a sub-environment a generator of its own seed."""
         self._rngs[i], self._seeds[i] = seeding.np_random(seed)
         self._episodes.reseed(i)
+
+    # Who is meant: some by a mask, some by their numbers.
+
+    def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
+        if not options or "reset_mask" not in options:
+            return None
+        mask = self.checked_mask(options["reset_mask"], self.num_envs)
+        if not mask.any():
+            raise ValueError("options['reset_mask']: at least one must be True")
+        return mask.copy()
+
+    def checked_mask(self, mask: Any, n: int) -> np.ndarray:
+        """A mask of n rows that are to be reset, as an array of NumPy.
+
+        Raises:
+            TypeError: it is not an array of bool.
+            ValueError: it has a wrong length.
+        """
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
+        if mask.shape != (n,):
+            raise ValueError(f"options['reset_mask']: expected shape ({n},), got {mask.shape}")
+        return mask
+
+    def _rows(self, ids: Ids) -> np.ndarray:
+        if ids is None:
+            return np.arange(self.num_envs)
+        rows = np.asarray(ids)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(f"ids: expected a sequence of integers, got {ids!r}")
+        bad = rows[(rows < 0) | (rows >= self.num_envs)]
+        if bad.size:
+            raise ValueError(f"ids: no sub-environment {bad[0]}, there are {self.num_envs}")
+        if np.unique(rows).size != rows.size:
+            raise ValueError(f"ids: each may occur once, got {ids!r}")
+        return rows
 
     # What each can do by itself.
 
@@ -192,19 +254,6 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
             )
         hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_OWN), *_SHARED])
         return AttributeError(f"sub-environments have no {name!r}{hint}")
-
-    def _rows(self, ids: Ids) -> np.ndarray:
-        if ids is None:
-            return np.arange(self.num_envs)
-        rows = np.asarray(ids)
-        if rows.ndim != 1 or rows.dtype.kind not in "iu":
-            raise ValueError(f"ids: expected a sequence of integers, got {ids!r}")
-        bad = rows[(rows < 0) | (rows >= self.num_envs)]
-        if bad.size:
-            raise ValueError(f"ids: no sub-environment {bad[0]}, there are {self.num_envs}")
-        if np.unique(rows).size != rows.size:
-            raise ValueError(f"ids: each may occur once, got {ids!r}")
-        return rows
 
     def _check_open(self) -> None:
         if self.closed:

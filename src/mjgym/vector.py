@@ -19,7 +19,7 @@ from mjgym.observations import Observations, copy_observation, not_finite, rows_
 from mjgym.options import Options
 from mjgym.sim import Batched, View
 from mjgym.spaces import action_space, check_action
-from mjgym.sub_environments import Ids, SubEnvironments
+from mjgym.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.task import Arrays, Task
 from mjgym.variation.varying import Varying
 
@@ -159,11 +159,12 @@ class VectorEnv(SubEnvironments):
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environments have been closed.
-            TypeError: the mask is not an array of bool.
+            gymnasium.error.Error: a seed is not a whole number from 0 on; nothing is changed.
+            TypeError: the mask is not an array of bool, or `seed` no number and no sequence.
             ValueError: the mask or the sequence of seeds has a wrong length, or the mask is empty.
         """
         self._check_usable()
-        seeds = self._seed_list(seed)
+        seeds = seed_list(seed, self.num_envs)
         mask = self._mask(options)
         for i in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
             if (own := seeds[i]) is not None:
@@ -180,36 +181,6 @@ class VectorEnv(SubEnvironments):
     def _nobody(self) -> Array:
         """A mask that holds for none of the sub-environments."""
         return self._xp.zeros(self.num_envs, dtype=self._xp.bool)
-
-    def _seed_list(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, int | np.integer):
-            return [int(seed) + i for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ValueError(f"seed: {len(seed)} seeds for {self.num_envs} sub-environments")
-        return list(seed)
-
-    def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
-        if not options or "reset_mask" not in options:
-            return None
-        mask = self.checked_mask(options["reset_mask"], self.num_envs)
-        if not mask.any():
-            raise ValueError("options['reset_mask']: at least one must be True")
-        return mask.copy()
-
-    def checked_mask(self, mask: Any, n: int) -> np.ndarray:
-        """A mask of n rows that are to be reset, as an array of NumPy.
-
-        Raises:
-            TypeError: it is not an array of bool.
-            ValueError: it has a wrong length.
-        """
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
-        if mask.shape != (n,):
-            raise ValueError(f"options['reset_mask']: expected shape ({n},), got {mask.shape}")
-        return mask
 
     # A control step, and what becomes of the episodes that have ended.
 
