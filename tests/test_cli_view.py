@@ -574,8 +574,8 @@ class TestWebPage:
 
     @needs_mjviser
     @pytest.mark.parametrize(
-        "id", [TASK, "dmc/reacher-easy-v0", "locomotion/rolling_ball-maze_forage-v0"]
-    )
+        "id", ["dmc/reacher-easy-v0", "locomotion/rolling_ball-maze_forage-v0"]
+    )  # whose envs have numbers, and a maze, of their own
     def test_a_batch(self, browser, id):
         port = free_port()
         with running(id, "--envs", "6", "--port", str(port)) as viewer:

@@ -57,7 +57,7 @@ def test_a_diverging_slot_ends_alone(id, tmp_path, monkeypatch, capfd):
 def test_checks_find_nothing_wrong(id):
     """Among them: the hooks run on arrays that have nothing but the array standard."""
     # Where bricks are stacked from the start a physics step takes long: shorter episodes will do.
-    shorter = {"max_episode_steps": 50} if "reassemble" in id else {}
+    shorter = {"max_episode_steps": 25} if "reassemble" in id else {}
     findings = check(id, **shorter)
     assert len(findings) > 10
     # That random actions seldom press a brick onto another is no fault.
