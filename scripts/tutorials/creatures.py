@@ -77,7 +77,6 @@ def wander(spec: mjcf.Spec, single: Single, seconds: float) -> Iterator[np.ndarr
     torsos = mjcf.bind(single.view, [mjcf.find(spec, "body", f"{n}_legs/torso") for n in COLOURS])
     servos = mjcf.bind(single.view, mjcf.find_all(spec, "actuator"))
     phases = np.random.default_rng(SEED).uniform(0, 2 * np.pi, servos.ctrl.shape)
-    single.restore_defaults()
     single.forward()
     yield torsos.xpos.copy()
     for time in np.arange(round(seconds * RATE)) / RATE:
