@@ -224,6 +224,7 @@ def test_a_plot_has_a_line_for_each_creature(script, monkeypatch, tmp_path):
     figure = pytest.importorskip("matplotlib.figure")
     saved = []
     monkeypatch.setattr(figure.Figure, "savefig", lambda self, *_, **__: saved.append(self))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["creatures", "--seconds", "0.4", "--plot", "paths.png"])
     script.main()
     (axes,) = saved[0].axes
