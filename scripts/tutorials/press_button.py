@@ -93,8 +93,7 @@ class PressButton(Task):
 
     def initialize(self, v, rng):
         v.body("button").pos[:2] = BUTTON_RADIUS(rng) * unit_vector(rng, 2)
-        place = CREATURE_RADIUS(rng) * unit_vector(rng, 2)
-        v.qpos[:7] = *place, SHIN + THICKNESS, *YAW(rng)  # it stands
+        v.qpos[:7] = *(CREATURE_RADIUS(rng) * unit_vector(rng, 2)), SHIN + THICKNESS, *YAW(rng)
 
     def observation(self, v):
         torso = v.body("creature/torso")
