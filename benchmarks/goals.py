@@ -34,7 +34,7 @@ from comparison import report
 from comparison.command import RESULTS, described
 from training import plan
 
-from mjgym.vector import allowed_cores
+from mjgym.envs.vector import allowed_cores
 
 RATE_ID = "dmc/walker-walk-v0"
 MEASURED = (*plan.PARTS, "rate")

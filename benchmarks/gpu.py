@@ -20,8 +20,8 @@ import gymnasium
 import numpy as np
 
 import mjgym
-from mjgym import benchmark
-from mjgym.benchmark import Subject
+from mjgym.inspect import benchmark
+from mjgym.inspect.benchmark import Subject
 
 IDS = {
     "dmc/cartpole-swingup-v0": "CartpoleSwingup",

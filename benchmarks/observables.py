@@ -18,8 +18,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym import Observable, atomic
-from mjgym.benchmark import random_actions
+from mjgym import Observable
+from mjgym.inspect.benchmark import random_actions
+from mjgym.util import atomic
 from mjgym.variation import Integers, Normal, noises
 
 PLAIN = "plain"

@@ -22,7 +22,7 @@ import gymnasium
 import numpy as np
 
 import mjgym  # noqa: F401  (registers the ids)
-from mjgym.benchmark import random_actions
+from mjgym.inspect.benchmark import random_actions
 from mjgym.variation import LogNormal, Uniform, factor
 
 VARY = {

@@ -22,12 +22,12 @@ import gymnasium
 import numpy as np
 import torch
 
-from mjgym import atomic
 from mjgym.train import algorithms, config, evaluation, trained
 from mjgym.train.errors import RunError
 from mjgym.train.evaluation import Evaluation
 from mjgym.train.policy import Policy
 from mjgym.train.run import Run
+from mjgym.util import atomic
 
 ALIKE = 1e-4  # of half the range of actions, up to which rounding makes two differ
 SURE = 3.0  # standard errors, up to which two scores of one policy differ

@@ -21,14 +21,15 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageOps
 
-from mjgym import Env, atomic, registry
-from mjgym.pixels import viewpoint
+from mjgym import Env, registry
+from mjgym.envs.pixels import viewpoint
 from mjgym.robots import arms
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.tasks.robosuite.scripted import Script
 from mjgym.train import trained
 from mjgym.train.policy import Policy
+from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "assets" / "gallery"

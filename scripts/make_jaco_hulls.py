@@ -16,7 +16,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym import atomic
+from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "tests" / "data" / "manipulation" / "jaco_hulls.json"

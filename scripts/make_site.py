@@ -33,12 +33,12 @@ TASKS, API = "tasks", "reference"  # folders of the site
 # What the reference shows; a module's own `__all__`, or else its public names, in that order.
 MODULES = {
     "Environments": (
-        *("mjgym", "mjgym.env", "mjgym.vector", "mjgym.sub_environments", "mjgym.options"),
-        "mjgym.registry",
+        *("mjgym", "mjgym.envs.env", "mjgym.envs.vector", "mjgym.envs.sub_environments"),
+        *("mjgym.envs.options", "mjgym.registry"),
     ),
     "Tasks": (
-        *("mjgym.task", "mjgym.episode", "mjgym.sim.views", "mjgym.rewards", "mjgym.rotations"),
-        *("mjgym.resets", "mjgym.labels", "mjgym.checks"),
+        *("mjgym.task", "mjgym.loop.episode", "mjgym.sim.views", "mjgym.rewards"),
+        *("mjgym.rotations", "mjgym.resets", "mjgym.inspect.labels", "mjgym.inspect.checks"),
     ),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),
     "Readings and variation": ("mjgym.observables", "mjgym.variation"),
@@ -47,8 +47,8 @@ MODULES = {
         *("mjgym.tasks.locomotion.scene", "mjgym.mocap"),
     ),
     "Others": (
-        *("mjgym.adapters.dm_env", "mjgym.adapters.shimmy", "mjgym.wrappers"),
-        *("mjgym.fingerprint", "mjgym.rendering"),
+        *("mjgym.adapters.dm_env", "mjgym.adapters.shimmy", "mjgym.envs.wrappers"),
+        *("mjgym.inspect.fingerprint", "mjgym.rendering"),
     ),
 }
 

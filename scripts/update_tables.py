@@ -14,11 +14,12 @@ from pathlib import Path
 import gymnasium
 from make_gallery import ROBOTS, dimensions
 
-from mjgym import atomic, registry
+from mjgym import registry
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.train import baselines, trained
+from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -13,11 +13,11 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from mjgym.env import Env
+from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
 from mjgym.sim.engine import FOLLOWING, episode_field, set_constants
 from mjgym.sim.single import SingleView
-from mjgym.vector import VectorEnv
 
 DATA = Path(__file__).parent / "data" / "robosuite"
 

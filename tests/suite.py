@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 import mjgym
-from mjgym.models import compile_model
+from mjgym.loop.models import compile_model
 from mjgym.sim import Simulation, Single, SingleView
 from mjgym.task import Task
 

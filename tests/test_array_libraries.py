@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mjgym import registry, rotations
-from mjgym.array_libraries import failures
-from mjgym.episode import Episodes
-from mjgym.models import compile_model
+from mjgym.inspect.array_libraries import failures
+from mjgym.loop.episode import Episodes
+from mjgym.loop.models import compile_model
 from mjgym.rewards import SIGMOIDS, tolerance
 from mjgym.sim import Batched, Single
 from mjgym.sim.converted import ConvertedView

@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from mjgym import atomic
 from mjgym.mjcf import export, load
+from mjgym.util import atomic
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
 ROOT = Path(__file__).parents[1]

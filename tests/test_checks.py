@@ -1,4 +1,4 @@
-"""`mjgym.checks`: good tasks pass, and each way to break one is found and explained."""
+"""`mjgym.inspect.checks`: good tasks pass, and each way to break one is found and explained."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import mjgym
-from mjgym import Task, checks
+from mjgym import Task
+from mjgym.inspect import checks
 from mjgym.mjcf import Spec
 from mjgym.task import Signal, registrations
 

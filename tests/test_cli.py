@@ -16,12 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 import mjgym
-from mjgym import benchmark
 from mjgym.cli import bench, doctor
 from mjgym.cli.app import app
 from mjgym.cli.gl import gl_report
 from mjgym.cli.ids import find_id, nearest_ids
-from mjgym.fingerprint import model_sha256
+from mjgym.inspect import benchmark
+from mjgym.inspect.fingerprint import model_sha256
 from mjgym.rendering import Probe
 
 pytestmark = pytest.mark.slow
@@ -183,11 +183,12 @@ class TestStart:
     def test_the_package_is_whole_once_it_is_asked_for(self):
         program = (
             "import sys, mjgym_command; mjgym_command.defer(); import mjgym;"
-            "import mjgym.cli.app, mjgym.suggestions;"
+            "import mjgym.cli.app, mjgym.util.suggestions;"
             "assert not {'mujoco', 'gymnasium', 'mjgym.registry'} & set(sys.modules);"
-            "from mjgym import Task, atomic, registry;"
+            "from mjgym import Task, registry; from mjgym.util import atomic;"
             "import gymnasium; gymnasium.make('dmc/walker-walk-v0');"
-            "assert mjgym.Env and mjgym.atomic is atomic and callable(mjgym.fingerprint);"
+            "assert mjgym.Env and mjgym.util.atomic is atomic;"
+            "assert callable(mjgym.fingerprint);"
             "assert type(mjgym).__name__ == 'module' and mjgym.__all__;"
             "assert not hasattr(mjgym, 'nothing')"
         )

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.cli.app import app
 from mjgym.mocap import find_clips, read_amc
-from mjgym.packaged import assets
+from mjgym.util.packaged import assets
 
 NAMES = ["pivot", "reach", "squat", "walk"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from suite import IDS, TASKS
 
-from mjgym.env import Env
+from mjgym.envs.env import Env
 from mjgym.task import Signal, Task
 
 CASES = [(id, {}) for id in IDS] + [

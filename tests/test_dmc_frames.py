@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from suite import FOLDER, TASKS, shown, task, transitions
 
-from mjgym.models import compile_model
+from mjgym.loop.models import compile_model
 from mjgym.rendering import Renderer
 from mjgym.sim import Single
 

@@ -15,7 +15,7 @@ from suite import (
     transitions,
 )
 
-from mjgym.models import compile_model
+from mjgym.loop.models import compile_model
 from mjgym.sim import Single
 
 LQR_DRAWS = {"lqr-lqr_2_1": 4, "lqr-lqr_6_2": 12}  # of stiffness and damping, before any episode

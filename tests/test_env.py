@@ -10,7 +10,7 @@ from rollouts import equal, rollout
 from suite import IDS, TASKS, relative_error, within
 
 import mjgym
-from mjgym.spaces import check_action
+from mjgym.envs.spaces import check_action
 
 
 @pytest.mark.parametrize("id", IDS)

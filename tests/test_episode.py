@@ -11,8 +11,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import mjgym
-from mjgym import Observable, models, observe, variation
-from mjgym.episode import Episodes
+from mjgym import Observable, observe, variation
+from mjgym.loop import models
+from mjgym.loop.episode import Episodes
 from mjgym.sim import Batched, Single
 
 CART = """

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import mjgym
-from mjgym.docstrings import NAMED, meanings, paragraphs
-from mjgym.labels import Label, LabelView, signals
-from mjgym.models import compile_model
+from mjgym.inspect.labels import Label, LabelView, signals
+from mjgym.loop.models import compile_model
 from mjgym.rotations import norm, to_local
 from mjgym.sim import Single
 from mjgym.task import Signal, Task, registrations
+from mjgym.util.docstrings import NAMED, meanings, paragraphs
 
 # Names, units, frames and sources of all numbers as they were stated by hand, entry by entry.
 STATED = json.loads(gzip.decompress((Path(__file__).parent / "data/labels.json.gz").read_bytes()))
@@ -352,4 +352,4 @@ def test_a_label_is_its_name_unit_frame_and_source():
         "world",
         "body xpos",
     )
-    assert mjgym.labels.Label is Label
+    assert mjgym.inspect.labels.Label is Label

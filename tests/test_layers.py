@@ -13,19 +13,14 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-# The layers of the design: a file imports from the layers named here and from its own row. "mjgym"
-# is the package itself, with its public names.
+# The layers of the design: a file imports from the layers below its own and from its own row. A row
+# is a folder or a module, the longest that stands here; "mjgym" is the package itself.
 LAYERS = {
     "arrays": 0,
-    "atomic": 0,
-    "catalogue": 0,
-    "docstrings": 0,
-    "generators": 0,
     "mocap": 0,
-    "packaged": 0,
     "rewards": 0,
     "rotations": 0,
-    "suggestions": 0,
+    "util": 0,
     "version": 0,
     "actions": 1,
     "sim": 1,
@@ -36,36 +31,25 @@ LAYERS = {
     "controllers": 1,
     "robots": 1,
     "task": 2,
-    "models": 2,
-    "contract": 2,
+    "loop.models": 2,
+    "loop.contract": 2,
     "tasks": 3,
-    "array_libraries": 4,
-    "camera": 4,
-    "describe": 4,
-    "env": 4,
-    "episode": 4,
-    "infos": 4,
-    "labels": 4,
-    "observations": 4,
-    "options": 4,
-    "parallel": 4,
-    "pixels": 4,
-    "players": 4,
+    "loop": 4,
+    "envs": 4,
+    "inspect.array_libraries": 4,
+    "inspect.describe": 4,
+    "inspect.labels": 4,
     "rendering": 4,
-    "spaces": 4,
-    "sub_environments": 4,
-    "tensor_vector": 4,
-    "vector": 4,
     "registry": 5,
-    "benchmark": 5,
-    "fingerprint": 5,
+    "inspect.benchmark": 5,
+    "inspect.fingerprint": 5,
     "mjgym": 5,
     "adapters": 6,
-    "checks": 6,
     "cli": 6,
+    "envs.wrappers": 6,
+    "inspect": 6,
     "train": 6,
     "viewing": 6,
-    "wrappers": 6,
 }
 BELOW = {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2}, 4: {0, 1, 2, 4}, 5: {0, 1, 2, 3, 4, 5}}
 BELOW[6] = BELOW[5] | {6}
@@ -73,8 +57,8 @@ BELOW[6] = BELOW[5] | {6}
 # What else is forbidden: rows that a row's files do not touch although they lie below it.
 NEVER = {
     "registry": {"sim", "mjcf", "resets"},
-    "benchmark": {"tasks"},
-    "fingerprint": {"tasks"},
+    "inspect.benchmark": {"tasks"},
+    "inspect.fingerprint": {"tasks"},
     "adapters": {"sim", "tasks"},
     "cli": {"sim", "tasks"},
     "train": {"sim", "tasks"},
@@ -83,18 +67,13 @@ NEVER = {
 
 # Packages of others that a row may import, besides NumPy; a row that is not here may import any.
 PACKAGES = {
-    "array_libraries": set(),
+    "actions": {"mujoco"},
     "arrays": {"array_api_compat"},
-    "atomic": set(),
     "rewards": {"array_api_compat"},
     "rotations": {"array_api_compat"},
-    "catalogue": set(),
-    "suggestions": set(),
+    "util": set(),
     "version": set(),
-    "docstrings": set(),
-    "generators": set(),
     "mocap": set(),
-    "packaged": set(),
     "observables": set(),
     "variation": {"mujoco"},
     "sim": {"mujoco", "mujoco_warp", "warp", "torch", "array_api_compat"},
@@ -104,25 +83,14 @@ PACKAGES = {
     "controllers": {"array_api_compat"},
     "task": set(),
     "tasks": set(),
-    "actions": {"mujoco"},
-    "models": {"mujoco"},
-    "contract": set(),
-    "episode": set(),
-    "infos": set(),
-    "options": {"mujoco"},
-    "camera": set(),
-    "describe": {"gymnasium", "mujoco"},
-    "env": {"gymnasium", "mujoco"},
-    "labels": {"mujoco"},
-    "parallel": {"gymnasium", "pettingzoo"},
-    "pixels": {"gymnasium", "mujoco"},
-    "players": {"gymnasium"},
-    "observations": {"gymnasium"},
+    "loop": set(),
+    "loop.models": {"mujoco"},
+    "loop.contract": set(),
+    "envs": {"gymnasium", "mujoco", "pettingzoo", "torch"},
+    "inspect.array_libraries": set(),
+    "inspect.describe": {"gymnasium", "mujoco"},
+    "inspect.labels": {"mujoco"},
     "rendering": {"gymnasium", "mujoco", "PIL"},
-    "spaces": {"gymnasium", "mujoco"},
-    "sub_environments": {"gymnasium"},
-    "tensor_vector": {"torch"},
-    "vector": {"gymnasium", "mujoco"},
     "registry": {"gymnasium"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }
@@ -132,8 +100,9 @@ ENGINE_CALL = re.compile(r"mj[a-z]?_")
 
 def row(module):
     """The row of a module: "rewards" of "mjgym.rewards", "tasks" of "mjgym.tasks.dmc.walker"."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "mjgym"
+    parts = module.split(".")[1:]
+    longest = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((r for r in longest if r in LAYERS), parts[0] if parts else "mjgym")
 
 
 def is_module(name, root):
@@ -177,7 +146,7 @@ def violations(path, root=SOURCE):
             if own in PACKAGES and top not in PACKAGES[own]:
                 allowed = ", ".join(sorted(PACKAGES[own] | {"numpy"}))
                 found.append(f"{where} imports {top}; it may import {allowed}")
-        elif LAYERS[own] <= 3 and top == "importlib" and own != "catalogue":
+        elif LAYERS[own] <= 3 and top == "importlib" and module != "mjgym.util.catalogue":
             found.append(f"{where} imports importlib, which would hide from this test")
     if own == "tasks":
         for node in ast.walk(tree):
@@ -233,12 +202,12 @@ def test_a_file_imports_only_from_lower_layers(path):
         ("resets.py", "from lxml import etree", "imports lxml"),
         ("sim/views.py", "from mjgym.tasks.dmc import walker", "imports mjgym.tasks.dmc.walker"),
         ("sim/views.py", "from .. import task", "imports mjgym.task of 'task'"),
-        ("sim/__init__.py", "from ..env import Env", "imports mjgym.env of 'env'"),
+        ("sim/__init__.py", "from ..envs.env import Env", "mjgym.envs.env of 'envs'"),
         ("task.py", "import mujoco", "imports mujoco; it may import numpy"),
-        ("task.py", "from mjgym import env", "imports mjgym.env"),
+        ("task.py", "from mjgym.envs import env", "imports mjgym.envs.env"),
         ("tasks/dmc/walker.py", "import mujoco.batch as b", "imports mujoco"),
         ("tasks/dmc/walker.py", "from gymnasium import spaces", "imports gymnasium"),
-        ("tasks/dmc/walker.py", "from mjgym.spaces import Layout", "imports mjgym.spaces"),
+        ("tasks/dmc/walker.py", "from mjgym.envs.spaces import X", "imports mjgym.envs.spaces"),
         ("tasks/dmc/walker.py", "import mjgym", "imports mjgym of 'mjgym'"),
         ("tasks/dmc/walker.py", "from mjgym import Env", "imports mjgym of 'mjgym'"),
         ("tasks/dmc/walker.py", "from mjgym.tasks.locomotion import ant", "another family"),
@@ -247,8 +216,12 @@ def test_a_file_imports_only_from_lower_layers(path):
         ("tasks/dmc/walker.py", "x = mju_norm(y)", "a task calls mju_norm"),
         ("tasks/dmc/walker.py", "import importlib", "hide"),
         ("tasks/dmc/walker.py", "import torch", "imports torch"),
-        ("env.py", "from mjgym.tasks.dmc.walker import Walker", "imports mjgym.tasks.dmc.walker"),
-        ("vector.py", "from mjgym import registry", "imports mjgym.registry"),
+        (
+            "envs/env.py",
+            "from mjgym.tasks.dmc.walker import Walker",
+            "imports mjgym.tasks.dmc.walker",
+        ),
+        ("envs/vector.py", "from mjgym import registry", "imports mjgym.registry"),
         ("rendering/renderer.py", "from mjgym.cli import app", "imports mjgym.cli.app"),
         ("registry.py", "from mjgym.sim import Single", "but not .*sim"),
         ("registry.py", "import typer", "imports typer"),
@@ -256,14 +229,31 @@ def test_a_file_imports_only_from_lower_layers(path):
         ("adapters/dm_env.py", "from mjgym.tasks.dmc.walker import Walker", "imports mjgym.tasks"),
         ("adapters/dm_env.py", "from mjgym.registry import _load", "_load, which is private"),
         ("novelty.py", "", "no layer is given to it"),
-        ("env.py", "import mjgym.novelty", "which has no layer"),
+        ("envs/env.py", "import mjgym.novelty", "which has no layer"),
     ],
 )
 def test_what_a_violation_looks_like(file, text, complaint, tmp_path):
-    for folder in ("sim", "mjcf", "tasks/dmc", "tasks/locomotion", "cli", "adapters", "rendering"):
+    for folder in (
+        "sim",
+        "envs",
+        "mjcf",
+        "tasks/dmc",
+        "tasks/locomotion",
+        "cli",
+        "adapters",
+        "rendering",
+    ):
         (tmp_path / "mjgym" / folder).mkdir(parents=True)
         (tmp_path / "mjgym" / folder / "__init__.py").touch()
-    for name in ("task", "env", "registry", "spaces", "novelty", "tasks/dmc/walker", "cli/app"):
+    for name in (
+        "task",
+        "envs/env",
+        "registry",
+        "envs/spaces",
+        "novelty",
+        "tasks/dmc/walker",
+        "cli/app",
+    ):
         (tmp_path / "mjgym" / f"{name}.py").touch()
     (tmp_path / "mjgym" / "tasks" / "locomotion" / "ant.py").touch()
     path = tmp_path / "mjgym" / file
@@ -280,8 +270,8 @@ def test_what_a_violation_looks_like(file, text, complaint, tmp_path):
         ("tasks/dmc/walker.py", "from mjgym import mjcf\nfrom mjgym.tasks.dmc.upright import x"),
         ("tasks/dmc/walker.py", "from mjgym.rewards import tolerance\nfrom . import upright"),
         ("mjcf/tables.py", "from lxml import etree\nimport mujoco"),
-        ("env.py", "import gymnasium\nfrom mjgym.sim import Single\nfrom mjgym.episode import x"),
-        ("registry.py", "import importlib\nimport mjgym.tasks\nfrom mjgym.env import Env"),
+        ("envs/env.py", "import gymnasium\nfrom mjgym.sim import Single\nfrom mjgym.loop import x"),
+        ("registry.py", "import importlib\nimport mjgym.tasks\nfrom mjgym.envs.env import Env"),
         ("cli/app.py", "import typer\nimport mjgym\nfrom mjgym import registry\nimport rich"),
     ],
 )
@@ -383,7 +373,7 @@ def imported(tmp_path_factory):
 class TestImport:
     def test_registers_the_ids(self, imported):
         assert imported["ids"] > 40
-        assert "mjgym.env" in imported["modules"]  # the facts are those of this import
+        assert "mjgym.envs.env" in imported["modules"]  # the facts are those of this import
 
     @pytest.mark.parametrize(
         "package",

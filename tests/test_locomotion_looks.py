@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from mjgym.pixels import viewpoint
+from mjgym.envs.pixels import viewpoint
 
 IDS = mjgym.registry.ids(namespace="locomotion")
 TEXTURES = 1_000_000  # bytes of all that a model has

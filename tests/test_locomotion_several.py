@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from mjgym.env import Env
-from mjgym.models import compile_model
+from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
+from mjgym.loop.models import compile_model
 from mjgym.rotations import about_z
 from mjgym.sim import Batched, Single
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
-from mjgym.vector import VectorEnv
 
 KINDS = {
     "home_0/": "ant",

@@ -13,8 +13,9 @@ from manipulation_records import NAMES, id_of, tasks
 from rollouts import actions_for, equal
 
 import mjgym
-from mjgym import benchmark, registry
-from mjgym.checks import check
+from mjgym import registry
+from mjgym.inspect import benchmark
+from mjgym.inspect.checks import check
 from mjgym.observables import Observable, observe
 from mjgym.robots import JacoArm, JacoHand
 from mjgym.tasks.manipulation.bricks import COLOURS

@@ -11,7 +11,7 @@ from guide_code import ROOT, modules, write_modules
 from rollouts import actions_for, equal
 from suite import gymnasium_checker
 
-from mjgym.checks import check
+from mjgym.inspect.checks import check
 from mjgym.task import registrations
 
 GUIDE = ROOT / "assets" / "guides" / "manipulation.md"

@@ -26,7 +26,8 @@ from manipulation_records import (
     tasks,
 )
 
-from mjgym.env import Env
+from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
 from mjgym.mjcf import load
 from mjgym.resets import place_bodies, put, settle
 from mjgym.rewards import tolerance
@@ -53,7 +54,6 @@ from mjgym.tasks.manipulation.bricks import (
 )
 from mjgym.tasks.manipulation.pedestals import PEDESTAL, TARGET, add_pedestal
 from mjgym.tasks.manipulation.props import LARGE_BOX, add_large_box, lowest_corner, prop_observation
-from mjgym.vector import VectorEnv
 
 SPHERE = int(mujoco.mjtGeom.mjGEOM_SPHERE)
 RANDOM_ORDER = [name for name in NAMES if "random" in name]

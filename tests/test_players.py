@@ -7,7 +7,7 @@ from gymnasium.vector import AutoresetMode
 from rollouts import COPIES, actions_for, equal, rollout
 
 from mjgym import VectorEnv, registry
-from mjgym.players import PlayersVectorEnv
+from mjgym.envs.players import PlayersVectorEnv
 from mjgym.tasks.dmc.cartpole import Cartpole
 
 IDS = registry.ids(tag="multi-agent")

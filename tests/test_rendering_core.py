@@ -14,7 +14,7 @@ import pytest
 from suite import begin, shown, started, task
 
 from mjgym import rendering
-from mjgym.models import compile_model
+from mjgym.loop.models import compile_model
 from mjgym.rendering import Renderer, RenderingError, backends, colour_by_reward, renderer, studio
 from mjgym.rendering.window import Window
 from mjgym.sim import Batched

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from suite import begin, shown, started
 
-from mjgym.models import compile_model
+from mjgym.loop.models import compile_model
 from mjgym.rendering import Renderer, RenderingError, Shot, backends, renderer
 from mjgym.sim import Batched
 

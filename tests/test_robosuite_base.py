@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from robosuite_records import make_task
 
-from mjgym import Env, models
+from mjgym import Env
+from mjgym.loop import models
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.lift import DENSITY, Lift

@@ -16,7 +16,7 @@ from robosuite_records import DATA
 from mjgym import rotations
 from mjgym.controllers import OperationalSpacePose, controllers
 from mjgym.controllers.interpolation import ramp_steps
-from mjgym.env import Env
+from mjgym.envs.env import Env
 from mjgym.tasks.robosuite.lift import Lift
 
 RECORD = np.load(DATA / "ramp_rollout.npz")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from robosuite_records import DATA, Record
 
-from mjgym.env import Env
+from mjgym.envs.env import Env
 from mjgym.sim.engine import episode_field
 from mjgym.sim.single import SingleView
 from mjgym.tasks.robosuite.boxes import VARIES, resize_box

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import suite
 
-from mjgym.models import compile_model
+from mjgym.loop.models import compile_model
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
 

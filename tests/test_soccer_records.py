@@ -6,8 +6,8 @@ import pytest
 from soccer_records import NAMES, facts, ours, record, sized, states, task
 
 from mjgym import VectorEnv
-from mjgym.episode import Episodes
-from mjgym.models import compile_model
+from mjgym.loop.episode import Episodes
+from mjgym.loop.models import compile_model
 from mjgym.sim import Single
 
 ONE_ON_ONE = [name for name in NAMES if name.endswith("1v1")]

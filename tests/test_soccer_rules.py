@@ -9,7 +9,7 @@ from locomotion_records import STATISTIC, spread
 from soccer_records import record, sized, task
 
 from mjgym import Env, VectorEnv
-from mjgym.models import compile_model
+from mjgym.loop.models import compile_model
 from mjgym.tasks.locomotion.soccer import opponents
 from mjgym.tasks.locomotion.soccer.soccer import (
     BALL_HEIGHT,
@@ -267,7 +267,7 @@ def test_nothing_is_compiled_at_a_reset(monkeypatch):
     env, v = match()
     before = np.array(v.geom("home_goal_top_post").size)
     model = env.model
-    monkeypatch.setattr("mjgym.models.compile_anew", None)
+    monkeypatch.setattr("mjgym.loop.models.compile_anew", None)
     env.reset(seed=3)
     assert env.model is model
     assert not np.array_equal(v.geom("home_goal_top_post").size, before)

@@ -13,7 +13,7 @@ from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe
-from mjgym.models import compile_model, compile_undrawn
+from mjgym.loop.models import compile_model, compile_undrawn
 from mjgym.sim import Batched, Single, batched
 from mjgym.sim.bounds import REFITTED
 from mjgym.variation import Normal, noises

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mjgym.suggestions import close, did_you_mean, or_else
+from mjgym.util.suggestions import close, did_you_mean, or_else
 
 SOURCE = Path(__file__).parents[1] / "src" / "mjgym"
 

@@ -14,7 +14,7 @@ from PIL import Image
 from suite import gymnasium_checker
 
 import mjgym
-from mjgym.checks import check
+from mjgym.inspect.checks import check
 from mjgym.task import registrations
 from mjgym.variation import Uniform
 

@@ -253,7 +253,7 @@ def test_copy_false_returns_the_buffer():
 
 
 def test_all_allowed_cores_are_used(monkeypatch):
-    assert mjgym.vector.allowed_cores() == len(os.sched_getaffinity(0))
+    assert mjgym.envs.vector.allowed_cores() == len(os.sched_getaffinity(0))
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 2, 5})
     envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=8)
     assert envs.threads == 3

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import mjgym
 from mjgym.cli.app import app
 from mjgym.cli.view import _make
-from mjgym.pixels import viewpoint
+from mjgym.envs.pixels import viewpoint
 from mjgym.tasks.dmc.pendulum import Pendulum
 
 RODENT = "locomotion/rodent-maze_forage-v0"

@@ -27,10 +27,10 @@ from mjgym import variation
 from mjgym.actions import Action
 from mjgym.cli import doctor
 from mjgym.cli.app import app
-from mjgym.players import PlayersVectorEnv
+from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.tensor_vector import BufferWarning, TensorVectorEnv
+from mjgym.envs.vector import VectorEnv
 from mjgym.sim.warp import Device, EngineWarning
-from mjgym.tensor_vector import BufferWarning, TensorVectorEnv
-from mjgym.vector import VectorEnv
 
 pytestmark = pytest.mark.warp
 
@@ -466,7 +466,7 @@ def test_measured_buffers_suffice():
 
 
 def test_full_buffers_are_noticed_once(monkeypatch):
-    monkeypatch.setattr("mjgym.tensor_vector.LOOK_EVERY", 2)
+    monkeypatch.setattr("mjgym.envs.tensor_vector.LOOK_EVERY", 2)
     envs = make("dmc/walker-walk-v0", nconmax=1, njmax=64)
     envs.reset(seed=0)
     with warnings.catch_warnings(record=True) as noted:

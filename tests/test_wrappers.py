@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mjgym.wrappers import ActionNoise, VectorActionNoise
+from mjgym.envs.wrappers import ActionNoise, VectorActionNoise
 
 
 def test_noise_has_its_scale_and_stays_in_bounds():

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mjgym.packaged import assets
 from mjgym.train import comparison, metrics
 from mjgym.train.comparison import Curve
 from mjgym.train.errors import RunError
+from mjgym.util.packaged import assets
 from training import plan
 
 FOLDER = assets() / "baselines"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mjgym import atomic
+from mjgym.util import atomic
 
 HEADER = ("steps", "seconds", "random_won", "random_lost", "scripted_won", "scripted_lost")
 OPPONENTS = ("random play", "the scripted player")

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import imageio.v3 as iio
 import numpy as np
 
-from mjgym import atomic, mjcf
+from mjgym import mjcf
 from mjgym.rendering import Renderer
 from mjgym.rotations import about_z
 from mjgym.sim import Single
+from mjgym.util import atomic
 
 TIMESTEP, SUBSTEPS, RATE = 0.002, 20, 25.0  # s, physics steps in a control step, Hz of those
 COLOURS = {n: (*colorsys.hsv_to_rgb(n / 6, 0.9, 0.8), 1) for n in range(3, 9)}  # with n legs

@@ -8,9 +8,10 @@ import gymnasium as gym
 import numpy as np
 from PIL import Image
 
-from mjgym import Observable, Task, atomic, mjcf, observe, register
+from mjgym import Observable, Task, mjcf, observe, register
 from mjgym.resets import unit_vector
 from mjgym.rotations import about_z, to_local
+from mjgym.util import atomic
 from mjgym.variation import Normal, Uniform, noises, rotations
 
 ID = "tutorial/creature-press_button-v0"

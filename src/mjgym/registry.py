@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from mjgym import task as _task
-from mjgym.env import Env
-from mjgym.options import Options
-from mjgym.players import PlayersVectorEnv
-from mjgym.suggestions import did_you_mean, or_else
+from mjgym.envs.env import Env
+from mjgym.envs.options import Options
+from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
+from mjgym.util.suggestions import did_you_mean, or_else
 from mjgym.variation.written import revived
-from mjgym.vector import VectorEnv
 
 if TYPE_CHECKING:
-    from mjgym.parallel import ParallelEnv
+    from mjgym.envs.parallel import ParallelEnv
 
 NO_LIMIT = math.inf  # steps of an episode
 
@@ -103,7 +103,7 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 is none. With a
             `time_limit` of the user's own, the first of the two ends an episode. `backend` is
-            "mujoco", or "warp" for `mjgym.tensor_vector.TensorVectorEnv`.
+            "mujoco", or "warp" for `mjgym.envs.tensor_vector.TensorVectorEnv`.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
@@ -173,7 +173,7 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
         TypeError: an argument is unknown; the message names the nearest ones.
         ValueError: the task has no players.
     """
-    from mjgym.parallel import ParallelEnv
+    from mjgym.envs.parallel import ParallelEnv
 
     registered = registration(id)
     given = {**registered.fields, **registered.options, **kwargs}
@@ -185,7 +185,7 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
 def _tensor_vector_env() -> type[VectorEnv]:
     """The vector environment on MuJoCo Warp, which is imported only where it is wanted."""
     try:
-        from mjgym.tensor_vector import TensorVectorEnv
+        from mjgym.envs.tensor_vector import TensorVectorEnv
     except ModuleNotFoundError as error:
         raise ImportError(
             f'backend="warp" needs {error.name}: pip install "mjgym[gpu]"', name=error.name

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from mjgym.arrays import Array, namespace, total
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Sigmoid = Literal[
     "gaussian",

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from mjgym.actions import Action, Model, controls
 from mjgym.arrays import Array
-from mjgym.docstrings import first_paragraph
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
+from mjgym.util.docstrings import first_paragraph
 
 __all__ = [
     "Action",
@@ -97,7 +97,7 @@ class Task:
 
     Every task needs `model`, `initialize`, `observation`, `terms` and, unless it is their product,
     `reward`. The other hooks are there for what these cannot say, and cost nothing where they are
-    not defined. Their order in a control step stands in `mjgym.episode`.
+    not defined. Their order in a control step stands in `mjgym.loop.episode`.
     """
 
     time_limit: float  # s, of an episode; inf for none
@@ -173,7 +173,7 @@ class Task:
     def model(self) -> Spec:
         """The model; it depends on the fields alone, and equal tasks are compiled once.
 
-        Where it reads a file that changes meanwhile, `mjgym.models.clear_cache()` forgets that.
+        `mjgym.loop.models.clear_cache()` forgets models whose files have changed.
         """
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
@@ -186,7 +186,7 @@ class Task:
         raise NotImplementedError(f"{type(self).__name__} must define observation()")
 
     def labels(self, v: View) -> dict[str, Signal]:
-        """What `mjgym.labels` cannot derive by itself of the entries of `observation`.
+        """What `mjgym.inspect.labels` cannot derive by itself of the entries of `observation`.
 
         Names, units, frames and sources come from running `observation` on labels, meanings from
         the docstring's paragraph "Observation: ...".

@@ -8,11 +8,12 @@ import gymnasium
 import numpy as np
 from dm_env import specs
 
-from mjgym import registry, suggestions
+from mjgym import registry
 from mjgym.actions import bounds
 from mjgym.adapters.dm_physics import Physics
 from mjgym.observables import Image
 from mjgym.task import Registration, Task, steps_in
+from mjgym.util import suggestions
 
 
 def _tagged(tag: str | None = None) -> tuple[tuple[str, str], ...]:

@@ -6,8 +6,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.env import Env
-from mjgym.suggestions import or_else
+from mjgym.envs.env import Env
+from mjgym.util.suggestions import or_else
 
 # Of these an element has as many numbers as it needs, so that its part is always an array.
 _UNEVEN = ("qpos", "qvel", "qacc", "sensordata")

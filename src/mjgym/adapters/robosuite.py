@@ -26,10 +26,10 @@ from mjgym.adapters.robosuite_controllers import (
     refactor_composite_controller_config,
 )
 from mjgym.adapters.robosuite_simulation import Simulation
-from mjgym.env import Env
-from mjgym.episode import in_simulation
+from mjgym.envs.env import Env
+from mjgym.loop.episode import in_simulation
 from mjgym.robots import arms, hands
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 __all__ = [
     "ALL_COMPOSITE_CONTROLLERS",

@@ -7,7 +7,7 @@ from typing import Any
 from mjgym import registry
 from mjgym.adapters.robosuite_controllers import controller_of
 from mjgym.robots import arms
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 # Those that a task has a field for, by their published names.
 FIELDS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from mjgym.controllers import Controller, controllers
 from mjgym.robots import arms
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 ALL_COMPOSITE_CONTROLLERS = ("BASIC",)
 ALL_PART_CONTROLLERS = tuple(controllers.names())

@@ -5,7 +5,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.env import Env
+from mjgym.envs.env import Env
 
 _KINDS = ("body", "joint", "geom", "site", "actuator", "sensor", "camera")
 _COUNTS = {"body": "nbody", "joint": "njnt", "camera": "ncam", "actuator": "nu"}

@@ -5,8 +5,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.env import Env
-from mjgym.vector import VectorEnv
+from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
 
 
 def flat_order(env: Any) -> np.ndarray:

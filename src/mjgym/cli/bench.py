@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.atomic import replacing
 from mjgym.cli.ids import completed, known_ids
 from mjgym.cli.output import console, facts, print_json, reserved, to_json
+from mjgym.util.atomic import replacing
 
 _MEGABYTE = 1e6  # bytes
 _WIDTH = 10  # characters of a number, at least
@@ -175,8 +175,8 @@ def _result(
     import gymnasium
 
     import mjgym
-    from mjgym import benchmark
     from mjgym.cli import peers
+    from mjgym.inspect import benchmark
 
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None

@@ -10,7 +10,7 @@ from mjgym.cli.ids import ModuleError, completed, ids_of
 from mjgym.cli.output import NARROW, console, print_json, reserved, table
 
 if TYPE_CHECKING:
-    from mjgym.checks import Finding
+    from mjgym.inspect.checks import Finding
 
 _STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -34,7 +34,7 @@ def check(
 
     Exits with 1 if a check fails.
     """
-    from mjgym.checks import Finding
+    from mjgym.inspect.checks import Finding
 
     with reserved(json):
         try:
@@ -50,7 +50,7 @@ def check(
 
 
 def _findings(ids: list[str], settings: list[str], *, quiet: bool) -> "list[Finding]":
-    from mjgym import checks
+    from mjgym.inspect import checks
 
     findings: list[Finding] = []
     with console(stderr=True).status("checking") as status:

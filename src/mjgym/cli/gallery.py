@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mjgym.cli.output import console
-from mjgym.packaged import assets
+from mjgym.util.packaged import assets
 
 
 def gallery(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from mjgym.cli.output import console, facts
-from mjgym.packaged import assets, scripts
-from mjgym.suggestions import or_else
+from mjgym.util.packaged import assets, scripts
+from mjgym.util.suggestions import or_else
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

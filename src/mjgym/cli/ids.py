@@ -10,7 +10,7 @@ from types import ModuleType
 
 import typer
 
-from mjgym.suggestions import close
+from mjgym.util.suggestions import close
 
 _ALIKE = 0.5  # of what is typed, which is shorter than an id
 

@@ -106,7 +106,7 @@ def new(
     file: Annotated[Path, typer.Argument(help="The Python file to write.", dir_okay=False)],
 ) -> None:
     """Write a small commented task to start your own from."""
-    from mjgym import atomic
+    from mjgym.util import atomic
 
     name = file.stem
     if file.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):

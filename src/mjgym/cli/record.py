@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym.atomic import replacing
 from mjgym.cli import fields
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
 from mjgym.cli.policies import HELP, PolicyError, load_policy, of_teams
+from mjgym.util.atomic import replacing
 
 if TYPE_CHECKING:
     from mjgym.rendering.film import Film
@@ -144,7 +144,7 @@ class _Player:
     """
 
     def __init__(self, env: Any, count: int, columns: int, camera: str | int | None) -> None:
-        from mjgym.pixels import viewpoint
+        from mjgym.envs.pixels import viewpoint
 
         self.env = env
         self._camera = (

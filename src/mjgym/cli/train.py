@@ -162,8 +162,8 @@ def _name(algorithm: str, id: str, seed: int) -> str:
 
 def _resumed(cls: Any, run: Any, files: list[Path], settings: list[str], given: Any) -> Any:
     """The settings of a run, with what is given now: a longer budget, for example."""
-    from mjgym import atomic
     from mjgym.train.config import read, to_yaml
+    from mjgym.util import atomic
 
     run.settings()
     if {"steps", "minutes"} & set(given):

@@ -44,7 +44,7 @@ def index_of(camera: str | None, env: Any) -> int:
     Raises:
         typer.BadParameter: the model has none of that name.
     """
-    from mjgym import pixels
+    from mjgym.envs import pixels
 
     task, model = env.unwrapped.task, env.unwrapped.model
     asked = camera_of(camera)

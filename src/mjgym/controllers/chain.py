@@ -19,7 +19,7 @@ from mjgym.sim.dynamics import (
     point_velocity,
     taken,
 )
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 SLIDE, HINGE = 2, 3  # mjtJoint
 

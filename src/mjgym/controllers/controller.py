@@ -7,9 +7,9 @@ from typing import Any
 
 from mjgym.actions import Action
 from mjgym.arrays import Array
-from mjgym.catalogue import Catalogue
 from mjgym.controllers.parameters import clip
-from mjgym.suggestions import or_else
+from mjgym.util.catalogue import Catalogue
+from mjgym.util.suggestions import or_else
 
 Arrays = dict[str, Array]
 

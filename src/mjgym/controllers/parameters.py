@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from mjgym.arrays import Array, namespace
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Numbers = float | tuple[float, ...]
 """One number for all, or one for each."""

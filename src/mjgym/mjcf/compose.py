@@ -35,7 +35,7 @@ from mjgym.mjcf.elements import (
 )
 from mjgym.mjcf.finding import free_names
 from mjgym.mjcf.lint.checking import explain
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 # Rows of numbers of which the first ones may be given alone, as in MJCF.
 _LONG = frozenset(

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import mujoco
 
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Spec: TypeAlias = mujoco.MjSpec
 Element: TypeAlias = Any

@@ -14,7 +14,7 @@ from mjgym.mjcf.elements import (
     elements,
     names,
 )
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 # What the names of an attached model begin with, by the model. A model that is attached by the
 # engine's own `attach` is not here: the engine does not say with what prefix.

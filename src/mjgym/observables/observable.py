@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.observables.observe import Element, Image, Quantity
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 from mjgym.variation.distributions import Distribution
 from mjgym.variation.noises import Noise
 

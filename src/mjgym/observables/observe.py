@@ -19,7 +19,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

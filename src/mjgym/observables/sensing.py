@@ -13,7 +13,7 @@ from mjgym.observables.observe import Image, Quantity
 from mjgym.observables.schedule import schedule
 from mjgym.observables.streams import Stream
 from mjgym.sim.views import View
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 Given: TypeAlias = Observable | Quantity | Image
 """What a user may give for an entry: how it is read, or only what it reads."""

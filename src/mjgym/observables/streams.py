@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mjgym.generators import WORDS, decode, encode
+from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.distributions import Distribution, Shape
 
 # Draws come in blocks: a call of the generator costs as much as drawing a hundred numbers.

@@ -11,7 +11,7 @@ from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import Look, scene_option
 from mjgym.rendering.twin import Camera, Twin
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 KINDS = ("rgb", "depth", "segmentation")
 GROUPS = range(6)  # of geoms

@@ -14,7 +14,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 TOLERANCE = 1e-14  # m, of the error of a solution; an error of rotation (rad) counts twice
 ROTATION_WEIGHT = 2.0  # m/rad

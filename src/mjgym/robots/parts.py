@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import mujoco
 
 from mjgym import mjcf
-from mjgym.catalogue import Catalogue
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec
-from mjgym.suggestions import did_you_mean
+from mjgym.util.catalogue import Catalogue
+from mjgym.util.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)

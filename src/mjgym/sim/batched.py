@@ -30,7 +30,7 @@ from mjgym.sim.engine import (
 from mjgym.sim.lanes import Lane, NotingBatch, is_of_geoms, shares
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 from mjgym.variation.varying import Varying
 
 WORTH_LANES = 64  # simulations, from which on lanes side by side are faster than all at once
@@ -165,7 +165,7 @@ class Batched:
             values.
         varying: what else a user varies of the model, and what follows from it.
         undrawn: gives, of the model, one without geoms that only pictures need, and which it has,
-            see `mjgym.models.compile_undrawn`; None to step the model itself.
+            see `mjgym.loop.models.compile_undrawn`; None to step the model itself.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ from mjgym.sim.engine import (
     unmute,
 )
 from mjgym.sim.views import Named, View
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 from mjgym.variation.varying import Varying
 
 ONLY = np.zeros(1, dtype=np.int64)  # the number of the one simulation

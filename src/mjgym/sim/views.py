@@ -16,7 +16,7 @@ from mjgym.sim.dynamics import (
     point_jacobian,
     taken,
 )
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 _COUNTS = {
     "body": "nbody",

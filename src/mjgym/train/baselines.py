@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from mjgym import atomic
-from mjgym.packaged import assets
 from mjgym.train.evaluation import Evaluation
+from mjgym.util import atomic
+from mjgym.util.packaged import assets
 
 FILE = assets() / "baselines" / "random_and_zero.csv"
 RANDOM, ZERO = "random", "zero"

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mjgym import atomic
 from mjgym.train import algorithms
 from mjgym.train.actors import Report, Sampler, TrainerActor
 from mjgym.train.config import Config
@@ -21,6 +20,7 @@ from mjgym.train.errors import ConfigError, RunError
 from mjgym.train.off_policy import OffPolicyTrainer
 from mjgym.train.run import Run
 from mjgym.train.trainer import Progress, signalled
+from mjgym.util import atomic
 
 ATTEMPTS = 4  # an actor that dies so often without getting on dies of what it does
 TRAINER = "the trainer"

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 
-from mjgym.suggestions import or_else
 from mjgym.train.errors import ConfigError
+from mjgym.util.suggestions import or_else
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mjgym.suggestions import or_else
 from mjgym.train.config import OffPolicyConfig
 from mjgym.train.errors import ConfigError
+from mjgym.util.suggestions import or_else
 
 HUBER = 1.0  # where the quantile loss turns from quadratic to linear
 FALLOFF = 0.05  # of a support, over which a categorical critic's first probabilities fall by e

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from mjgym.suggestions import or_else
 from mjgym.train.config import OffPolicyConfig, at_least
 from mjgym.train.errors import ConfigError
+from mjgym.util.suggestions import or_else
 
 STRATEGIES = ("gaussian", "parameter", "none")
 PROBES = 256  # observations on which the distance of perturbed actions is measured

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from mjgym import atomic
+from mjgym.util import atomic
 
 RETURN = "evaluation/return"  # mean over the episodes of an evaluation during training
 FINAL = "final/return"  # mean over the 100 episodes of `mjgym evaluate`

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from mjgym import atomic
+from mjgym.util import atomic
 
 _LAYER_NORM = 1e-5  # added to the variance, as PyTorch's layer does
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
-from mjgym import atomic
 from mjgym.train import metrics
 from mjgym.train.config import Config, to_yaml
 from mjgym.train.errors import RunError
 from mjgym.train.policy import AnyPolicy, load
+from mjgym.util import atomic
 
 
 class Run:

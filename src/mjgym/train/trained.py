@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.fingerprint import fingerprint
-from mjgym.packaged import assets
+from mjgym.inspect.fingerprint import fingerprint
 from mjgym.train.policy import Policy, load
+from mjgym.util.packaged import assets
 
 FOLDER = assets() / "policies"
 LIMIT = 1_000_000  # bytes of a file

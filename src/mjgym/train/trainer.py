@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 import mjgym
-from mjgym import atomic
 from mjgym.train import algorithms, evaluation, metrics
 from mjgym.train.collector import Collector, Transition
 from mjgym.train.config import Config
 from mjgym.train.errors import ConfigError, DivergedError, RunError
 from mjgym.train.run import Run
+from mjgym.util import atomic
 
 if TYPE_CHECKING:
     from mjgym.train.algorithms.agent import Agent

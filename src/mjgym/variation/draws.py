@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mjgym.generators import WORDS, decode, encode
+from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.varying import Varying
 
 

@@ -211,7 +211,7 @@ class Demonstrations:
         try:
             self._dataset = minari.load_dataset(name)
         except (ValueError, FileNotFoundError) as error:
-            from mjgym.suggestions import or_else
+            from mjgym.util.suggestions import or_else
 
             hint = or_else(name, minari.list_local_datasets())
             raise DemonstrationError(f"there is no dataset {name!r}{hint}") from error

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
-from mjgym.episode import in_simulation
-from mjgym.infos import TERMS
+from mjgym.envs.infos import TERMS
+from mjgym.loop.episode import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 

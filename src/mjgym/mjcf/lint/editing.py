@@ -12,10 +12,10 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from mjgym import atomic
 from mjgym.mjcf.lint.checking import examine, examine_part
 from mjgym.mjcf.lint.reading import Malformed, Node, Problem, parse, read, tolerable
 from mjgym.mjcf.lint.refusals import near
+from mjgym.util import atomic
 
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
 _STEP = b"  "  # of the indentation, where a file has no example of it

@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from lxml import etree
 
-from mjgym.suggestions import close as close_to
+from mjgym.util.suggestions import close as close_to
 
 _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")

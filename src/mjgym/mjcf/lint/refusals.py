@@ -8,10 +8,10 @@ from pathlib import Path
 
 import mujoco
 
-from mjgym import suggestions
 from mjgym.mjcf.lint.draft import Draft, described, kind_of, name_of, reference, silence
 from mjgym.mjcf.lint.reading import Node, near_files
 from mjgym.mjcf.lint.schema import Vocabulary
+from mjgym.util import suggestions
 
 _FEW = 12  # words that are all named where none is near
 _ALIKE = 0.65  # difflib's ratio from which on a word may be what was meant by another

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjgym.arrays import Array
-from mjgym.docstrings import meanings
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable, observe
 from mjgym.sim.single import SingleView
@@ -15,6 +14,7 @@ from mjgym.task import Arrays, Signal, Task
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
 from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
 from mjgym.tasks.locomotion.walkers.any_walker import LEAST_INERTIA, LEAST_MASS
+from mjgym.util.docstrings import meanings
 
 EYE = 64  # pixels, of the egocentric camera's pictures each way
 

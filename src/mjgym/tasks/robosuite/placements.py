@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.catalogue import Catalogue
 from mjgym.rotations import product
-from mjgym.suggestions import or_else
 from mjgym.tasks.robosuite.team import unpacked
+from mjgym.util.catalogue import Catalogue
+from mjgym.util.suggestions import or_else
 
 ATTEMPTS = 5000  # at a place for one object
 AXES = {"x": 0, "y": 1, "z": 2}

@@ -12,10 +12,10 @@ from mjgym.robots import touching
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
 from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, xyzw
 from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, worth
+from mjgym.util.suggestions import or_else
 
 ALL, RANDOM = "all", "random"
 PARKED = 10.0  # m along x and y, where objects stand that an episode has no use for

@@ -26,13 +26,12 @@ import numpy as np
 
 from mjgym.actions import Action, Model
 from mjgym.arrays import Array, namespace
+from mjgym.loop.models import compile_model
 from mjgym.mjcf import Spec
-from mjgym.models import compile_model
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
 from mjgym.task import WHOLE, Arrays, Signal, Task, steps_in
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
@@ -47,6 +46,7 @@ from mjgym.tasks.robosuite.team import (
     normal,
     places,
 )
+from mjgym.util.suggestions import or_else
 
 HORIZON_TIMESTEP = 0.05  # s, of the control steps that the published horizon counts
 TABLE_SIZE = (0.8, 0.8, 0.05)  # m

@@ -3,8 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from mjgym.suggestions import or_else
 from mjgym.train.errors import ConfigError
+from mjgym.util.suggestions import or_else
 
 if TYPE_CHECKING:
     from mjgym.train.algorithms.agent import Agent

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
 from mjgym.sim.bounds import REFITTED
 from mjgym.sim.single import SingleView
+from mjgym.util.catalogue import Catalogue
 
 PLACED = ("geom_pos", "geom_size", *REFITTED)
 """The model fields of an arena whose geoms are placed and sized for each episode."""

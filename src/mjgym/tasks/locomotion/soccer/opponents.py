@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from mjgym.arrays import Array
-from mjgym.catalogue import Catalogue
 from mjgym.task import Arrays
+from mjgym.util.catalogue import Catalogue
 
 STILL, RANDOM, SCRIPTED = "still", "random", "scripted"
 NAMED = (STILL, RANDOM, SCRIPTED)

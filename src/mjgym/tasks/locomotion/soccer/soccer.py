@@ -11,7 +11,6 @@ import numpy as np
 
 from mjgym.actions import Action, Model, bounds, controls
 from mjgym.arrays import Array, reshaped, smallest, surely_nobody, total
-from mjgym.docstrings import meanings
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
@@ -21,6 +20,7 @@ from mjgym.tasks.locomotion.soccer import opponents, scripted, seeing
 from mjgym.tasks.locomotion.soccer.pitch import BOX_ONLY, COLOURS, TEAMS, Half, Pitch
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
+from mjgym.util.docstrings import meanings
 
 MOST = 11  # players of a team
 SPREAD = 0.6  # of the pitch's half-lengths, within which ball and players start

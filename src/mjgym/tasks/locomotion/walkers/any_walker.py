@@ -9,12 +9,12 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from mjgym.arrays import Array, total
-from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, ZZ, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
+from mjgym.util.catalogue import Catalogue
 
 TOUCHED = 1e-3  # N; touch sensors with more are on
 RANGE = 10.0  # m, beyond which rangefinders tell little

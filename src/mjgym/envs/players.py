@@ -10,11 +10,11 @@ from gymnasium.vector.utils import batch_space
 
 from mjgym.actions import bounds
 from mjgym.arrays import Array, copied, kept, namespace
-from mjgym.infos import VARIATION
-from mjgym.spaces import box, check_action
-from mjgym.sub_environments import seed_list
+from mjgym.envs.infos import VARIATION
+from mjgym.envs.spaces import box, check_action
+from mjgym.envs.sub_environments import seed_list
+from mjgym.envs.vector import Result, VectorEnv
 from mjgym.task import Task
-from mjgym.vector import Result, VectorEnv
 
 MATCH, TEAM, NUMBER = "match", "team", "number"  # keys of the info that say who a row is
 
@@ -32,7 +32,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         task: with players.
         num_matches: how many are played at once.
         on: the class of vector environments that plays them, `VectorEnv` or
-            `mjgym.tensor_vector.TensorVectorEnv`, whose results are tensors here as well.
+            `mjgym.envs.tensor_vector.TensorVectorEnv`, whose results are tensors here as well.
         **arguments: of that class.
 
     Attributes:

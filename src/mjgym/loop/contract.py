@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mjgym.arrays import Array
-from mjgym.suggestions import or_else
 from mjgym.task import Arrays, Task
+from mjgym.util.suggestions import or_else
 
 
 class Expected:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.docstrings import meanings
-from mjgym.labels.label import Label
-from mjgym.labels.label_view import LabelView
+from mjgym.inspect.labels.label import Label
+from mjgym.inspect.labels.label_view import LabelView
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
 from mjgym.task import Signal, Task
+from mjgym.util.docstrings import meanings
+from mjgym.util.suggestions import or_else
 
 
 def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Signal]:

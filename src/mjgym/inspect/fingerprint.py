@@ -14,9 +14,9 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from mjgym.models import compile_model, numbers
+from mjgym.envs.vector import allowed_cores
+from mjgym.loop.models import compile_model, numbers
 from mjgym.task import Task
-from mjgym.vector import allowed_cores
 
 # Fields of MjModel that only pictures and names depend on.
 _LOOKS = re.compile(

@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Thing = TypeVar("Thing")
 

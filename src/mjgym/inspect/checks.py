@@ -19,13 +19,13 @@ from gymnasium.utils.env_checker import check_env
 
 from mjgym import registry
 from mjgym.actions import UNLIMITED, bounds, controls
-from mjgym.array_libraries import failures
-from mjgym.benchmark import random_actions
-from mjgym.episode import Episodes
-from mjgym.fingerprint import model_sha256
-from mjgym.infos import TERMS
-from mjgym.labels import signals
-from mjgym.models import compile_anew, compile_model
+from mjgym.envs.infos import TERMS
+from mjgym.inspect.array_libraries import failures
+from mjgym.inspect.benchmark import random_actions
+from mjgym.inspect.fingerprint import model_sha256
+from mjgym.inspect.labels import signals
+from mjgym.loop.episode import Episodes
+from mjgym.loop.models import compile_anew, compile_model
 from mjgym.sim import Batched, Single, View
 from mjgym.task import Arrays, Signal, Task
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.labels.units import power, times
+from mjgym.inspect.labels.units import power, times
 
 XYZ = ("x", "y", "z")
 WORLD = "world"

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from mjgym import generators
-from mjgym.infos import known
-from mjgym.models import substeps
-from mjgym.observations import copy_observation, rows_of
+from mjgym.envs.infos import known
+from mjgym.envs.observations import copy_observation, rows_of
+from mjgym.envs.spaces import check_action
+from mjgym.envs.sub_environments import Ids
+from mjgym.envs.vector import VectorEnv
+from mjgym.loop.models import substeps
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
-from mjgym.spaces import check_action
-from mjgym.sub_environments import Ids
 from mjgym.task import Arrays, Task
+from mjgym.util import generators
 from mjgym.variation.varying import Varying
-from mjgym.vector import VectorEnv
 
 OUTPUTS = ("torch", "numpy")
 LOOK_EVERY = 64  # control steps between two looks at whether the buffers were too small

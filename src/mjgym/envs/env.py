@@ -6,16 +6,16 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from mjgym.camera import Cameras
-from mjgym.describe import describe
-from mjgym.episode import DivergenceError, Episodes, check_state
-from mjgym.infos import TERMS, VARIATION
-from mjgym.models import compile_model
-from mjgym.observations import Observations, copy_observation, is_finite
-from mjgym.options import Options
+from mjgym.envs.camera import Cameras
+from mjgym.envs.infos import TERMS, VARIATION
+from mjgym.envs.observations import Observations, copy_observation, is_finite
+from mjgym.envs.options import Options
+from mjgym.envs.spaces import action_space, check_action
+from mjgym.inspect.describe import describe
+from mjgym.loop.episode import DivergenceError, Episodes, check_state
+from mjgym.loop.models import compile_model
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
-from mjgym.spaces import action_space, check_action
 from mjgym.task import Arrays, Task, registrations
 
 
@@ -25,7 +25,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     Args:
         task: what to run.
         max_episode_steps: see the attribute; Gymnasium's wrapper is `TimeLimit`.
-        **options: the fields of `mjgym.options.Options`.
+        **options: the fields of `mjgym.envs.options.Options`.
 
     Attributes:
         task: the task.
@@ -236,7 +236,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         return self.view.owned(self._episodes.observe())
 
     def describe(self) -> dict[str, Any]:
-        """What the environment is made of, as data for JSON; see `mjgym.describe`.
+        """What the environment is made of, as data for JSON; see `mjgym.inspect.describe`.
 
         `observation` and `action` hold a row for each number, with name, unit and source; `terms`
         the reward's; `arguments` the task's fields; `file` and `line` where it is written.

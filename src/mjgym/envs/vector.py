@@ -11,15 +11,15 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from mjgym.arrays import Array, anyone, copied, kept
-from mjgym.camera import Cameras
-from mjgym.episode import DivergenceError, Episodes, Step, check_state
-from mjgym.infos import Infos, only
-from mjgym.models import compile_model, compile_undrawn
-from mjgym.observations import Observations, copy_observation, not_finite, rows_of, take
-from mjgym.options import Options
+from mjgym.envs.camera import Cameras
+from mjgym.envs.infos import Infos, only
+from mjgym.envs.observations import Observations, copy_observation, not_finite, rows_of, take
+from mjgym.envs.options import Options
+from mjgym.envs.spaces import action_space, check_action
+from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
+from mjgym.loop.episode import DivergenceError, Episodes, Step, check_state
+from mjgym.loop.models import compile_model, compile_undrawn
 from mjgym.sim import Batched, View
-from mjgym.spaces import action_space, check_action
-from mjgym.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.task import Arrays, Task
 from mjgym.variation.varying import Varying
 
@@ -46,7 +46,7 @@ class VectorEnv(SubEnvironments):
         threads: that step the simulations; None for all cores that the process may use.
         autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
         copy: return copies of the observations; without, the next step overwrites them.
-        **options: the fields of `mjgym.options.Options`.
+        **options: the fields of `mjgym.envs.options.Options`.
 
     Attributes:
         task: the task.

@@ -7,8 +7,8 @@ a hook does what labels do not follow, names are those of the places, and `Task.
 is missing.
 """
 
-from mjgym.labels.entries import signals, unnamed
-from mjgym.labels.label import Label
-from mjgym.labels.label_view import LabelView
+from mjgym.inspect.labels.entries import signals, unnamed
+from mjgym.inspect.labels.label import Label
+from mjgym.inspect.labels.label_view import LabelView
 
 __all__ = ["Label", "LabelView", "signals", "unnamed"]

@@ -9,10 +9,10 @@ import numpy as np
 from gymnasium.utils import seeding
 
 from mjgym.arrays import namespace
-from mjgym.episode import Episodes
-from mjgym.observations import row
-from mjgym.suggestions import did_you_mean
+from mjgym.envs.observations import row
+from mjgym.loop.episode import Episodes
 from mjgym.task import Arrays
+from mjgym.util.suggestions import did_you_mean
 
 # What `call` and `get_attr` give: attributes of which each sub-environment has its own, those that
 # all share, and methods that only all of them do together.

@@ -17,6 +17,6 @@ def scripts() -> Path:
 
 
 def _folder(name: str) -> Path:
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     installed = package / name  # in a wheel the files travel inside the package
     return installed if installed.is_dir() else package.parents[1] / name

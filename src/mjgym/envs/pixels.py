@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 
 from mjgym.observables import Image
-from mjgym.suggestions import or_else
 from mjgym.task import Task
+from mjgym.util.suggestions import or_else
 
 KEY = "pixels"  # of the picture in an observation; "pixels_<camera>" if there are several
 

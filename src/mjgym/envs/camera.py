@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.episode import Episodes
+from mjgym.envs.options import Options
+from mjgym.envs.pixels import known_camera
+from mjgym.loop.episode import Episodes
 from mjgym.observables import Image
-from mjgym.options import Options
-from mjgym.pixels import known_camera
 
 
 class Cameras:

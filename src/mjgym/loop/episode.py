@@ -26,15 +26,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mjgym import generators
 from mjgym.arrays import Array, all_finite, chosen, shape
-from mjgym.contract import Expected
-from mjgym.models import substeps
+from mjgym.loop.contract import Expected
+from mjgym.loop.models import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
-from mjgym.suggestions import or_else
 from mjgym.task import Arrays, Task
+from mjgym.util import generators
+from mjgym.util.suggestions import or_else
 from mjgym.variation.draws import Draws
 
 # Prefixes in a state of what is not the simulation's own.

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.players import PlayersVectorEnv
+from mjgym.envs.players import PlayersVectorEnv
 from mjgym.task import Task
 
 try:

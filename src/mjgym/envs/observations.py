@@ -11,11 +11,11 @@ import gymnasium
 import numpy as np
 
 from mjgym.arrays import all_finite, chosen, copied, namespace, surely_nobody
-from mjgym.camera import Cameras
-from mjgym.episode import Episodes
+from mjgym.envs.camera import Cameras
+from mjgym.envs.options import Options
+from mjgym.envs.spaces import Layout
+from mjgym.loop.episode import Episodes
 from mjgym.observables import Image
-from mjgym.options import Options
-from mjgym.spaces import Layout
 from mjgym.task import Arrays
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym import pixels
 from mjgym.actions import Action, bounds
 from mjgym.arrays import Array, all_finite, reshaped
+from mjgym.envs import pixels
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
@@ -68,7 +68,8 @@ class Layout:
             vector is then the entry "flat").
         dtype: of the entries.
         pictures: by name; only used with pixels.
-        readings: how many of a picture an observation shows, by name, see `mjgym.pixels.space`.
+        readings: how many of a picture an observation shows, by name, see
+            `mjgym.envs.pixels.space`.
         players: of a match, () for one agent: entries then have an axis of players before their
             own, and so has the observation; all players see the same pictures.
     """

@@ -15,13 +15,13 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.docstrings import docstring, first_paragraph, paragraphs
-from mjgym.labels import signals, unnamed
+from mjgym.envs.pixels import viewpoint
+from mjgym.envs.spaces import Layout
+from mjgym.inspect.labels import signals, unnamed
 from mjgym.observables import Sensing
-from mjgym.pixels import viewpoint
 from mjgym.sim.views import View
-from mjgym.spaces import Layout
 from mjgym.task import Signal, Task
+from mjgym.util.docstrings import docstring, first_paragraph, paragraphs
 
 _TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
 # Reading a class's file takes longer than all else here.
@@ -36,8 +36,8 @@ def observation_entries(
 
     Returns:
         Rows of `index`, `entry`, `name`, `unit`, `frame`, `source` and `meaning`; see
-        `mjgym.labels`. Numbers of which nothing is known are named after their place, "entry[3]",
-        with an empty unit.
+        `mjgym.inspect.labels`. Numbers of which nothing is known are named after their place,
+        "entry[3]", with an empty unit.
 
     Raises:
         ValueError: `task.labels` states something of an entry that is not there, or not as much as
@@ -99,7 +99,7 @@ def _nth(value: str | tuple[str, ...], i: int) -> str:
 
 
 def action_entries(task: Task, model: mujoco.MjModel) -> list[dict[str, Any]]:
-    """One row for each number of the action: `index` and the fields of `mjgym.actions.Action`."""
+    """One row for each number of the action: `index` and the fields of `Action`."""
     return [{"index": i, **dataclasses.asdict(a)} for i, a in enumerate(task.actions(model))]
 
 

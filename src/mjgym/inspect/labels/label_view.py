@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.actions import controls
 from mjgym.arrays import Array
-from mjgym.labels.label import WORLD, XYZ, Label
+from mjgym.inspect.labels.label import WORLD, XYZ, Label
 from mjgym.sim.views import Named, View, owner
 
 # Of the fields and attributes that are named for it: unit, and frame where it is a vector.

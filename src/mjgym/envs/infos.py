@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.arrays import Array, copied, kept, surely_nobody
-from mjgym.episode import Episodes, Step
+from mjgym.loop.episode import Episodes, Step
 
 # How keys begin; all values are plain numbers or arrays of them.
 TERMS, VARIATION = "terms/", "variation/"

@@ -7,11 +7,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym import pixels
-from mjgym.episode import Episodes
+from mjgym.envs import pixels
+from mjgym.envs.spaces import DTYPES, MODES, Layout
+from mjgym.loop.episode import Episodes
 from mjgym.observables import Image, Sensing, merge
 from mjgym.observables.sensing import Draw, Given
-from mjgym.spaces import DTYPES, MODES, Layout
 from mjgym.variation.draws import Draws
 from mjgym.variation.varying import Varying
 

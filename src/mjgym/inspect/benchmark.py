@@ -18,8 +18,8 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from mjgym.envs.vector import allowed_cores
 from mjgym.sim.engine import quiet
-from mjgym.vector import allowed_cores
 
 UNLIMITED = 1e9  # an action's bound above this is none
 WARM_UP = 100  # control steps before the first measurement: what was dropped has landed by then
@@ -359,7 +359,7 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
     Raises:
         RuntimeError: the process fails; the message is its last line.
     """
-    code = "import sys; from mjgym.benchmark import growth; print(growth(*sys.argv[1:]))"
+    code = "import sys; from mjgym.inspect.benchmark import growth; print(growth(*sys.argv[1:]))"
     task_class = gymnasium.spec(id).kwargs["task_class"]
     arguments = [task_class.partition(":")[0], id, str(num_envs), str(threads or allowed_cores())]
     paths = os.pathsep.join(path for path in sys.path if path)
