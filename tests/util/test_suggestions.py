@@ -45,4 +45,4 @@ def test_it_is_written_once():
         for path in SOURCE.rglob("*.py")
         if re.search(r"get_close_matches", path.read_text(encoding="utf-8"))
     }
-    assert found == {"suggestions.py"}
+    assert found == {"util/suggestions.py"}
