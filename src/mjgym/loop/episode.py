@@ -213,9 +213,12 @@ class Episodes:
             bad = self._show(bad)
         if bad is not None and anyone(bad):
             self.end(bad)
+            shown = {name: self.view.to_numpy(x) for name, x in self.observe().items()}
+            wrong = [name for name, x in shown.items() if not np.isfinite(x).all()]
             raise DivergenceError(
                 f"{type(self.task).__name__}: an episode cannot begin, because its observation is"
-                " not finite; look at initialize(), and at what varies"
+                f" not finite in {', '.join(map(repr, wrong))}; look at initialize(), and at what"
+                " varies"
             )
 
     def _begin(self, start: Callable[[int, Scratch], None], where: Array | None) -> None:

@@ -102,7 +102,7 @@ class Expected:
         return dict(value)
 
     def _number(self, hook: str, value: Any, wanted: tuple[int, ...], name: str = "") -> None:
-        if not isinstance(value, int | float):
+        if type(value) not in (int, float, bool):  # a mean over all simulations is NumPy's
             if _shape(value) is None:
                 got = f"{_of(name)} expected numbers, got {value!r}"
                 raise self._error(TypeError, hook, got)
@@ -163,7 +163,7 @@ class Hook:
         return getattr(type(task), self.name) is not getattr(Task, self.name)
 
 
-HOOKS = (
+_HOOKS = (
     Hook("memory", "view", Expected.memory),
     Hook("before_step", "action", Expected.fields),
     Hook("control", "action", Expected.control),
@@ -177,18 +177,19 @@ HOOKS = (
     Hook("update", "view", Expected.parts_of_memory),
     Hook("observation", "view", Expected.observation),
 )
-"""All hooks, in the order of a control step, behind `memory`, which begins an episode."""
+HOOKS = {hook.name: hook for hook in _HOOKS}
+"""All hooks by name, in the order of a control step, behind `memory`, which begins an episode."""
 
 
 def defined_hooks(task: Task) -> frozenset[str]:
     """Names of the hooks that a task has defined: the others need not be called."""
-    return frozenset(hook.name for hook in HOOKS if hook.is_defined(task))
+    return frozenset(hook.name for hook in _HOOKS if hook.is_defined(task))
 
 
 def run_hooks(task: Task, view: View, action: Array) -> dict[str, Any]:
     """The results of all hooks by name, of one state."""
     with np.errstate(all="ignore"):
-        return {hook.name: hook(task, view, action) for hook in HOOKS}
+        return {hook.name: hook(task, view, action) for hook in _HOOKS}
 
 
 def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str, Any]:
@@ -213,7 +214,7 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
     action = view.xp.zeros((*view.lead, actions))
     results: dict[str, Any] = {}
     with np.errstate(all="ignore"):  # what is bound only now is still zero
-        for hook in HOOKS:
+        for hook in _HOOKS:
             try:
                 result = results[hook.name] = hook(task, view, action)
             except Exception as error:
