@@ -235,7 +235,8 @@ def load_locomotion(name: str, seed: int | None = None) -> DmEnv:
 
 
 def _task(made: Registration) -> Task:
-    return made.task_class(**made.fields)
+    task: Task = made.task_class(**made.fields)
+    return task
 
 
 def _known(name: str, ids: Mapping[str, str]) -> str:

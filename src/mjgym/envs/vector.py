@@ -24,6 +24,7 @@ from mjgym.loop.models import compile_model, compile_undrawn
 from mjgym.loop.states import check_state
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
+from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]
@@ -78,13 +79,9 @@ class VectorEnv(SubEnvironments):
         copy: bool = True,
         **options: Any,
     ) -> None:
-        for name, number in (
-            ("num_envs", num_envs),
-            ("threads", 1 if threads is None else threads),
-            ("max_episode_steps", 1 if max_episode_steps is None else max_episode_steps),
-        ):
-            if number < 1:
-                raise ValueError(f"{name}: must be at least 1, got {number}")
+        whole_number("num_envs", num_envs)
+        if threads is not None:
+            whole_number("threads", threads)
         self._arguments: dict[str, Any] = {
             "max_episode_steps": max_episode_steps,
             "threads": threads,

@@ -18,6 +18,7 @@ A control step, in this order:
 An episode begins with `initialize`, `memory`, `observation`.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.arrays import Array, all_finite, anyone, chosen, kept, shape
+from mjgym.contract.fields import check_fields
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.loop.models import substeps
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
@@ -34,6 +36,7 @@ from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
 from mjgym.task import Arrays, Task
 from mjgym.util import generators
+from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws
 
 MAX_CONTACTS = 60  # of a model's default state, up to which room is made for them from the start
@@ -109,6 +112,10 @@ class Episodes:
         max_steps: int | None = None,
         raises: bool = False,
     ) -> None:
+        values = {f.name: getattr(task, f.name) for f in dataclasses.fields(task)}
+        check_fields(type(task).__name__, values)
+        if max_steps is not None:
+            whole_number("max_episode_steps", max_steps)
         self.task = task
         self.simulation = simulation
         self.view = simulation.view
