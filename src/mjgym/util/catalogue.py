@@ -46,8 +46,8 @@ class Catalogue(Generic[Thing]):
             return name
         if not isinstance(name, str):
             raise TypeError(
-                f'{self._kind}: expected a name, "module:Class" or an instance of {self._base.__name__}, not'
-                f" {name!r}"
+                f'{self._kind}: expected a name, "module:Class" or an instance of'
+                f" {self._base.__name__}, not {name!r}"
             )
         if name in self._things:
             return self._things[name]
