@@ -83,7 +83,7 @@ def _locomotion() -> dict[str, str]:
 MANIPULATION = tuple(sorted(_manipulation()))
 LOCOMOTION = tuple(sorted(_locomotion()))
 
-FLAT = "observations"  # name of the one entry of a flat observation
+FLAT, PICTURE = "observations", "pixels"  # names of an entry that is all there is to see
 # Other names that the paper gives to tasks.
 _ALIASES = {f"reach_brick_{kind}": f"reach_duplo_{kind}" for kind in ("features", "vision")}
 _ALIASES["reach_brick"] = "reach_duplo_features"
@@ -124,6 +124,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self.task: Task = plain.task
         flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
         self._shapes = {} if flat else plain.entry_shapes
+        self._alone = FLAT if len(env.observation_space.shape or ()) < 2 else PICTURE
         self._low, self._high = bounds(self.task.actions(plain.model))
 
     @property
@@ -162,7 +163,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         """Name, shape and dtype of each entry, in the order of the flat observation."""
         space = self._env.observation_space
         entries: Mapping[str, Any] = (
-            space.spaces if isinstance(space, gymnasium.spaces.Dict) else {FLAT: space}
+            space.spaces if isinstance(space, gymnasium.spaces.Dict) else {self._alone: space}
         )
         return {
             name: specs.Array(self._shape(name, box), box.dtype, name=name)
@@ -183,7 +184,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
 
     def _entries(self, observation: Any) -> dict[str, np.ndarray]:
         if not isinstance(observation, dict):
-            return {FLAT: observation}
+            return {self._alone: observation}
         return {
             name: np.reshape(value, self._shape(name, value))
             for name, value in self._ordered(observation).items()
