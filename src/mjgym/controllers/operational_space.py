@@ -77,7 +77,7 @@ class OperationalSpacePose(ImpedanceController):
         return memory
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Where the tool is to be: in world axes, or in those of an origin that moves."""
+        """The target pose of the tool, in world axes or in those of a moving origin."""
         action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
@@ -176,7 +176,7 @@ def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array
 
 @functools.lru_cache
 def _kept(xp: Any, dtype: Any, device: Any) -> Array:
-    """Which entries of a matrix are kept in each system: the blocks on the diagonal, and all."""
+    """Masks of a matrix's entries in each linear system: the diagonal blocks, and all."""
     block = [[1.0] * 3 + [0.0] * 3] * 3 + [[0.0] * 3 + [1.0] * 3] * 3
     return xp.asarray([block, [[1.0] * 6] * 6], dtype=dtype, device=device)
 

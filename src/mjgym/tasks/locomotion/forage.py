@@ -110,16 +110,16 @@ class Forage(Scene):
         return {"touched": self._touching(v), "counted": v.xp.zeros_like(self._worth(v))}
 
     def _touching(self, v: View) -> Array:
-        """What the walker touches now, (..., targets): 1 or 0."""
+        """Targets that the walker touches, (..., targets): 1 or 0."""
         contacts = v.take("sensordata", self.surroundings.target_names())
         return v.xp.astype(contacts > 0, v.xp.float64)
 
     def _worth(self, v: View) -> Array:
-        """What each target is worth, (..., targets)."""
+        """The reward of each target, (..., targets)."""
         return v.userdata[..., : self.surroundings.most_targets]
 
     def _there(self, v: View) -> Array:
-        """Which targets there are, (..., targets): 1 or 0."""
+        """Targets that exist in this episode, (..., targets): 1 or 0."""
         return v.userdata[..., self.surroundings.most_targets : -1]
 
     def substep(self, v: View) -> Arrays:

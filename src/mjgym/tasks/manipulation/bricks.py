@@ -198,7 +198,7 @@ class Bricks:
         return v.userdata
 
     def places(self, v: View, numbers: Array) -> Array:
-        """Which of the `entities` bricks of some numbers are, (..., n) to (..., n) int."""
+        """Brick numbers (..., n) as indices into `entities`, (..., n) int."""
         if self.base == "any":
             lowest = v.userdata[..., :1]
             numbers = 2 * numbers + v.xp.sign(lowest - numbers)
@@ -233,7 +233,7 @@ class Bricks:
         return shown
 
     def distances(self, v: View) -> Array:
-        """How far each brick of the wanted stack is from the one below it, by `pair_distance`.
+        """The `pair_distance` of each brick of the wanted stack to the one below it.
 
         Returns:
             From the bottom, (..., height - 1) m.
@@ -247,7 +247,7 @@ class Bricks:
         return pair_distance(studs, holes)
 
     def _chosen(self, v: View, by_entity: Array, numbers: Array) -> Array:
-        """What an array (..., entities, k) has of the bricks of some numbers, (..., n, k)."""
+        """Rows of an array (..., entities, k) for given brick numbers, (..., n, k)."""
         where = self.places(v, numbers)
         if v.lead == ():
             return v.xp.take(by_entity, where, axis=-2)

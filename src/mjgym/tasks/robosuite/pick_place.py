@@ -38,7 +38,7 @@ def grocery(name: str) -> Spec:
 
 
 def ghost(name: str) -> Spec:
-    """What is only seen of an object, where it is to go."""
+    """The visual copy of an object at its destination."""
     seen = grocery(name)
     mjcf.remove(seen, "joint", "joint0")
     mjcf.remove(seen, "geom", "g0")

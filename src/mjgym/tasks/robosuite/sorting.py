@@ -1,4 +1,4 @@
-"""What PickPlace and NutAssembly share: objects that each have a place to be put in."""
+"""Base class of PickPlace and NutAssembly: each object has a place of its own."""
 
 import functools
 import operator
@@ -50,7 +50,7 @@ class Sorting(Tabletop):
 
     @property
     def choice(self) -> Any:
-        """Which objects are to be put away."""
+        """The objects to put away."""
         return getattr(self, self.asked)
 
     @property
@@ -78,7 +78,7 @@ class Sorting(Tabletop):
         return v.body(self.body_of(name)).xpos
 
     def carried(self, v: View, name: str, lift: Array) -> Array:
-        """What the reward for hovering begins with: that for lifting."""
+        """The lower end of the hovering reward: the reward for lifting."""
         return lift
 
     def from_goal(self, v: View, name: str) -> Array:
@@ -151,7 +151,7 @@ class Sorting(Tabletop):
         return signals | own
 
     def _pose_labels(self, label: str, body: str, called: str) -> dict[str, Signal]:
-        """What the entries of `poses` are."""
+        """Labels of the entries of `poses`."""
         numbers = {
             "pos": (f"place of {called}", vector_names(body)),
             "quat": (

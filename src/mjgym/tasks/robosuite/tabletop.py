@@ -1,4 +1,4 @@
-"""What all tabletop tasks share: robots at work in a room, driven by controllers.
+"""Base class of the tabletop tasks: robots in a room, driven by controllers.
 
 What differs from the published tasks, where those have traps:
 
@@ -213,12 +213,12 @@ class Tabletop(Task):
         raise NotImplementedError(f"{type(self).__name__} must define furnish()")
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:
-        """Where a robot stands that faces the task along x: (x, y) m."""
+        """The position of a robot that faces the task along x: (x, y) m."""
         return -arm.centre_distance, 0.0
 
     @property
     def own_placement(self) -> Placement:
-        """Where the task's objects lie unless it is told otherwise."""
+        """The task's default placement of its objects."""
         return Placement()
 
     object_names: ClassVar[tuple[str, ...]] = ()
@@ -226,7 +226,7 @@ class Tabletop(Task):
 
     @functools.cached_property
     def chosen_placement(self) -> Placement:
-        """Where the objects lie."""
+        """The placement of the objects: the chosen one, or the task's default."""
         return find_placement(self.placement, self.own_placement, self.object_names)
 
     def body_of(self, name: str) -> str:
@@ -269,7 +269,7 @@ class Tabletop(Task):
             put(v, self.body_of(name), pose.pos, pose.quat)
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
-        """How much room the objects take, by name."""
+        """Extents of the objects, by name."""
         return {}
 
     # What an action does.

@@ -176,7 +176,7 @@ class ToolHang(OneTable):
 
 
 def share_along(point: Array, start: Array, end: Array) -> Array:
-    """Where on a line a point is beside, (...): 0 at its start, 1 at its end."""
+    """The projection of a point onto a line, (...): 0 at its start, 1 at its end."""
     line = end - start
     return total((point - start) * line) / total(line * line)
 

@@ -95,7 +95,7 @@ class TwoArmPegInHole(TwoArms):
         resize_peg(v, rng.uniform(*self.peg_radius), self.peg_length)
 
     def measure(self, v: View) -> tuple[Array, Array, Array]:
-        """How the peg lies to the hole: ahead by t and beside by d, m, and the axes' cosine."""
+        """The peg relative to the hole: t along and d off its axis, m, and the axes' cosine."""
         peg, board = v.body(PEG), v.body(BOARD)
         axis, normal = peg.xmat[..., 2::3], board.xmat[..., 2::3]
         along_board = CENTRE * board.xmat[..., 0::3]

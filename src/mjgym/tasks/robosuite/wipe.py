@@ -110,7 +110,7 @@ class Wipe(OneTable):
 
     @property
     def _room(self) -> tuple[float, float]:
-        """How far spots lie from the table's middle, along x and y, m."""
+        """Half-extents of the area of the spots around the table's middle, along x and y, m."""
         x, y, _ = self.table_size
         aside = self.line_width / 2
         return self.coverage_factor * x / 2 - aside, self.coverage_factor * y / 2 - aside
@@ -192,15 +192,15 @@ class Wipe(OneTable):
         return v.sensor(f"{self.manipulators[0].hand_prefix}force_ee").data
 
     def tool(self, v: View) -> Array:
-        """Where the middle of the sponge's face is, (..., 3) m."""
+        """The middle of the sponge's face, (..., 3) m."""
         return v.site(self.manipulators[0].tool).xpos
 
     def places(self, v: View) -> Array:
-        """Where the spots are, (..., spots, 3) m."""
+        """Positions of the spots, (..., spots, 3) m."""
         return v.site_xpos[..., v.rows("site_xpos", self.spots), :]
 
     def wiped(self, v: View) -> Array:
-        """Which spots have been wiped, now or before, (..., spots) bool."""
+        """Spots that have been wiped, now or before, (..., spots) bool."""
         site, xp = v.site(self.manipulators[0].tool), v.xp
         seen = to_local(site.xmat[..., None, :], self.places(v) - site.xpos[..., None, :])
         depth = -seen[..., 2]  # the sponge's z points out of its face

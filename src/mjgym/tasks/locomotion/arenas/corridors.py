@@ -65,7 +65,7 @@ class WallsCorridor(Corridor):
     varies: ClassVar[tuple[str, ...]] = PLACED
 
     def places(self) -> np.ndarray:
-        """Where the walls stand, x in m."""
+        """Positions of the walls along x, m."""
         return np.arange(self.every - PADDING, self.length, self.every)
 
     def names(self) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ class Pitch(Arena):
         }
 
     def _stand(self, half: Any) -> np.ndarray:
-        """Where a camera beside a pitch sees all of it, (3,) m."""
+        """The position beside a pitch from which a camera sees all of it, (3,) m."""
         along, across = half
         corner = along / (SEEN * math.tan(WIDE / 2) * 4 / 3)  # m, from it to the near corners
         away = corner + across * math.cos(DOWN)

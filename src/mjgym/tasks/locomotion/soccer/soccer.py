@@ -190,7 +190,7 @@ class Soccer(Task):
 
     @functools.cached_property
     def prefixes(self) -> tuple[str, ...]:
-        """What the names of the players' elements begin with."""
+        """Prefixes of the names of the players' elements."""
         return tuple(f"{name}/" for name in self.names)
 
     @functools.cached_property
@@ -339,7 +339,7 @@ class Soccer(Task):
         }
 
     def _acting(self, v: View, action: Array) -> Arrays:
-        """What all players do."""
+        """The actions of all players."""
         xp, m = v.xp, v.memory
         shape = m["action"].shape
         given = xp.astype(action, xp.float64)
@@ -359,7 +359,7 @@ class Soccer(Task):
         return bounds(every[len(every) // 2 :])
 
     def _replied(self, v: View, home: Array) -> Array:
-        """What the away team's players do, as far as it is no chance."""
+        """The deterministic part of the away team's actions."""
         if self.opponent == opponents.STILL:
             return v.xp.zeros_like(home)
         theirs = (*[slice(None)] * len(v.lead), slice(self.team_size, None), ...)
