@@ -26,7 +26,7 @@ from mjgym.envs.pixels import viewpoint
 from mjgym.robots import arms
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.tasks.robosuite.scripted import Script
+from mjgym.tasks.robosuite.scripted_policies import scripted_policy
 from mjgym.train import trained
 from mjgym.train.policy import Policy
 from mjgym.util import atomic
@@ -415,7 +415,7 @@ def reach(env: Any, how: Shot) -> Iterator[tuple[float, Any]]:
 def perform(env: Any) -> Iterator[tuple[float, Any]]:
     """Go through an episode as a scripted policy does."""
     soccer = "opponent" in {f.name for f in fields(env.task)}
-    script, time = scripted.team if soccer else Script.of(env.task), 0.0
+    script, time = scripted.team if soccer else scripted_policy(env.task), 0.0
     while True:
         yield time, env
         env.step(script(env.observe()))

@@ -29,7 +29,7 @@ def unit(x: torch.Tensor, least: float = 0.1) -> torch.Tensor:
 
 
 def place(seen: torch.Tensor) -> torch.Tensor:
-    """The point that a player should move to, (..., 2) m: behind the ball, farther if the aim is bad."""
+    """The point to move to, (..., 2) m: behind the ball, farther if the aim is bad."""
     shot = unit(seen[..., GOAL] - seen[..., BALL])
     aim = (unit(seen[..., BALL]) * shot).sum(-1, keepdim=True)
     return seen[..., BALL] - BEHIND * (1 - aim) * shot

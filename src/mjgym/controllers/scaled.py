@@ -66,7 +66,7 @@ class ScaledController(Controller):
             raise ValueError(f"substeps: expected 1 or more, got {self.substeps}")
 
     def scaled(self, action: Array) -> Array:
-        """The command of an action (..., k), clipped to the input range and mapped to the output's."""
+        """The command of an action (..., k), clipped and mapped to the output range."""
         return scaled(action, self.input_min, self.input_max, self.output_min, self.output_max)
 
     def scaled_actions(
@@ -104,23 +104,23 @@ class ScaledController(Controller):
 
     # A goal that ramps is three arrays: where it started, where it goes, how long since.
 
-    def held(self, name: str, goal: Array) -> Arrays:
-        """The memory of a goal that is where it is, (..., k)."""
+    def initial_goal(self, name: str, goal: Array) -> Arrays:
+        """The memory of an initial goal, (..., k), which does not ramp."""
         memory = {name: goal}
         if self.interpolation:
             memory[f"{name}_from"] = goal
             memory["since"] = namespace(goal).zeros_like(goal[..., 0])
         return memory
 
-    def moved(self, name: str, goal: Array, memory: Arrays) -> Arrays:
-        """The memory of a goal that is set anew."""
+    def set_goal(self, name: str, goal: Array, memory: Arrays) -> Arrays:
+        """The memory with a new goal, (..., k)."""
         changed = {**memory, name: goal}
         if self.interpolation:
             changed[f"{name}_from"] = memory[name]
             changed["since"] = namespace(goal).zeros_like(goal[..., 0])
         return changed
 
-    def share(self, memory: Arrays) -> Array:
+    def fraction(self, memory: Arrays) -> Array:
         """The fraction of the way from the previous goal to this one, (..., 1)."""
         steps = ramp_steps(self.ramp_ratio, self.substeps)
         return ramp(memory["since"], steps)[..., None]
@@ -131,7 +131,7 @@ class ScaledController(Controller):
         if not self.interpolation:
             return goal
         start = memory[f"{name}_from"]
-        return start + (goal - start) * self.share(memory)
+        return start + (goal - start) * self.fraction(memory)
 
     def substep(self, state: Any, memory: Arrays) -> Arrays:
         """The memory after a physics step: one more step since the goal was set."""
@@ -216,7 +216,7 @@ class ImpedanceController(ScaledController):
         kp = constant(self.kp, like)
         return kp, damping(kp, constant(self.damping_ratio, like))
 
-    def resting(self, like: Array, axes: int) -> Arrays:
+    def initial_gains(self, like: Array, axes: int) -> Arrays:
         """The gains before the first action, where they are remembered."""
         if self.impedance_mode == "fixed":
             return {}

@@ -211,7 +211,7 @@ class Bricks:
         if self.base == "any":
             numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
             numbers = v.xp.broadcast_to(numbers, (*v.lead, self.count))
-            by_brick = self._chosen(v, by_entity, numbers)
+            by_brick = self._rows(v, by_entity, numbers)
         else:
             by_brick = by_entity
         return {
@@ -240,13 +240,13 @@ class Bricks:
         """
         points = taken(v.site_xpos, v.rows("site_xpos", _corners(self.entities)), -2)
         by_entity = v.xp.reshape(points, (*v.lead, len(self.entities), -1))
-        wanted = self._chosen(v, by_entity, self.wanted(v))
+        wanted = self._rows(v, by_entity, self.wanted(v))
         shape = (*v.lead, self.height - 1, 2, 3)  # of two corners of each
         studs = v.xp.reshape(wanted[..., :-1, :6], shape)
         holes = v.xp.reshape(wanted[..., 1:, 6:], shape)
         return pair_distance(studs, holes)
 
-    def _chosen(self, v: View, by_entity: Array, numbers: Array) -> Array:
+    def _rows(self, v: View, by_entity: Array, numbers: Array) -> Array:
         """Rows of an array (..., entities, k) for given brick numbers, (..., n, k)."""
         where = self.places(v, numbers)
         if v.lead == ():

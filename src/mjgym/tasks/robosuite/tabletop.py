@@ -62,9 +62,9 @@ def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
     return 1 - namespace(distance).tanh(scale * distance)
 
 
-def worth(v: View, paid: Array, amount: float) -> Array:
-    """An amount where something is paid, bool, and 0 elsewhere."""
-    return amount * v.xp.asarray(paid, dtype=v.xp.float64)
+def reward_if(v: View, condition: Array, amount: float) -> Array:
+    """A reward of `amount` where the condition, bool, holds, and 0 elsewhere."""
+    return amount * v.xp.asarray(condition, dtype=v.xp.float64)
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class Tabletop(Task):
         return -arm.centre_distance, 0.0
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         """The task's default placement of its objects."""
         return Placement()
 
@@ -227,7 +227,7 @@ class Tabletop(Task):
     @functools.cached_property
     def chosen_placement(self) -> Placement:
         """The placement of the objects: the chosen one, or the task's default."""
-        return find_placement(self.placement, self.own_placement, self.object_names)
+        return find_placement(self.placement, self.default_placement, self.object_names)
 
     def body_of(self, name: str) -> str:
         """The body that an object is placed by."""
@@ -301,7 +301,8 @@ class Tabletop(Task):
 
     def observation(self, v: View) -> Arrays:
         groups = {
-            f"robot{robot.number}_proprio-state": self.felt(v, robot) for robot in self.robots
+            f"robot{robot.number}_proprio-state": self.robot_entries(v, robot)
+            for robot in self.robots
         }
         if self.object_entries:
             groups["object-state"] = self.objects(v)
@@ -325,7 +326,7 @@ class Tabletop(Task):
             groups["object-state"] = "the objects' entries in a row"
         return {name: Signal(meaning) for name, meaning in groups.items()}
 
-    def felt(self, v: View, robot: Robot) -> Arrays:
+    def robot_entries(self, v: View, robot: Robot) -> Arrays:
         """The entries of the observation that are a robot's."""
         return proprioception(v, robot)
 

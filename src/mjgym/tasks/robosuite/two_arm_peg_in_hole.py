@@ -13,7 +13,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import VARIES
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import closeness, worth
+from mjgym.tasks.robosuite.tabletop import closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import TwoArms
 
 PEG, BOARD = "peg_main", "hole_main"
@@ -119,10 +119,10 @@ class TwoArmPegInHole(TwoArms):
     def terms(self, v: View) -> Arrays:
         success = self.success(v)
         if self.reward_type == "sparse":
-            return {"insert": worth(v, success, INSERTED)}
+            return {"insert": reward_if(v, success, INSERTED)}
         along, beside, cosine = self.measure(v)
         return {
-            "insert": worth(v, success, 1.0),
+            "insert": reward_if(v, success, 1.0),
             "reach": closeness(norm(v.body(PEG).xpos - v.body(BOARD).xpos), SCALE),
             "beside": closeness(beside, SCALE),
             "along": closeness(v.xp.abs(along), SCALE),
