@@ -187,7 +187,7 @@ def policies_table() -> str:
 
 
 def training_tables() -> dict[str, Callable[[], str]]:
-    """What training has reached; pictures stand below the tables of what they show."""
+    """Tables of training results, each with its plots below."""
     found = tables.every(results.packaged())
     shown = {
         "times": (results.RECIPE_PICTURE, "Returns over minutes, the recipe and SB3's SAC"),

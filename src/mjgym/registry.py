@@ -247,7 +247,7 @@ def _known(kind: str, wanted: set[str], known: set[str]) -> None:
 
 
 def registration(id: str) -> Registration:
-    """What was registered under an id.
+    """The registration of an id.
 
     Raises:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.

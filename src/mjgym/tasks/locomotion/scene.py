@@ -1,4 +1,4 @@
-"""What all tasks of the family share: a walker in an arena, observed and watched for falls."""
+"""Base class of the family's tasks: a walker in an arena, its observation, fall detection."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -70,12 +70,12 @@ class Scene(Task):
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """What the arena varies."""
+        """The model fields that the arena varies."""
         return self.surroundings.varies
 
     @property
     def observables(self) -> Mapping[str, Observable]:
-        """What the egocentric cameras see, where pictures are observed."""
+        """Observables of the egocentric cameras, where images are observed."""
         return {
             f"{walker.prefix}egocentric_camera": Observable(
                 observe.image(
@@ -138,7 +138,7 @@ class Scene(Task):
         return seen
 
     def labels(self, v: View) -> dict[str, Signal]:
-        """What the walkers and their docstrings say of what they observe."""
+        """Labels of the walkers' observations, from the walkers and their docstrings."""
         seen, stated = Scene.observation(self, v), {}
         for walker in self.creatures:
             own = [key.removeprefix(walker.prefix) for key in seen if key.startswith(walker.prefix)]

@@ -1,4 +1,4 @@
-"""What a place tells the tasks of the locomotion family about itself."""
+"""The arena interface of the locomotion family."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Arena(Written):
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
     def ground(self) -> dict[str, str]:
-        """What is walked on, and so what is fallen on: names, and "geom" or "body" for each."""
+        """The ground, for detecting falls: names, with "geom" or "body" for each."""
         return {"ground": "geom"}
 
     def draw(self, v: SingleView, rng: Any) -> Any:

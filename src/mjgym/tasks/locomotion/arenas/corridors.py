@@ -121,7 +121,7 @@ class WallsCorridor(Corridor):
         return tuple(f"wall_{i}" for i in range(int(np.ceil((self.corridor_length - first) / gap))))
 
     def _first(self) -> float:
-        """Where the first wall stands at the earliest, x in m."""
+        """The smallest x at which the first wall can stand, m."""
         return support_of(self.wall_gap)[0] - PADDING
 
     def model(self) -> Spec:

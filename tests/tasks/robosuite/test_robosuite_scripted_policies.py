@@ -1,4 +1,4 @@
-"""Scripts solve the tasks that they are for."""
+"""Scripted policies solve their tasks."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from robosuite_records import make_task
 
 from mjgym import Env, VectorEnv
 from mjgym.tasks.dmc.walker import Walker
-from mjgym.tasks.robosuite.scripted import Script
+from mjgym.tasks.robosuite.scripted_policies import scripted_policy
 
 pytestmark = pytest.mark.slow
 
@@ -25,10 +25,10 @@ SOLVED = {
 def test_script_solves_its_task(name):
     episodes, steps, least = SOLVED[name]
     envs = VectorEnv(make_task(name), episodes, observation="dict", dtype="float64")
-    script = Script.of(envs.task)
+    policy = scripted_policy(envs.task)
     observation, _ = envs.reset(seed=0)
     for _ in range(steps):
-        observation, rewards, _, _, info = envs.step(script(observation))
+        observation, rewards, _, _, info = envs.step(policy(observation))
         if info["success_once"].sum() >= least:
             break
     assert info["success_once"].sum() >= least
@@ -40,11 +40,11 @@ def test_script_solves_its_task(name):
 def test_script_lifts_with_other_robots(robot):
     """By the same law with another arm and another gripper, whose grasp is noticed as well."""
     envs = VectorEnv(make_task("Lift", robot=robot), 4, observation="dict", dtype="float64")
-    script = Script.of(envs.task)
+    policy = scripted_policy(envs.task)
     observation, _ = envs.reset(seed=0)
     grasped = np.zeros(4)
     for _ in range(80):
-        observation, _, _, _, info = envs.step(script(observation))
+        observation, _, _, _, info = envs.step(policy(observation))
         grasped = np.maximum(grasped, info["terms/grasp"])
     assert info["success_once"].all()
     assert (grasped > 0).all()
@@ -55,11 +55,11 @@ def test_script_drives_one_environment_as_many():
     task = make_task("Lift")
     envs = VectorEnv(task, 2, observation="dict", dtype="float64")
     env = Env(task, observation="dict", dtype="float64")
-    scripts = Script.of(task), Script.of(task)
+    policies = scripted_policy(task), scripted_policy(task)
     many, _ = envs.reset(seed=3)
     one, _ = env.reset(seed=4)
     for _ in range(30):
-        actions, action = scripts[0](many), scripts[1](one)
+        actions, action = policies[0](many), policies[1](one)
         np.testing.assert_array_equal(actions[1], action)
         many, one = envs.step(actions)[0], env.step(action)[0]
     envs.close()
@@ -68,16 +68,16 @@ def test_script_drives_one_environment_as_many():
 def test_script_begins_anew_where_it_is_told_to():
     task = make_task("Lift")
     envs = VectorEnv(task, 2, observation="dict", dtype="float64")
-    script = Script.of(task)
+    policy = scripted_policy(task)
     observation, _ = envs.reset(seed=0)
     for _ in range(25):
-        action = script(observation)
+        action = policy(observation)
         observation = envs.step(action)[0]
     assert (action[:, 6] == 1).all()  # both hands close
-    script.restart(np.array([False, True]))
-    assert script(observation)[:, 6].tolist() == [1, -1]
-    script.restart()
-    assert script(observation)[:, 6].tolist() == [-1, -1]
+    policy.restart(np.array([False, True]))
+    assert policy(observation)[:, 6].tolist() == [1, -1]
+    policy.restart()
+    assert policy(observation)[:, 6].tolist() == [-1, -1]
     envs.close()
 
 
@@ -86,9 +86,9 @@ def test_script_begins_anew_where_it_is_told_to():
 )
 def test_script_refuses_what_it_cannot_drive(fields):
     with pytest.raises(ValueError, match="moves one arm by OSC_POSE"):
-        Script.of(make_task("Lift", **fields))
+        scripted_policy(make_task("Lift", **fields))
 
 
 def test_script_of_a_task_without_one():
-    with pytest.raises(ValueError, match="no script for Walker"):
-        Script.of(Walker())
+    with pytest.raises(ValueError, match="no scripted policy for Walker"):
+        scripted_policy(Walker())
