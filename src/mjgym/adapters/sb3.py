@@ -120,8 +120,10 @@ def _rows(info: dict[str, Any], n: int) -> Infos:
     for name, values in info.items():
         if name.startswith("_"):
             continue
-        plain = values.tolist() if values.ndim == 1 else list(values.copy())
-        for row, value, present in zip(rows, plain, info[f"_{name}"].tolist(), strict=True):
+        each = list(values.copy())
+        if values.dtype == np.bool_:  # which a single one has as arrays of shape ()
+            each = [np.array(value) for value in each]
+        for row, value, present in zip(rows, each, info[f"_{name}"].tolist(), strict=True):
             if present:
                 row[name] = value
     return rows

@@ -68,11 +68,17 @@ class Infos:
                 add(f"{TERMS}{name}", values, self.precision)
         flag = self._xp.bool
         info["diverged"] = self.each(False if step.diverged is None else step.diverged, flag)
-        info["_diverged"] = copied(self._everyone if stepped is None else stepped)
+        info["_diverged"] = self._of_divergence(step, stepped)
         if step.success is not None and some:
             add("success", step.success, flag)
             add("success_once", self._episodes.success_once, flag)
         return info
+
+    def _of_divergence(self, step: Step, stepped: Array | None) -> Array:
+        """Those of whom `diverged` is said: who stepped, and whose start is not finite."""
+        if stepped is None or step.diverged is None:
+            return copied(self._everyone if stepped is None else stepped)
+        return stepped | step.diverged
 
     def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
         """What variations have given the episodes that begin, bool (n,): NumPy's arrays."""

@@ -78,8 +78,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             TEAM: np.tile([known.index(team) for team in teams], matches.num_envs),
             NUMBER: np.tile([int(n.rpartition("_")[2]) for n in players], matches.num_envs),
         }
-        self._who = matches.given(self._who)
-        self._everyone: Array = matches.given(np.ones(self.num_envs, dtype=bool))
+        self._who = matches.to_output(self._who)
+        self._everyone: Array = matches.to_output(np.ones(self.num_envs, dtype=bool))
 
     # Episodes and steps.
 

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.infos import TERMS
-from mjgym.loop.episode import in_simulation
+from mjgym.loop.states import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 
