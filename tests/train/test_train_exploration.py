@@ -27,7 +27,8 @@ def _few_threads():
 
 def made(*, hidden=(32, 32), layer_norm=True, **settings):
     body = perceptron(INPUTS, hidden, ACTIONS, layer_norm=layer_norm)
-    return body, Exploration(TD3Config(hidden=hidden, **settings), body)
+    config = TD3Config(hidden=hidden, **settings)
+    return body, Exploration(config, config.num_envs, body)
 
 
 def every(n):

@@ -169,7 +169,7 @@ class TestSettings:
         [
             ("buffer_size=100", "no setting 'buffer_size'"),
             ("rollout_step=9", "did you mean rollout_steps"),
-            ("gae_lambda=1.5", "gae_lambda: must lie within 0 and 1"),
+            ("gae_lambda=1.5", "gae_lambda: must be at most 1"),
             ("clip=0", "clip: must be positive"),
             ("minibatch_size=1", "minibatch_size: must be at least 2"),
             ("deviation=0", "deviation: must be positive"),

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from mjgym.train.results.config import OffPolicyConfig, at_least
+from mjgym.train.results.config import FIXED, SHARED_OUT, Settings, at_least, positive
 from mjgym.train.results.errors import ConfigError
 from mjgym.util.suggestions import or_else
 
@@ -23,28 +23,29 @@ SEARCH = 16  # halvings of their ratio's logarithm: sigma is found to 0.03 %
 
 
 @dataclass(frozen=True)
-class ExplorationConfig(OffPolicyConfig):
+class ExplorationSettings(Settings):
     """Settings of the noise of a deterministic actor."""
 
-    exploration: dict[str, Any] = field(default_factory=lambda: {"gaussian": 1.0})  # shares
+    exploration: dict[str, Any] = field(  # shares of the strategies
+        default_factory=lambda: {"gaussian": 1.0}, metadata=FIXED
+    )
     noise_min: float = 0.05  # of actions within -1 and 1; each episode draws its scale (FastTD3)
     noise_max: float = 0.4
     parameter_noise: float = 0.2  # distance of actions with noisy weights from those without
     noise_schedule: Literal["constant", "linear", "exponential"] = "constant"
     noise_final: float = 0.1  # factor of all noise at the end of the schedule, 1 at its beginning
-    noise_steps: int = 200_000  # environment steps that the schedule takes
+    noise_steps: int = field(default=200_000, metadata=SHARED_OUT)  # that the schedule takes
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 0, "noise_min")
-        at_least(self, self.noise_min, "noise_max")  # type: ignore[arg-type]
+        at_least(self, self.noise_min, "noise_max")
         at_least(self, 1, "noise_steps")
         if not 0 < self.parameter_noise < 1:
             raise ConfigError(
                 f"parameter_noise: must lie between 0 and 1, got {self.parameter_noise}"
             )
-        if not self.noise_final > 0:
-            raise ConfigError(f"noise_final: must be positive, got {self.noise_final}")
+        positive(self, "noise_final")
         for name, share in self.exploration.items():
             if name not in STRATEGIES:
                 raise ConfigError(f"exploration: there is no {name!r}{or_else(name, STRATEGIES)}")
@@ -65,7 +66,8 @@ class Exploration(nn.Module):
     added to the weights as they are at each step: the actor goes on learning meanwhile.
 
     Args:
-        config: settings, also the number of sub-environments.
+        config: settings.
+        n: sub-environments.
         body: the actor's perceptron, whose shapes matter here.
 
     Attributes:
@@ -83,10 +85,9 @@ class Exploration(nn.Module):
     _probes: Tensor
     _probed: Tensor
 
-    def __init__(self, config: ExplorationConfig, body: nn.Sequential) -> None:
+    def __init__(self, config: ExplorationSettings, n: int, body: nn.Sequential) -> None:
         super().__init__()
         self._config = config
-        n = config.num_envs
         shares = torch.tensor([float(config.exploration.get(name, 0)) for name in STRATEGIES])
         self._shares = shares / shares.sum()
         self.register_buffer("strategies", torch.zeros(n, dtype=torch.int64))

@@ -8,16 +8,17 @@ entropy. One process collects here what the paper's actors collect beside each o
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mjgym.train.learn.algorithms.ddpg import DDPG, DDPGConfig
+from mjgym.train.learn.algorithms.ddpg import DDPG
+from mjgym.train.learn.algorithms.deterministic import DeterministicConfig
 from mjgym.train.results.config import OffPolicyConfig
 
 
 @dataclass(frozen=True)
-class D4PGConfig(DDPGConfig):
+class D4PGConfig(DeterministicConfig):
     """Settings of D4PG: noise, steps and atoms are the paper's."""
 
-    critic: str = "categorical"
     n_step: int = 5
+    hidden: tuple[int, ...] = (400, 300)
     atoms: int = 51
     noise_min: float = 0.3
     noise_max: float = 0.3

@@ -1,32 +1,20 @@
 """What algorithms with a deterministic actor share: the actor, its target and its noise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.collector import Size
-from mjgym.train.learn.exploration import Exploration, ExplorationConfig
+from mjgym.train.learn.exploration import Exploration, ExplorationSettings
 from mjgym.train.learn.networks import Actor
 from mjgym.train.results.config import OffPolicyConfig
 
 
 @dataclass(frozen=True)
-class DeterministicConfig(ExplorationConfig):
+class DeterministicConfig(ExplorationSettings, OffPolicyConfig):
     """Settings of a deterministic actor that explores with noise."""
-
-    def members(self) -> list[OffPolicyConfig]:
-        """Settings of each agent, whose schedules of noise count the steps of their own slots."""
-        agents = super().members()
-        if not self.ensemble:
-            return agents
-        shares = [agent.num_envs / self.num_envs for agent in agents]
-        return [
-            replace(agent, noise_steps=max(1, round(agent.noise_steps * share)))
-            for agent, share in zip(agents, shares, strict=True)
-            if isinstance(agent, DeterministicConfig)
-        ]
 
 
 class DeterministicAgent(OffPolicyAgent):
@@ -45,7 +33,7 @@ class DeterministicAgent(OffPolicyAgent):
         self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
         self.target_actor = self.frozen(self.actor)
         self.actor_optimizer = self.optimizer(self.actor.parameters())
-        self.exploration = Exploration(config, self.actor.body)
+        self.exploration = Exploration(config, config.num_envs, self.actor.body)
 
     def actor_body(self) -> nn.Sequential:
         """The actor's perceptron."""
