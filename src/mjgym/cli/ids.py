@@ -63,8 +63,8 @@ def _id_of_run(folder: Path) -> str:
     from mjgym.cli.train import require
 
     require("yaml")
-    from mjgym.train.errors import RunError
-    from mjgym.train.run import Run
+    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run import Run
 
     try:
         id = str(Run(folder).settings().get("id", ""))

@@ -11,7 +11,7 @@ import typer
 from mjgym.cli.ids import RUN, ModuleError, load
 
 if TYPE_CHECKING:
-    from mjgym.train.policy import AnyPolicy
+    from mjgym.train.results.policy import AnyPolicy
 
 RANDOM, ZERO, TRAINED = "random", "zero", "trained"
 FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", the folder of a run, or "module:function"'
@@ -81,7 +81,7 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 def _packaged(env: Any) -> Callable[[Any], Any]:
     """The policy for a task that comes with the package; see `_of_run`."""
-    from mjgym.train import trained
+    from mjgym.train.results import trained
 
     try:
         found = trained.of(env.spec.id)
@@ -100,8 +100,8 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
     from mjgym.cli.train import require
 
     require("yaml")
-    from mjgym.train.errors import RunError
-    from mjgym.train.run import Run
+    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run import Run
 
     try:
         policy = Run(folder).policy()
