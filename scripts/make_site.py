@@ -147,7 +147,7 @@ def toctree(pages: Iterable[str], caption: str = "") -> str:
 
 
 def picture(id: str, what: str, up: str) -> str:
-    """Where the picture or the clip of an id lies, from a page so many folders down."""
+    """The relative path of an id's still or clip, from a page some folders down."""
     return f"{up}static/gallery/{id}.{what}.webp"
 
 
@@ -226,7 +226,7 @@ def _pictures(id: str) -> str:
 
 
 def _prose(description: str, summary: str) -> Iterator[str]:
-    """What the docstring says besides the paragraphs that have a place of their own."""
+    """The docstring without the paragraphs that are shown elsewhere."""
     for paragraph in description.split("\n\n"):
         if not re.match(r"(Reward|Start|End|Observation|Args):", paragraph):
             text = paragraph.replace("\n", " ")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mjgym import registry
 from mjgym.cli.policies import load_policy
-from mjgym.train import baselines, evaluation
+from mjgym.train.results import baselines, evaluation
 
 EPISODES = (100, 20, 5, 2)
 PROBED = (5, 20)  # sub-environments and steps, whose time is taken

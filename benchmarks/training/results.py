@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mjgym.train import comparison, metrics
-from mjgym.train.comparison import Curve
-from mjgym.train.errors import RunError
+from mjgym.train.results import comparison, metrics
+from mjgym.train.results.comparison import Curve
+from mjgym.train.results.errors import RunError
 from mjgym.util.packaged import assets
 from training import plan
 

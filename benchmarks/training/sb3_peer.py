@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import mjgym
-from mjgym.train import evaluation, metrics
+from mjgym.train.results import evaluation, metrics
 
 EVALUATIONS = 40
 

@@ -1,4 +1,4 @@
-"""Which array library an array belongs to; tasks run on any that follows the array standard."""
+"""The array library of an array; tasks run on any that follows the array API standard."""
 
 import math
 from collections.abc import Sequence

@@ -19,6 +19,7 @@ from mjgym.contract import registration as _contract
 from mjgym.contract.fields import check_fields
 from mjgym.envs.env import Env
 from mjgym.envs.options import Options
+from mjgym.envs.overlapped import OverlappedVectorEnv
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
@@ -35,7 +36,7 @@ _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
 # Of the vector environments on each engine.
 _BACKENDS = {
-    "mujoco": ("threads", "copy"),
+    "mujoco": ("threads", "copy", "overlap"),
     "warp": ("device", "output", "nconmax", "njmax", "start_threads"),
 }
 # Of Gymnasium's own; they are taken by make() before they get here.
@@ -97,7 +98,9 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
     return None if steps in registered or shorter_steps else (steps, set(registered))
 
 
-def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVectorEnv:
+def make_vector_env(
+    task_class: str, **kwargs: Any
+) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv:
     """Vector entry point of every id: a batch; of a task with players, `num_envs` matches.
 
     Args:
@@ -105,7 +108,8 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 is none. With a
             `time_limit` of the user's own, the first of the two ends an episode. `backend` is
-            "mujoco", or "warp" for `mjgym.envs.tensor_vector.TensorVectorEnv`.
+            "mujoco", or "warp" for `mjgym.envs.tensor_vector.TensorVectorEnv`. `overlap` makes an
+            `OverlappedVectorEnv` of so many groups.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
@@ -135,6 +139,11 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
     made = VectorEnv if backend == "mujoco" else _tensor_vector_env()
+    if options.get("overlap", 1) != 1:
+        if task.players:
+            raise ValueError("overlap: matches of several players step together")
+        return OverlappedVectorEnv(task, **options)
+    options.pop("overlap", None)
     if task.players:
         return PlayersVectorEnv(task, options.pop("num_envs", 1), on=made, **options)
     return made(task, **options)
@@ -250,7 +259,7 @@ def _known(kind: str, wanted: set[str], known: set[str]) -> None:
 
 
 def registration(id: str) -> Registration:
-    """What was registered under an id.
+    """The registration of an id.
 
     Raises:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.

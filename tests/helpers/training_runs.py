@@ -9,9 +9,11 @@ import torch
 from typer.testing import CliRunner, Result
 
 from mjgym.cli.app import app
-from mjgym.train import algorithms, config
-from mjgym.train.run import Run
-from mjgym.train.trainer import Trainer
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.trainer import Trainer
+from mjgym.train.learn.training import make_trainer
+from mjgym.train.results import config
+from mjgym.train.results.run import Run
 
 ID = "dmc/cartpole-balance-v0"
 
@@ -57,7 +59,7 @@ def trainer(
     )
     if not resume:
         run.create(read)
-    return Trainer(run, read, resume=resume)
+    return make_trainer(run, read, resume=resume)
 
 
 def interrupt_at(made: Trainer, env_step: int) -> None:

@@ -49,6 +49,8 @@ LAYERS = {
     "envs.wrappers": 6,
     "inspect": 6,
     "train": 6,
+    "train.learn": 6,
+    "train.results": 6,
     "viewing": 6,
 }
 BELOW = {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2}, 4: {0, 1, 2, 4}, 5: {0, 1, 2, 3, 4, 5}}
@@ -62,6 +64,8 @@ NEVER = {
     "adapters": {"sim", "tasks"},
     "cli": {"sim", "tasks"},
     "train": {"sim", "tasks"},
+    "train.results": {"sim", "tasks", "train.learn"},
+    "train.learn": {"sim", "tasks"},
     "viewing": {"sim", "tasks"},
 }
 
@@ -92,6 +96,7 @@ PACKAGES = {
     "inspect.labels": {"mujoco"},
     "rendering": {"gymnasium", "mujoco", "PIL"},
     "registry": {"gymnasium"},
+    "train.results": {"gymnasium", "matplotlib", "yaml"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }
 

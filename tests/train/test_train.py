@@ -14,9 +14,9 @@ import torch
 import training_runs
 from training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
 
-from mjgym.train import comparison, evaluation, metrics
-from mjgym.train.errors import ConfigError, DivergedError, RunError
-from mjgym.train.run import Run
+from mjgym.train.results import comparison, evaluation, metrics
+from mjgym.train.results.errors import ConfigError, DivergedError, RunError
+from mjgym.train.results.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 

@@ -9,11 +9,12 @@ import pytest
 import torch
 from stories import Story
 
-from mjgym.train import algorithms, config, critics, policy
-from mjgym.train.algorithms.ensemble import Ensemble
-from mjgym.train.algorithms.td3 import TD3
-from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.errors import ConfigError
+from mjgym.train.learn import algorithms, critics
+from mjgym.train.learn.algorithms.ensemble import Ensemble
+from mjgym.train.learn.algorithms.td3 import TD3
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.results import config, policy
+from mjgym.train.results.errors import ConfigError
 
 pytestmark = pytest.mark.torch
 
@@ -32,7 +33,8 @@ def made(*settings, algorithm="td3"):
     read = config.read(
         cls.Config, (), ["hidden=[8]", "atoms=5", "heads=3", "num_envs=6", *settings]
     )
-    return cls.make(read, SIZE, ACTIONS), read
+    made = Ensemble(cls, read, SIZE, ACTIONS) if read.ensemble else cls(read, SIZE, ACTIONS)
+    return made, read
 
 
 def batch_of(read, rows=8):

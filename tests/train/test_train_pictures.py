@@ -10,10 +10,11 @@ import training_runs
 from training_runs import SMALL, assert_equal, mjgym_, weights
 
 from mjgym.cli.policies import load_policy
-from mjgym.train import algorithms, config, policy
-from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.errors import ConfigError
-from mjgym.train.pictures import Encoder, random_shift
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.learn.pictures import Encoder, random_shift
+from mjgym.train.results import config, policy
+from mjgym.train.results.errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

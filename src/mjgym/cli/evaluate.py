@@ -9,7 +9,7 @@ from mjgym.cli.ids import ModuleError, load
 from mjgym.cli.output import console, facts, print_json, reserved
 
 if TYPE_CHECKING:
-    from mjgym.train.run import Run
+    from mjgym.train.results.run import Run
 
 
 def evaluate(
@@ -30,9 +30,9 @@ def evaluate(
     from mjgym.cli.train import require
 
     require("yaml")
-    from mjgym.train import baselines, evaluation
-    from mjgym.train.errors import RunError
-    from mjgym.train.run import Run
+    from mjgym.train.results import baselines, evaluation
+    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run import Run
 
     folder = Run(run)
     try:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from mjgym.cli.ids import ModuleError, load
+from mjgym.cli.ids import RUN, ModuleError, load
 
 if TYPE_CHECKING:
-    from mjgym.train.policy import AnyPolicy
+    from mjgym.train.results.policy import AnyPolicy
 
 RANDOM, ZERO, TRAINED = "random", "zero", "trained"
 FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", the folder of a run, or "module:function"'
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
+DEFAULT = "that of the run, else random"
 _UNBOUNDED = 1.0  # where an action has no bound
 
 Policy = Callable[[Any], np.ndarray]
@@ -24,6 +25,11 @@ Policy = Callable[[Any], np.ndarray]
 
 class PolicyError(Exception):
     """A policy of somebody's own fails, or returns what is no action; the message says where."""
+
+
+def chosen(text: str | None, context: typer.Context) -> str:
+    """The policy that is asked for; of a command that names a run, by default the run's."""
+    return text or str(context.meta.get(RUN, RANDOM))
 
 
 def of_teams(text: str) -> tuple[str, dict[str, str]]:
@@ -75,7 +81,7 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 def _packaged(env: Any) -> Callable[[Any], Any]:
     """The policy for a task that comes with the package; see `_of_run`."""
-    from mjgym.train import trained
+    from mjgym.train.results import trained
 
     try:
         found = trained.of(env.spec.id)
@@ -94,8 +100,8 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
     from mjgym.cli.train import require
 
     require("yaml")
-    from mjgym.train.errors import RunError
-    from mjgym.train.run import Run
+    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run import Run
 
     try:
         policy = Run(folder).policy()

@@ -12,10 +12,10 @@ import typer
 
 from mjgym.cli.ids import ID, ModuleError, load
 from mjgym.cli.output import console, facts
-from mjgym.train.algorithms import ALGORITHMS
+from mjgym.train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
-    from mjgym.train.trainer import Progress
+    from mjgym.train.learn.trainer import Progress
 
 MINUTES = 30.0  # of a run whose budget is not given
 
@@ -70,10 +70,10 @@ def train(
     Ctrl-C ends it after the step that it is in, and keeps the state; --resume goes on from there.
     """
     require("torch", "yaml")
-    from mjgym.train import algorithms
-    from mjgym.train.config import read
-    from mjgym.train.errors import ConfigError, DivergedError, RunError
-    from mjgym.train.run import Run
+    from mjgym.train.learn import algorithms
+    from mjgym.train.results.config import read
+    from mjgym.train.results.errors import ConfigError, DivergedError, RunError
+    from mjgym.train.results.run import Run
 
     if ray:
         require("ray", extra="ray")
@@ -162,7 +162,7 @@ def _name(algorithm: str, id: str, seed: int) -> str:
 
 def _resumed(cls: Any, run: Any, files: list[Path], settings: list[str], given: Any) -> Any:
     """The settings of a run, with what is given now: a longer budget, for example."""
-    from mjgym.train.config import read, to_yaml
+    from mjgym.train.results.config import read, to_yaml
     from mjgym.util import atomic
 
     run.settings()
@@ -184,7 +184,7 @@ def _train(run: Any, config: Any, resume: bool, cluster: dict[str, Any]) -> "Pro
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from mjgym.train.trainer import Trainer
+    from mjgym.train.learn.training import make_trainer
 
     shown = console(stderr=True)
     columns = (
@@ -203,9 +203,9 @@ def _train(run: Any, config: Any, resume: bool, cluster: dict[str, Any]) -> "Pro
             del first[1:]
 
         if not cluster:
-            return Trainer(run, config, resume=resume, show=show).train()
+            return make_trainer(run, config, resume=resume, show=show).train()
 
-        from mjgym.train.cluster import ClusterTrainer
+        from mjgym.train.learn.cluster import ClusterTrainer
 
         setup = functools.partial(_set_up, config)
         trainer = ClusterTrainer(run, config, resume=resume, show=show, setup=setup, **cluster)

@@ -344,6 +344,11 @@ class VectorEnv(SubEnvironments):
         observation = self._observations.present
         return copy_observation(observation) if self._copy else observation
 
+    def present(self) -> Any:
+        """A copy of the observations that the last call of `reset` or `step` returned."""
+        with self.enter():
+            return self.to_output(copy_observation(self._observations.present))
+
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
         with self.enter():

@@ -50,12 +50,12 @@ class Manipulator:
 
     @property
     def label(self) -> str:
-        """What its entries of an observation begin with: the side only where there are two."""
+        """The prefix of its observation entries: the side only where there are two arms."""
         return f"robot{self.robot}_" if self.alone else f"{self.name}_"
 
     @property
     def hand_prefix(self) -> str:
-        """What the names of its hand's elements begin with."""
+        """The prefix of the names of its hand's elements."""
         return f"gripper{self.robot}_{self.side}_"
 
     @property
@@ -165,7 +165,7 @@ def normal(what: str, value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """What `normal` was given: the dict behind a JSON object's text, else the value itself."""
+    """The value that `normal` was given: a dict for a JSON object's text, else unchanged."""
     if not (isinstance(value, str) and value.lstrip().startswith("{")):
         return value
     try:
@@ -284,7 +284,7 @@ def _find_controller(controller: Any, substeps: int) -> Controller:
 def places(
     robots: Sequence[Robot], offset: Any, arrangement: str, apart: Mapping[str, float]
 ) -> tuple[tuple[float, float, float], ...]:
-    """Where robots stand: x and y (m) and the angle (rad) that each is turned by.
+    """Positions of the robots, x and y (m), and the angle (rad) about the vertical of each.
 
     Args:
         robots: one, or two.
