@@ -13,7 +13,8 @@ from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe
-from mjgym.loop.models import compile_model, compile_undrawn
+from mjgym.loop.models import compile_model
+from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, Single, batched
 from mjgym.sim.bounds import REFITTED
 from mjgym.variation import Normal, noises
@@ -361,12 +362,12 @@ def test_geoms_that_the_engine_looks_at_are_not_left_out():
         (Sensing(kind="RANGEFINDER", of="SITE", name="tip", settings=(1,)), ()),
     ):
         whole = compile_model(task)
-        model, kept = compile_undrawn(task, whole)
+        model, kept = compile_without_visuals(task, whole)
         names = [whole.geom(i).name for i in kept]
         assert sorted(names) == sorted(model.geom(i).name for i in range(model.ngeom))
         assert {whole.geom(i).name for i in range(whole.ngeom)} - set(names) == set(left_out)
         whole.dof_damping[0] = 1.0  # by somebody, since
-        assert compile_undrawn(task, whole)[0] is whole
+        assert compile_without_visuals(task, whole)[0] is whole
 
 
 def test_what_diverges_in_a_lane_is_told_and_leaves_the_others_alone(lanes, monkeypatch):

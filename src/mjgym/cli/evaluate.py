@@ -27,7 +27,7 @@ def evaluate(
     The returns are kept in the run's folder. None of these seeds occurs in training. Beside them
     stands what random and zero actions earn, where the task is as it was registered.
     """
-    from mjgym.cli.train import require
+    from mjgym.cli.output import require
 
     require("yaml")
     from mjgym.train.results import baselines, evaluation

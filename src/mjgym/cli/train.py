@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli.ids import ID, ModuleError, load
-from mjgym.cli.output import console, facts
+from mjgym.cli.output import console, facts, require
 from mjgym.train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -118,20 +117,6 @@ def train(
         out_.print("it was stopped before its end: go on with --resume", soft_wrap=True)
     else:
         out_.print(f"next: mjgym evaluate {folder}", style="dim", soft_wrap=True)
-
-
-def require(*packages: str, extra: str = "train") -> None:
-    """See whether packages of an extra are here.
-
-    Raises:
-        typer.Exit: one is missing; it has been said which.
-    """
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        console(stderr=True).print(
-            f'{", ".join(missing)} is not installed: pip install "mjgym[{extra}]"', soft_wrap=True
-        )
-        raise typer.Exit(1)
 
 
 def _import_own(algorithm: str, settings: list[str]) -> None:

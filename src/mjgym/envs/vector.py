@@ -20,8 +20,9 @@ from mjgym.envs.options import Options
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.loop.episode import Episodes, Step
-from mjgym.loop.models import compile_model, compile_undrawn
+from mjgym.loop.models import compile_model
 from mjgym.loop.states import check_state
+from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
 from mjgym.util.numbers import whole_number
@@ -136,8 +137,10 @@ class VectorEnv(SubEnvironments):
 
     def _simulate(self, varying: Varying | None) -> Any:
         """The simulations that all sub-environments run on."""
-        undrawn = functools.partial(compile_undrawn, self.task)
-        return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying, undrawn)
+        without_visuals = functools.partial(compile_without_visuals, self.task)
+        return Batched(
+            self.model, self.num_envs, self.threads, self.task.varies, varying, without_visuals
+        )
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:

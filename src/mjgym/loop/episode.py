@@ -29,8 +29,8 @@ import numpy as np
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
 from mjgym.contract.fields import check_fields
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
-from mjgym.loop.models import substeps
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
+from mjgym.loop.timing import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
@@ -348,7 +348,7 @@ class Episodes:
                 memories[rows.start] = part.view.memory
 
         if self.sensing is None:
-            self.simulation.side_by_side(work)
+            self.simulation.for_each_shard(work)
         else:  # which looks at all simulations at once
             work(self.simulation, ...)
         if memories and "substep" in self._defined:

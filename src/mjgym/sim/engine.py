@@ -2,7 +2,8 @@
 
 import os
 import threading
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -98,6 +99,24 @@ def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
         mujoco.mj_setConst(model, scratch)
     for name, value in statistics.items():
         set_field(model, name, value)
+
+
+class Variation(Protocol):
+    """Numbers of a model that differ between episodes, written into a scratch simulation's."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields of MjModel that are written."""
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """Names of the fields that follow from them."""
+
+    def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
+        """Write an episode's values, and all that follows from them, into a model."""
+
+    def follow(self, model: mujoco.MjModel) -> None:
+        """Compute all that follows from the fields that are written."""
 
 
 _SILENT = mujoco.MjLogConfig.get()

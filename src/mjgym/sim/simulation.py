@@ -103,7 +103,7 @@ class Simulation(Part, Protocol):
             forces: whether forces and accelerations are to be of the new state as well.
         """
 
-    def side_by_side(self, work: Callable[[Part, Rows], None]) -> None:
+    def for_each_shard(self, work: Callable[[Part, Rows], None]) -> None:
         """Do something with all simulations that steps them again and again.
 
         Args:

@@ -13,7 +13,7 @@ import torch
 import warp
 
 from mjgym.arrays import Array
-from mjgym.sim.engine import ACTUATION_OFF, episode_field, set_field, state_fields
+from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
 from mjgym.sim.warp.buffers import Buffers
@@ -21,7 +21,6 @@ from mjgym.sim.warp.device import Device
 from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.world_model import WorldModel
 from mjgym.sim.warp.world_view import WorldView, copies
-from mjgym.variation.varying import Varying
 
 # Where the engine computes them only with the forces: a step leaves them as they were at its start.
 _WITH_FORCES = (
@@ -73,7 +72,7 @@ class Worlds:
         buffers: Buffers,
         starts: Starts,
         varies: tuple[str, ...] = (),
-        varying: Varying | None = None,
+        varying: Variation | None = None,
     ) -> None:
         self.model = model
         self.n = n
@@ -114,7 +113,9 @@ class Worlds:
         self._graphs: dict[tuple[Any, ...], Any] = {}
 
     @staticmethod
-    def scratch(model: mujoco.MjModel, varies: tuple[str, ...], varying: Varying | None) -> Single:
+    def scratch(
+        model: mujoco.MjModel, varies: tuple[str, ...], varying: Variation | None
+    ) -> Single:
         """A simulation on the processor, in which starts are written, at the model's defaults."""
         own = copy.copy(model) if episode_fields(varies, varying) else model
         scratch = Single(own, varies, varying)
@@ -236,7 +237,7 @@ class Worlds:
         if forces:
             self.update_forces(where)
 
-    def side_by_side(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
+    def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
         """Do something with all worlds that steps them again and again; the device divides them."""
         work(self, ...)
 
