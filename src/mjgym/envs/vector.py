@@ -34,7 +34,7 @@ _NO_CONTEXT = contextlib.nullcontext()
 
 
 def allowed_cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -270,7 +270,7 @@ class VectorEnv(SubEnvironments):
         return int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
 
     def _begin_all(self) -> Result:
-        """What a step returns in which all sub-environments have begun an episode."""
+        """The result of a step in which all sub-environments have begun an episode."""
         bad, everyone = self._observations.show(), ~self._nobody()
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info: dict[str, Any] = {}
@@ -287,7 +287,7 @@ class VectorEnv(SubEnvironments):
         self._done = self._done | bad
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
-        """What a step returns.
+        """The result of a step.
 
         Args:
             step: of the episodes.

@@ -1,4 +1,4 @@
-"""How fast an id runs here: one environment, a batch, and the engine alone below both."""
+"""Speed of an id: of one environment, of a batch, and of the engine alone below both."""
 
 import copy
 import importlib
@@ -381,7 +381,7 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
 
 
 def growth(module: str, id: str, num_envs: str, threads: str) -> float:
-    """What `memory` runs in a process of its own."""
+    """Measure memory; `memory` runs this in a process of its own."""
     importlib.import_module(module)
     first = make(id, 1)  # kept, so that its memory is not used again
     first.reset(seed=0)

@@ -1,4 +1,4 @@
-"""What a paper or a bug report must state: versions, the task, its model's hash and the machine."""
+"""Fingerprints for papers and bug reports: versions, task, hash of the model, machine."""
 
 import copy
 import dataclasses

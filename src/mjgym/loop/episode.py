@@ -319,7 +319,7 @@ class Episodes:
     def _with_bad_rewards(
         self, reward: Array, diverged: Array | None, where: Array | None
     ) -> Array | None:
-        """Who has diverged, those whose reward is not finite among them."""
+        """Add the simulations whose reward is not finite to those that have diverged."""
         xp = self.view.xp
         rewards = xp.asarray(reward)
         if isinstance(rewards, np.ndarray) and all_finite(rewards):  # a device is not waited for
@@ -445,7 +445,7 @@ class Episodes:
         return np.arange(n) if where is None else np.flatnonzero(self.view.to_numpy(where))
 
     def variation(self) -> dict[str, np.ndarray]:
-        """What the user's variations have given the episodes, by key, (n, ...) each."""
+        """Values that the user's variations have drawn for the episodes, by key, (n, ...) each."""
         return {} if self._draws is None else self._draws.values
 
     # Snapshots.

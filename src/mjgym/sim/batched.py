@@ -329,7 +329,7 @@ class Batched:
                 self.batch.forward(ids)
 
     def diverged(self) -> Array | None:
-        """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
+        """A mask of the simulations that the engine has reset by itself, (n,); None for none."""
         bad = [self._bad]
         if self._shards:
             bad.append(
@@ -361,7 +361,7 @@ class Batched:
             self._sensordata[rows] = state["sensordata"]
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What pictures of some simulations depend on: states, and what follows from varying."""
+        """States of some simulations, and the model fields that pictures of them depend on."""
         derived = () if self.varying is None else self.varying.derived
         state = self.get_state(rows)
         return {**state, **{name: self.episode_fields[name][rows] for name in derived}}

@@ -1,4 +1,4 @@
-"""What single and batched simulations share: the state's fields, warnings, quiet stepping."""
+"""State fields, model fields, warnings and the engine's log, for single and batched simulations."""
 
 import os
 import threading
@@ -124,7 +124,7 @@ _SILENT.logto_console = _SILENT.logto_file = False
 
 
 class _Muting:
-    """How many want the engine's log to be silent: the process has one, whatever its threads do."""
+    """Counts the callers that want the engine's log silent: a process has one for all threads."""
 
     def __init__(self) -> None:
         self.begin()

@@ -326,5 +326,5 @@ class Single:
             self.data.sensordata[...] = state["sensordata"][0]
 
     def rendered_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """What a picture depends on: the model is the renderer's own to look at."""
+        """The numbers that a picture depends on."""
         return self.get_state()

@@ -123,7 +123,7 @@ class Worlds:
         return scratch
 
     def _columns(self, stage: mujoco.mjtStage) -> torch.Tensor:
-        """Where in `sensordata` the sensors of a stage are."""
+        """Places in `sensordata` of the sensors of a stage."""
         model = self.model
         places = [
             np.arange(start, start + size)
@@ -261,7 +261,7 @@ class Worlds:
             self._run("_compute", True)
 
     def diverged(self) -> torch.Tensor:
-        """Which simulations have met a state that is not finite, (n,) bool."""
+        """A mask of the simulations whose state has not been finite, (n,)."""
         return self._bad.clone()
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -291,12 +291,12 @@ class Worlds:
             )
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What pictures of some simulations depend on: states, and what follows from varying."""
+        """States of some simulations, and the model fields that pictures of them depend on."""
         derived = () if self.varying is None else self.varying.derived
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 
     def overflow(self) -> str:
-        """What did not fit into the buffers since they were made, in words; empty if all did.
+        """Names of the buffers that have been too small, in words; empty if none has.
 
         Waits for the device.
         """
@@ -420,5 +420,5 @@ def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 def _tame(values: torch.Tensor) -> torch.Tensor:
-    """Which worlds' values are all finite and none huge; NaN is not."""
+    """A mask of the worlds whose values are all finite and none huge."""
     return (values.abs() <= _HUGE).all(dim=-1)
