@@ -1,4 +1,4 @@
-"""Which ways of drawing work here, each tried in a process of its own, and how fast they are."""
+"""OpenGL backends that work here, each tried in a process of its own, and their speed."""
 
 import os
 import subprocess

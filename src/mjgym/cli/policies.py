@@ -44,7 +44,7 @@ def of_teams(text: str) -> tuple[str, dict[str, str]]:
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
-    """What gives an action for an observation.
+    """A function from observation to action.
 
     Args:
         text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
@@ -176,7 +176,7 @@ def _checked(text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) 
 
 
 def _failure(text: str, error: Exception) -> str:
-    """What went wrong in one line, with the last place that it went through."""
+    """The error of a policy in one line, with the place that raised it."""
     message = " ".join(str(error).split())
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call from here
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -1,4 +1,4 @@
-"""What the commands that show something live share: options, and the viewer that they open."""
+"""Options of the commands that show a simulation live, and the viewer that they open."""
 
 import importlib
 import importlib.util
