@@ -124,6 +124,7 @@ def test_a_huge_control_is_no_motionless_simulation():
         ("steps", -5, "negative"),
         ("steps", 2.9, "int64"),
         ("qvel", [1 + 2j], "qvel"),
+        ("qvel", np.array([1 + 0j]), "qvel.*complex"),
         ("qpos", ["a"], "qpos"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.arrays import all_finite, chosen, copied, namespace, surely_nobody
+from mjgym.arrays import all_finite, copied, known_empty, namespace, where_rows
 from mjgym.envs.camera import Cameras
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
@@ -161,7 +161,7 @@ def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
         xp = namespace(part)
         rows = ~xp.all(xp.isfinite(xp.reshape(part, (*lead, -1))), axis=-1)
         bad = rows if bad is None else bad | rows
-    return None if bad is None or surely_nobody(bad) else bad
+    return None if bad is None or known_empty(bad) else bad
 
 
 def copy_observation(observation: Any) -> Any:
@@ -180,7 +180,7 @@ def replace(observation: Any, rows: Any, source: Any) -> None:
     elif rows is ... or isinstance(observation, np.ndarray):
         observation[rows] = source[rows]
     else:  # a device would have to be waited for to know the rows
-        observation[...] = chosen(rows, source, observation)
+        observation[...] = where_rows(rows, source, observation)
 
 
 def row(observation: Any, i: int) -> Any:

@@ -16,6 +16,7 @@ from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
 from mjgym.task import Task
 from mjgym.util import generators
+from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
 OUTPUTS = ("torch", "numpy")
@@ -79,8 +80,8 @@ class TensorVectorEnv(VectorEnv):
             ("njmax", njmax, 1),
             ("start_threads", start_threads, 0),
         ):
-            if number is not None and number < least:
-                raise ValueError(f"{name}: must be at least {least}, got {number}")
+            if number is not None:
+                whole_number(name, number, least)
         if "pixels" in options.get("observation", "flat"):
             raise NotImplementedError(
                 f"observation={options['observation']!r}: pictures are not drawn on the device;"

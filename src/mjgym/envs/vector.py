@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from mjgym.arrays import Array, anyone, copied, kept
+from mjgym.arrays import Array, any_true, copied, zero_unless
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import Infos, only
 from mjgym.envs.observations import Observations, copy_observation, rows_of, take
@@ -24,6 +24,7 @@ from mjgym.loop.models import compile_model, compile_undrawn
 from mjgym.loop.states import check_state
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
+from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]
@@ -78,13 +79,9 @@ class VectorEnv(SubEnvironments):
         copy: bool = True,
         **options: Any,
     ) -> None:
-        for name, number in (
-            ("num_envs", num_envs),
-            ("threads", 1 if threads is None else threads),
-            ("max_episode_steps", 1 if max_episode_steps is None else max_episode_steps),
-        ):
-            if number < 1:
-                raise ValueError(f"{name}: must be at least 1, got {number}")
+        whole_number("num_envs", num_envs)
+        if threads is not None:
+            whole_number("threads", threads)
         self._arguments: dict[str, Any] = {
             "max_episode_steps": max_episode_steps,
             "threads": threads,
@@ -193,7 +190,7 @@ class VectorEnv(SubEnvironments):
         return observation, info
 
     def _begin(self, mask: Array, *, by_reset: bool = False) -> None:
-        self._episodes.reset(mask if anyone(~mask) else None, by_reset=by_reset)
+        self._episodes.reset(mask if any_true(~mask) else None, by_reset=by_reset)
         self._done = self._done & ~mask
 
     def _nobody(self) -> Array:
@@ -300,7 +297,7 @@ class VectorEnv(SubEnvironments):
         stepped = None
         if begun is not None:
             stepped = ~begun
-            rewards = kept(stepped, rewards)
+            rewards = zero_unless(stepped, rewards)
             terminations &= stepped
             truncations &= stepped if diverged is None else stepped | diverged
         if diverged is not None:
@@ -309,7 +306,7 @@ class VectorEnv(SubEnvironments):
         if begun is not None:
             info.update(infos.of_variation(begun))
         self._done = terminations | truncations
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and anyone(self._done):
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and any_true(self._done):
             info = self._begin_at_once(info)
         return self._observation(), rewards, terminations, truncations, info
 

@@ -697,7 +697,7 @@ def _said(error: Exception, cls: type[Task]) -> str:
     """An error in one line, with the place in the task's own code where it came up."""
     files = set()
     for base in cls.__mro__:
-        if base not in (Task, object):
+        if base not in Task.__mro__:
             try:
                 files.add(inspect.getfile(base))
             except (OSError, TypeError):  # typed in at a prompt

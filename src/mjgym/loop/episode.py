@@ -18,6 +18,7 @@ A control step, in this order:
 An episode begins with `initialize`, `memory`, `observation`.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
@@ -25,7 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mjgym.arrays import Array, all_finite, anyone, chosen, kept, shape
+from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
+from mjgym.contract.fields import check_fields
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.loop.models import substeps
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
@@ -34,6 +36,7 @@ from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
 from mjgym.task import Arrays, Task
 from mjgym.util import generators
+from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws
 
 MAX_CONTACTS = 60  # of a model's default state, up to which room is made for them from the start
@@ -109,6 +112,10 @@ class Episodes:
         max_steps: int | None = None,
         raises: bool = False,
     ) -> None:
+        values = {f.name: getattr(task, f.name) for f in dataclasses.fields(task)}
+        check_fields(type(task).__name__, values)
+        if max_steps is not None:
+            whole_number("max_episode_steps", max_steps)
         self.task = task
         self.simulation = simulation
         self.view = simulation.view
@@ -207,11 +214,11 @@ class Episodes:
             return
         bad = self._show(where)
         for _ in range(0 if self._raises else REDRAWS):
-            if bad is None or not anyone(bad):
+            if bad is None or not any_true(bad):
                 return
             self._begin(start, bad)
             bad = self._show(bad)
-        if bad is not None and anyone(bad):
+        if bad is not None and any_true(bad):
             self.end(bad)
             shown = {name: self.view.to_numpy(x) for name, x in self.observe().items()}
             wrong = [name for name, x in shown.items() if not np.isfinite(x).all()]
@@ -286,7 +293,7 @@ class Episodes:
         if diverged is not None:
             self.refuse(diverged)
             finite, reward = ~diverged, view.xp.asarray(reward)
-            reward = kept(finite, view.xp.broadcast_to(reward, self._reward_shape))
+            reward = zero_unless(finite, view.xp.broadcast_to(reward, self._reward_shape))
             terminated = self._each(terminated) & finite
             truncated = self._each(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
@@ -297,7 +304,7 @@ class Episodes:
         Raises:
             DivergenceError: there are such episodes, if that is to raise.
         """
-        if not (self._raises and anyone(diverged)):
+        if not (self._raises and any_true(diverged)):
             return
         self.end(diverged)
         name = type(self.task).__name__
@@ -403,7 +410,7 @@ class Episodes:
         xp = self.view.xp
         if where is None:
             return xp.full_like(old, new)
-        return chosen(where, new, old)
+        return where_rows(where, new, old)
 
     def _each(self, values: Any) -> Array:
         """A flag for each simulation, bool of shape lead."""
