@@ -69,9 +69,12 @@ class Collector:
         options = {**config.env, "autoreset_mode": "SameStep"}
         if options.get("backend", "mujoco") == "mujoco":
             options["threads"] = config.threads
-        self.envs: Any = gymnasium.make_vec(
-            config.id, n, **registry.one_agent(config.id, **options)
-        )
+        try:
+            self.envs: Any = gymnasium.make_vec(
+                config.id, n, **registry.one_agent(config.id, **options)
+            )
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"env: {error}") from error
         self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
         self.observation_size = _size(self.envs.single_observation_space)
         # Numbers are kept in single precision, pictures as they are.

@@ -1,5 +1,7 @@
 """A trained policy as plain arrays: acting needs NumPy alone."""
 
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,10 @@ GREY, WHITE = 127.5, 255.0
 """What is subtracted from the channels of pictures, and by what they are divided."""
 
 _ENCODER = "encoder/"  # before the names of its arrays
+
+
+class PolicyError(ValueError):
+    """A file holds no policy, or a damaged one; the message says what is wrong."""
 
 
 class Policy:
@@ -209,19 +215,47 @@ def load(path: str | Path) -> AnyPolicy:
 
     Raises:
         OSError: it cannot be read.
+        PolicyError: it holds no policy, or a damaged one.
     """
-    with np.load(path) as file:
-        arrays = dict(file)
-    agents = _parts(arrays, "agent")
-    if not agents:
-        return _policy(arrays)
-    return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+    try:
+        with np.load(path) as file:
+            arrays = dict(file)
+        agents = _parts(arrays, "agent")
+        if not agents:
+            return _policy(arrays)
+        return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+    except OSError:
+        raise
+    except _DAMAGE as error:
+        kind = type(error).__name__
+        raise PolicyError(f"{path} holds no policy, or a damaged one: {kind}: {error}") from error
+
+
+_DAMAGE = (
+    AttributeError,  # one array instead of an archive
+    EOFError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,  # an archive's compression
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def _policy(arrays: dict[str, np.ndarray]) -> Policy:
     about = {name: arrays[name] for name in ("mean", "deviation", "low", "high")}
     seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
-    return Policy(_layers(arrays), history=int(arrays["history"]), encoder=_layers(seeing), **about)
+    encoder, layers, history = _layers(seeing), _layers(arrays), int(arrays["history"])
+    if history < 1 or about["mean"].shape != about["deviation"].shape:
+        raise PolicyError("its observations' statistics do not fit")
+    if about["low"].ndim != 1 or about["low"].shape != about["high"].shape:
+        raise PolicyError("its bounds of actions do not fit")
+    seen = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
+    _require_fitting(layers, seen, len(about["low"]))
+    return Policy(layers, history=history, encoder=encoder, **about)
 
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
@@ -246,13 +280,38 @@ def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    layers: list[dict[str, np.ndarray]] = []
+    """The layers "0.weight", "0.bias", "1.weight" and so on.
+
+    Raises:
+        PolicyError: one is missing, or is not like those before and after it.
+    """
+    found: dict[int, dict[str, np.ndarray]] = {}
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
-            layers.extend({} for _ in range(int(index) + 1 - len(layers)))
-            layers[int(index)][name] = array
+            found.setdefault(int(index), {})[name] = array
+    if sorted(found) != list(range(len(found))):
+        raise PolicyError(f"its layers are {sorted(found)}")
+    layers = [found[k] for k in range(len(found))]
+    for k, layer in enumerate(layers):
+        if set(layer) != {"weight", "bias"} or len(layer["bias"]) != len(layer["weight"]):
+            raise PolicyError(f"layer {k} is not a weight and a bias of one length")
     return layers
+
+
+def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: int) -> None:
+    """Check that the layers of a perceptron follow on each other.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    size = inputs
+    for k, layer in enumerate(layers):
+        if layer["weight"].shape[1:] not in ((), (size,)) or layer["bias"].ndim != 1:
+            raise PolicyError(f"layer {k} does not take {size} numbers")
+        size = len(layer["bias"])
+    if not layers or size != outputs or layers[-1]["weight"].ndim != 2:
+        raise PolicyError(f"its layers give {size} numbers, not {outputs}")
 
 
 def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray) -> np.ndarray:

@@ -22,8 +22,7 @@ from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Batch
 from mjgym.train.learn.collector import Size
 from mjgym.train.learn.networks import GaussianActor
-from mjgym.train.results.config import OffPolicyConfig
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.config import OffPolicyConfig, fixed, positive
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,12 @@ class SACConfig(OffPolicyConfig):
     critic: str = "mean"
     n_step: int = 1
     value_min: float = -20.0  # a categorical critic needs room below 0 for the entropy
-    temperature: float = 0.01  # alpha at the start
+    temperature: float = fixed(0.01)  # alpha at the start
     target_entropy_scale: float = -1.0  # nats per number of an action (within -1 and 1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.temperature <= 0:
-            raise ConfigError(f"temperature: must be positive, got {self.temperature}")
+        positive(self, "temperature")
 
 
 class SAC(OffPolicyAgent):
