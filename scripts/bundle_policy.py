@@ -57,9 +57,9 @@ class TorchPolicy(Policy):
         self.agent.restore(torch.load(run.checkpoint_file, weights_only=True)["agent"])
 
     @torch.no_grad()
-    def unscaled(self, seen: np.ndarray) -> np.ndarray:
+    def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
-        histories = torch.from_numpy(seen).view(len(seen), self.history, -1)
+        histories = torch.from_numpy(inputs).view(len(inputs), self.history, -1)
         outputs = self.agent.actor_body()(self.agent.normalizer(histories).flatten(1))
         return np.asarray(torch.tanh(outputs[:, : len(self.low)]).numpy())
 
@@ -85,7 +85,7 @@ class Beside:
             policy.begin()
 
     def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """What the first does."""
+        """Actions of the first policy."""
         one, two = (policy(observation) for policy in self.policies)
         half = (self.policies[0].high - self.policies[0].low) / 2
         self.distance = max(self.distance, float(np.abs((one - two) / half).max()))

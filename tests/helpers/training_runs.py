@@ -87,7 +87,7 @@ def assert_equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -
 
 
 def mjgym_(*words: Any, code: int | None = 0) -> Result:
-    """What a command of `mjgym` did, which ended with a code, or with any."""
+    """Result of a command of `mjgym`, which ended with this code, or with any."""
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*map(str, words)])
     assert code in (None, done.exit_code), done.output + done.stderr
     return done

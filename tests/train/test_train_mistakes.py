@@ -30,7 +30,7 @@ def train(folder, *words, code=0):
 
 
 def refused(folder, *words):
-    """What is said, on one line; `folder` is as it was."""
+    """The error message on one line; `folder` is as it was."""
     before = content(folder)
     done = mjgym_(*words, code=None)
     assert done.exit_code in (1, 2), done.output

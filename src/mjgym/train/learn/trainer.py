@@ -26,7 +26,7 @@ from mjgym.util import atomic
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run.
 
     Args:
         env_step: steps of all sub-environments together.
@@ -148,7 +148,7 @@ class Trainer:
         return self.algorithm(self.config, self.collector.observation_size, len(self.low))
 
     def about(self) -> dict[str, Any]:
-        """What the results depend on beside the settings, for the run's fingerprint."""
+        """Fingerprint of the run: all that results depend on beside the settings."""
         learner = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
         return {**mjgym.fingerprint(self.collector.envs), "learner": learner}
 
@@ -229,7 +229,7 @@ class Trainer:
         self._stop = True
 
     def progress(self) -> Progress:
-        """How far the run is."""
+        """Progress so far."""
         return Progress(
             self.env_step,
             self.updates,
@@ -248,7 +248,7 @@ class Trainer:
         return seconds / 60 / (self.config.minutes or 1)
 
     def _evaluation_is_due(self) -> bool:
-        """Whether another part of the budget, as that is now, has been spent."""
+        """True if another part of the present budget has been spent."""
         parts = self.config.evaluations
         return int(self._fraction() * parts) > int(self._fraction(*self._evaluated) * parts)
 

@@ -178,7 +178,7 @@ def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
 
 @dataclass(frozen=True)
 class Score:
-    """What one experiment reached on one task.
+    """Score of one experiment on one task.
 
     Args:
         experiment: its name.
@@ -228,7 +228,7 @@ def scores(curves: Sequence[Curve]) -> list[Score]:
 
 @dataclass(frozen=True)
 class Summary:
-    """What one experiment reached on all tasks that every experiment has.
+    """Score of one experiment over the tasks that every experiment has.
 
     Args:
         experiment: its name.

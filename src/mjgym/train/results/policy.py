@@ -70,12 +70,12 @@ class Policy:
         """Actions within the bounds, for one observation or for several, (n, ...)."""
         observation = np.asarray(observation, np.float32)
         single = observation.ndim == self.mean.ndim
-        seen = self.seen(observation[None] if single else observation)
-        action = self.scaled(self.unscaled(seen))
+        inputs = self.encode(observation[None] if single else observation)
+        action = self.scaled(self.unscaled(inputs))
         return np.asarray(action[0] if single else action)
 
-    def seen(self, observation: np.ndarray) -> np.ndarray:
-        """What the layers see, (n, inputs), with these observations, (n, ...), last."""
+    def encode(self, observation: np.ndarray) -> np.ndarray:
+        """Inputs of the layers, (n, inputs); histories end with these observations, (n, ...)."""
         x = (observation - self.mean) / self.deviation
         if self.history > 1:
             if self._past is None or self._past.shape[0] != len(x):
@@ -101,9 +101,9 @@ class Policy:
         x = x @ linear["weight"].T + linear["bias"]
         return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
 
-    def unscaled(self, seen: np.ndarray) -> np.ndarray:
+    def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
-        return np.asarray(np.tanh(_perceptron(self.layers, seen[:, None, :])[:, 0]))
+        return np.asarray(np.tanh(_perceptron(self.layers, inputs[:, None, :])[:, 0]))
 
     def scaled(self, action: np.ndarray) -> np.ndarray:
         """Actions within the bounds, of those within -1 and 1."""
@@ -130,7 +130,7 @@ def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
 
 
 class Valuation:
-    """What an agent's critics expect of actions: the mean of them all.
+    """Mean value that an agent's critics give to actions.
 
     Args:
         bodies: layers of each critic, as a policy's.
@@ -144,7 +144,7 @@ class Valuation:
         self.bodies, self.weights, self.distribution = bodies, weights, distribution
 
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
-        """Values, (n, k), of what is seen and actions within -1 and 1, (n, k, both sizes)."""
+        """Values, (n, k), of encoded observations with actions within -1 and 1, (n, k, ...)."""
         values = np.zeros(inputs.shape[:2], np.float32)
         for body in self.bodies:
             outputs = _perceptron(body, inputs).reshape(*inputs.shape[:2], *self.weights.shape)
@@ -163,9 +163,9 @@ class Valuation:
 
 
 class EnsemblePolicy:
-    """Several agents together: each proposes an action, and the best one in their eyes is taken.
+    """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
-    That is the action with the greatest mean over the agents' values of it.
+    The mean is that over the agents' critics.
 
     Args:
         policies: of the agents.
@@ -186,11 +186,11 @@ class EnsemblePolicy:
         observation = np.asarray(observation, np.float32)
         single = observation.ndim == self.mean.ndim
         rows = observation[None] if single else observation
-        seen = [policy.seen(rows) for policy in self.policies]
-        pairs = zip(self.policies, seen, strict=True)
+        inputs = [policy.encode(rows) for policy in self.policies]
+        pairs = zip(self.policies, inputs, strict=True)
         proposed = np.stack([policy.unscaled(x) for policy, x in pairs], 1)
         values = np.zeros(proposed.shape[:2], np.float32)
-        for valuation, x in zip(self.valuations, seen, strict=True):
+        for valuation, x in zip(self.valuations, inputs, strict=True):
             repeated = np.repeat(x[:, None], len(self.policies), 1)
             values += valuation(np.concatenate([repeated, proposed], -1))
         best = proposed[np.arange(len(proposed)), values.argmax(1)]
@@ -253,8 +253,8 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         raise PolicyError("its observations' statistics do not fit")
     if about["low"].ndim != 1 or about["low"].shape != about["high"].shape:
         raise PolicyError("its bounds of actions do not fit")
-    seen = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
-    _require_fitting(layers, seen, len(about["low"]))
+    inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
+    _require_fitting(layers, inputs, len(about["low"]))
     return Policy(layers, history=history, encoder=encoder, **about)
 
 

@@ -97,7 +97,7 @@ class Agent(ABC, nn.Module):
         return Policy(layers, mean, deviation, low, high, self.config.history)
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
-        """What is evaluated, by name: the policy alone, whose name is empty."""
+        """Policies to evaluate by name: the policy alone, whose name is empty."""
         return {"": self.policy(low, high)}
 
     def _optimizers(self) -> dict[str, torch.optim.Optimizer]:

@@ -74,7 +74,7 @@ class SAC(OffPolicyAgent):
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Actions drawn from the policy."""
-        return self.sample(self.seen(observation))[0]
+        return self.sample(self.encode(observation))[0]
 
     def update(self, batch: Batch) -> Metrics:
         """One update of critics, actor, temperature and targets."""
@@ -88,7 +88,7 @@ class SAC(OffPolicyAgent):
         entropy = -log_density.detach().mean()
         self.step(self.temperature_optimizer, self.log_alpha * (entropy - self.target_entropy))
 
-        self.follow(self.target_critics, self.critics)
+        self.soft_update(self.target_critics, self.critics)
         return {
             "critic_loss": critic_loss.detach(),
             "value": value.detach().mean(),
@@ -105,7 +105,7 @@ class SAC(OffPolicyAgent):
     def target(self, batch: Batch) -> Tensor:
         """The target y, (B, heads, size)."""
         action, log_density = self.sample(batch.following)
-        outputs = self.smallest(self.target_critics(batch.following, action))
+        outputs = self.lowest_critic(self.target_critics(batch.following, action))
         rewards, discount = self.returns(batch)
         bonus = -discount * self.alpha * log_density[:, None]
         return self.critic.backup(outputs, rewards + bonus, discount)
