@@ -407,6 +407,14 @@ class TestDemo:
         text = mjgym_("demo", SMALL, "--num-envs", "2", "--steps", "3").stdout
         assert "steps per second" in text.splitlines()[-1]
         assert "dmc/walker" not in text
+        assert "no episode has ended" in text
+
+    def test_a_return_is_that_of_one_episode(self):
+        """Rewards of several episodes in a row are several returns."""
+        text = mjgym_("demo", "cartpole-balance", "--num-envs", "2", "--steps", "2005").stdout
+        found = re.search(r"returns of 4 episodes: mean [\d.]+, .* highest ([\d.]+)", text)
+        assert found, text
+        assert float(found[1]) < 1000
 
     def test_wrong_numbers(self):
         assert "num-envs" in refused("demo", "--num-envs", "0")
