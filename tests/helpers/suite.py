@@ -3,20 +3,20 @@
 import json
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
 from gymnasium.utils.env_checker import check_env
+from places import DATA
 
 import mjgym
 from mjgym.loop.models import compile_model
 from mjgym.sim import Simulation, Single, SingleView
 from mjgym.task import Task
 
-FOLDER = Path(__file__).parents[1] / "data" / "dmc"
+FOLDER = DATA / "dmc"
 TASKS: dict[str, dict[str, Any]] = json.loads((FOLDER / "tasks.json").read_text())
 IDS = [f"dmc/{name}-v0" for name in TASKS]
 

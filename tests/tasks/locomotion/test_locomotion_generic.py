@@ -1,7 +1,6 @@
 """Any walker in any arena: descriptions, pairs, rangefinders and eyes, mistakes."""
 
 import json
-from pathlib import Path
 
 import gymnasium
 import mujoco
@@ -11,6 +10,7 @@ import test_describe
 import test_env
 import test_vector
 from gymnasium.vector import AutoresetMode
+from places import BENCHMARKS, DATA
 from rollouts import actions_for, equal, row
 from suite import gymnasium_checker
 
@@ -210,7 +210,7 @@ RECORDS = {
 
 @pytest.mark.parametrize("walker", RECORDS)
 def test_feet_are_the_parts_that_may_touch_the_ground_in_the_record(walker):
-    folder = Path(__file__).parents[2] / "data" / "locomotion" / "models"
+    folder = DATA / "locomotion" / "models"
     record = json.loads((folder / f"walker_{RECORDS[walker]}.json").read_text())
     creature = find_walker(walker)
     model = creature.model().compile()
@@ -493,7 +493,7 @@ def test_the_model_depends_on_the_fields_alone():
 
 
 def test_the_benchmark_compares_what_there_is(monkeypatch, capsys):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import locomotion
 
     assert set(locomotion.MODULES) <= set(IDS)
