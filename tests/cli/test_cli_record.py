@@ -10,9 +10,8 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from commands import SCRIPT
+from commands import SCRIPT, mjgym_, refused
 from PIL import Image
-from test_cli import mjgym_, refused
 from typer.testing import CliRunner
 
 from mjgym.cli import policies, record

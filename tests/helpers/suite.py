@@ -172,3 +172,28 @@ def within(info, group):
         for name, value in info.items()
         if name.startswith((mine, masks))
     }
+
+
+# The chains of lqr are random; these are the seeds of the recorded ones.
+ARGUMENTS = {
+    ("lqr-lqr_2_1", "random"): {"stiffness_seed": 7},
+    ("lqr-lqr_6_2", "random"): {"stiffness_seed": 7},
+    ("lqr-lqr_2_1", "goal"): {"stiffness_seed": 11},
+    ("lqr-lqr_6_2", "goal"): {"stiffness_seed": 11},
+}
+
+
+def recorded_states(env, record):
+    """The recorded states before each step, as arguments of set_state."""
+    states = {k.removeprefix("before_"): v for k, v in record.items() if k.startswith("before_")}
+    for key in [k for k in record if k.startswith("model_")]:
+        field = key.removeprefix("model_")
+        if field in env.unwrapped.task.varies:
+            states[field] = record[key]
+        else:  # constant for the task: then it is in the model
+            model = getattr(env.unwrapped.model, field)
+            assert (record[key] == model.ravel().reshape(record[key].shape[1:])).all(), field
+    for field, rows in states.items():
+        if field in env.unwrapped.task.varies:
+            states[field] = rows.reshape(len(rows), *getattr(env.unwrapped.model, field).shape)
+    return {name: rows for name, rows in states.items() if rows.size}

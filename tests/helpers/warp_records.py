@@ -19,7 +19,7 @@ import manipulation_records
 import numpy as np
 import suite
 from places import DATA
-from test_dmc_transitions import ARGUMENTS, recorded_states
+from suite import ARGUMENTS, recorded_states
 
 from mjgym import registry
 from mjgym.sim.converted import ConvertedView

@@ -4,8 +4,8 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from equivalence import assert_every_slot_equals_a_single_env
 from suite import gymnasium_checker
-from test_contract import assert_every_slot_equals_a_single_env
 
 from mjgym import Env
 from mjgym.controllers import controllers
