@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 from places import DATA
+from toys import Room
 
 import mjgym
 from mjgym.loop.models import compile_model
@@ -31,46 +31,6 @@ def packaged_ids() -> set[str]:
         for id in mjgym.registry.ids()
         if mjgym.registry.registration(id).task_class.__module__.startswith("mjgym.tasks.")
     }
-
-
-ROOM = """
-<mujoco>
-  <asset>
-    <texture name="sky" type="skybox" builtin="gradient" rgb1=".4 .6 .8" rgb2="0 0 0" width="256"/>
-    <texture name="grid" type="2d" builtin="checker" rgb1=".1 .2 .3" rgb2=".2 .3 .4" width="64"
-             height="64"/>
-    <material name="grid" texture="grid" texrepeat="2 2"/>
-  </asset>
-  <worldbody>
-    <light pos="0 0 4"/>
-    <camera name="fixed" pos="0 -3 1.5" xyaxes="1 0 0 0 1 2"/>
-    <geom name="floor" type="plane" size="2 2 2" material="grid"/>
-    <body name="pole" pos="0 0 .8">
-      <joint name="hinge" axis="0 1 0"/>
-      <geom name="pole" type="capsule" fromto="0 0 0 0 0 .5" size=".05" rgba=".8 .6 .4 1"/>
-    </body>
-  </worldbody>
-  <actuator>
-    <motor name="torque" joint="hinge" ctrlrange="-1 1" ctrllimited="true"/>
-  </actuator>
-</mujoco>
-"""
-
-
-class Room(Task):
-    """A pole and little else: OpenGL has it ready sooner than the floors and skies of the suite."""
-
-    def model(self) -> mujoco.MjSpec:
-        return mujoco.MjSpec.from_string(ROOM)
-
-    def initialize(self, v: Any, rng: Any) -> None:
-        v.joint("hinge").qpos = rng.uniform(-np.pi, np.pi)
-
-    def observation(self, v: Any) -> dict[str, Any]:
-        return {"position": v.qpos}
-
-    def terms(self, v: Any) -> dict[str, Any]:
-        return {"still": 1.0 - v.xp.abs(v.qvel[..., 0])}
 
 
 def task(name: str) -> Task:
