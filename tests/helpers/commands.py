@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from forks import Forks, run_alone
+from typer.testing import CliRunner
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
 
@@ -58,6 +59,23 @@ def refused(*arguments: str) -> str:
     done = mjgym_(*arguments, code=2)
     assert done.stdout == ""
     return re.sub(r"[│\s]+", " ", done.stderr)
+
+
+def called(*arguments: str, code: int = 0) -> Any:
+    """A command in this process, without a program's start; it must end with `code`."""
+    from mjgym.cli.app import app
+
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def refused_call(*arguments: str) -> str:
+    """What a command says, in one line, that has been called wrongly in this process."""
+    result = called(*arguments, code=2)
+    assert result.stdout == ""
+    return re.sub(r"[│\s]+", " ", result.stderr)
 
 
 @functools.cache
