@@ -332,6 +332,31 @@ class TestInfo:
             "scale": 1000.0,
         }
 
+    def test_a_file_stands_for_the_one_id_that_it_registers(self, tmp_path, tasks):
+        file = tmp_path / "one_task.py"
+        mjgym_("new", str(file))
+        id = re.search(r'register\("([^"]+)"', file.read_text())[1]
+        assert data("info", str(file))["id"] == id
+        assert "name one" in refused("info", tasks)
+
+    def test_an_id_of_ones_own_is_found_in_the_working_folder(self, tmp_path):
+        mjgym_("new", str(tmp_path / "one_task.py"))
+        id = re.search(r'register\("([^"]+)"', (tmp_path / "one_task.py").read_text())[1]
+        done = commands.run("info", id, folder=tmp_path)
+        assert done.stdout.startswith(f"{id}\n"), done.stderr
+        (tmp_path / "copy_task.py").write_text((tmp_path / "one_task.py").read_text())
+        assert "there is no id" in commands.run("info", id, folder=tmp_path).stderr
+
+    def test_a_run_stands_for_its_task(self, tmp_path):
+        run = tmp_path / "run"
+        run.mkdir()
+        (run / "config.yaml").write_text("id: dmc/walker-walk-v0\nalgorithm: td3\n")
+        assert data("info", str(run))["id"] == "dmc/walker-walk-v0"
+        (run / "config.yaml").write_text("id: own/thing-v0\nmodule: os\n")
+        assert "a run of 'own/thing-v0', which is not registered" in refused("info", str(run))
+        (run / "config.yaml").write_text("- 1\n")
+        assert "no settings" in refused("info", str(run))
+
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from mjgym.cli.ids import ModuleError, load
+from mjgym.cli.ids import RUN, ModuleError, load
 
 if TYPE_CHECKING:
     from mjgym.train.policy import AnyPolicy
@@ -17,6 +17,7 @@ RANDOM, ZERO, TRAINED = "random", "zero", "trained"
 FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", the folder of a run, or "module:function"'
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
+DEFAULT = "that of the run, else random"
 _UNBOUNDED = 1.0  # where an action has no bound
 
 Policy = Callable[[Any], np.ndarray]
@@ -24,6 +25,11 @@ Policy = Callable[[Any], np.ndarray]
 
 class PolicyError(Exception):
     """A policy of somebody's own fails, or returns what is no action; the message says where."""
+
+
+def chosen(text: str | None, context: typer.Context) -> str:
+    """The policy that is asked for; of a command that names a run, by default the run's."""
+    return text or str(context.meta.get(RUN, RANDOM))
 
 
 def of_teams(text: str) -> tuple[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from mjgym.cli import fields
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
-from mjgym.cli.policies import HELP, PolicyError, load_policy, of_teams
+from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
 from mjgym.util.atomic import replacing
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
 
 
 def record(
+    context: typer.Context,
     id: Annotated[str, ID],
     out: Annotated[
         Path,
@@ -38,12 +39,9 @@ def record(
         int, typer.Option(min=1, help="Sub-environments, beside each other; a batch from 2 on.")
     ] = 1,
     policy: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help=HELP,
-        ),
-    ] = "random",
+        str | None,
+        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Of the first start; each further one has the next.")
     ] = 0,
@@ -89,7 +87,7 @@ def record(
         "visualize_reward": visualize_reward,
     }
     with contextlib.ExitStack() as stack:
-        policy, opponent = of_teams(policy)
+        policy, opponent = of_teams(chosen(policy, context))
         made = _make(id, set or [], envs, drawing, opponent)
         player = _Player(made, envs, columns, drawing["camera"])
         stack.callback(player.env.close)

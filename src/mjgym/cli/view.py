@@ -9,18 +9,16 @@ from mjgym.cli import fields, viewers
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
-from mjgym.cli.policies import HELP, PolicyError, load_policy, of_teams
+from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
 
 
 def view(
+    context: typer.Context,
     id: Annotated[str, ID],
     policy: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help=HELP,
-        ),
-    ] = "random",
+        str | None,
+        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Of the first start; each further one has the next.")
     ] = 0,
@@ -46,7 +44,7 @@ def view(
 
     if envs > 1 and web is False:
         raise typer.BadParameter("--envs shows a page; leave out --native.")
-    policy, opponent = of_teams(policy)
+    policy, opponent = of_teams(chosen(policy, context))
     env, place = _make(id, set or [], envs, camera, opponent)
     out = console()
     try:

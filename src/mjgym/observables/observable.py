@@ -67,6 +67,8 @@ class Observable:
             )
         _check_steps("update_interval", self.update_interval, 1)
         _check_steps("delay", self.delay, 0)
+        if callable(self.noise) and not isinstance(self.noise, Distribution):
+            raise TypeError("noise: mjgym.variation.noises.corruptor makes a noise of a function")
         if not (self.noise is None or isinstance(self.noise, Noise)):
             raise TypeError(
                 f"noise: expected one of mjgym.variation.noises, e.g. additive(Normal(0, 0.01)),"
@@ -97,6 +99,11 @@ def _check_steps(name: str, value: Any, least: int) -> None:
             )
         if name == "delay" and not np.isfinite(high):
             raise ValueError(f"{name}: {value!r} has no upper bound; .clip(0, ...) gives it one")
+    elif callable(value):
+        raise TypeError(
+            f"{name}: a function needs bounds: Custom(function, low={least}, high=...) of"
+            " mjgym.variation"
+        )
     elif not _whole(value):
         raise TypeError(
             f"{name}: expected a whole number of physics steps or a distribution, got {value!r}"

@@ -72,6 +72,9 @@ def _observable(name: str, value: Any) -> Observable:
         raise TypeError(f"observables: {name!r}: {error}") from None
 
 
+_TRIED = 3  # readings that a noise is tried on
+
+
 class _Entry:
     """The readings of one entry.
 
@@ -108,8 +111,9 @@ class _Entry:
         noise = self.observable.noise
         if noise is not None:
             with _named("noise"):
-                drawn = noise.distribution(np.random.default_rng(0), sample.shape)
-                _check_shape(noise.combine(sample, drawn), sample.shape)
+                several = np.stack([sample] * _TRIED)
+                drawn = noise.distribution(np.random.default_rng(0), several.shape)
+                _check_shape(noise.combine(several, drawn), several.shape)
         if self._aggregate is not None:
             with _named("aggregator"):
                 several = np.stack([sample] * self.observable.buffer_size)[None]

@@ -35,15 +35,20 @@ class Catalogue(Generic[Thing]):
         """All names, sorted."""
         return sorted(self._things)
 
-    def find(self, name: str) -> Thing:
-        """The thing of a name, or "module:Class" of a user's own.
+    def find(self, name: str | Thing) -> Thing:
+        """The thing of a name or of "module:Class" of a user's own, or the thing itself.
 
         Raises:
-            TypeError: it is no name.
+            TypeError: it is neither a name nor such a thing.
             ValueError: there is none; the message names the nearest ones.
         """
+        if isinstance(name, self._base):
+            return name
         if not isinstance(name, str):
-            raise TypeError(f'{self._kind}: expected a name or "module:Class", not {name!r}')
+            raise TypeError(
+                f'{self._kind}: expected a name, "module:Class" or an instance of'
+                f" {self._base.__name__}, not {name!r}"
+            )
         if name in self._things:
             return self._things[name]
         prefix, colon, rest = name.partition(":")

@@ -96,6 +96,12 @@ class RunThroughCorridor(Scene):
     start: float = 0.5  # m along the corridor
     lowest: float = -0.5  # m, of an end effector
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        length = getattr(self.surroundings, "corridor_length", float("inf"))
+        if not 0 <= self.start <= length:
+            raise ValueError(f"start: must lie in the corridor, 0 to {length} m, got {self.start}")
+
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
         self.creature.stand(v, (self.start, 0.0, 0.0))

@@ -24,8 +24,8 @@ class Scene(Task):
     """A walker in an arena.
 
     Args:
-        walker: its name, or "module:Class" of one's own.
-        arena: its name, or "module:Class" of one's own.
+        walker: its name, "module:Class" of one's own, or the walker itself.
+        arena: its name, "module:Class" of one's own, or the arena itself.
         control_timestep: s.
         physics_timestep: s.
         sees: whether an observation with pixels has what the egocentric camera sees.
@@ -33,8 +33,8 @@ class Scene(Task):
         ends_on_fall: whether the episode ends when something but a foot touches the ground.
     """
 
-    walker: str = "cmu_humanoid"  # its name, or "module:Class"
-    arena: str = "floor"  # its name, or "module:Class"
+    walker: str | Walker = "cmu_humanoid"  # or its name, or "module:Class"
+    arena: str | Arena = "floor"  # or its name, or "module:Class"
     time_limit: float = 30.0  # s
     control_timestep: float = 0.03  # s
     physics_timestep: float = 0.005  # s

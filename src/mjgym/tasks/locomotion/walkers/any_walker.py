@@ -15,6 +15,7 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 from mjgym.util.catalogue import Catalogue
+from mjgym.variation.written import Written
 
 TOUCHED = 1e-3  # N; touch sensors with more are on
 RANGE = 10.0  # m, beyond which rangefinders tell little
@@ -28,7 +29,7 @@ SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
 
 
 @dataclass(frozen=True)
-class Walker:
+class Walker(Written):
     """A creature in a scene: its model, what of it is observed, and how it stands.
 
     A walker is a frozen dataclass without state. A new one is a file with a subclass that sets the
@@ -354,8 +355,8 @@ def walker_names() -> list[str]:
     return _walkers.names()
 
 
-def find_walker(name: str) -> Walker:
-    """The walker of a name, or of "module:Class".
+def find_walker(name: str | Walker) -> Walker:
+    """The walker of a name or of "module:Class", or the walker itself.
 
     Raises:
         ValueError: there is none; the message names the nearest ones.
