@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or files of metrics.")
+        list[Path], typer.Argument(metavar="RUN", help="Run folders, or metrics files.")
     ],
-    metric: Annotated[str, typer.Option(help="What is compared.")] = "evaluation/return",
+    metric: Annotated[str, typer.Option(help="The compared quantity.")] = "evaluation/return",
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves into this file.", dir_okay=False)
+        Path | None, typer.Option(help="Plot the curves to this file.", dir_okay=False)
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="Put curves and final scores into one small file.", dir_okay=False),
+        typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

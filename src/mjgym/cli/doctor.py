@@ -38,7 +38,9 @@ Problem = dict[str, str]
 
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 at a problem.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 1 if there is a problem.")
+    ] = False,
 ) -> None:
     """Look at versions, processor, GPU and OpenGL, and say how to repair what is wrong."""
     with console(stderr=True).status("looking; OpenGL may take some seconds"):

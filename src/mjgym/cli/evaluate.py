@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     num_envs: Annotated[
-        int, typer.Option(min=1, help="Episodes beside each other; the score is the same.")
+        int, typer.Option(min=1, help="Parallel episodes; does not change the score.")
     ] = 100,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Default: all allowed cores; the score is the same.")
+        int | None,
+        typer.Option(min=1, help="Threads; default: all allowed cores. Does not change the score."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -13,7 +13,7 @@ from mjgym.util.packaged import assets
 
 def gallery(
     open: Annotated[
-        bool, typer.Option("--open/--path", help="Open it in a browser, or only say where it is.")
+        bool, typer.Option("--open/--path", help="Open a browser, or only print the path.")
     ] = True,
 ) -> None:
     """Open the gallery: a picture and a clip of each id, to search, without a network."""

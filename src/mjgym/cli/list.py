@@ -16,14 +16,14 @@ WIDE = 110  # columns, from which on there is room for tags and summary
 def list_(
     text: Annotated[
         str | None,
-        typer.Argument(help="Only ids with these words in id, tags or summary."),
+        typer.Argument(help="Words to find in id, tags or summary."),
     ] = None,
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", help="Only ids of this namespace.")
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", help="Only ids with this tag; all of them if given again."),
+        typer.Option("--tag", "-t", help="Only ids with this tag; repeat to require several."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -66,13 +66,11 @@ def _show_problems(found: "list[Problem]", models: int) -> None:
 @app.command("diff")
 def diff(
     a: Annotated[Path, typer.Argument(metavar="A", help="An MJCF, URDF or MJB file.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="What it is compared with.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The file to compare with.")],
     tolerance: Annotated[
-        float, typer.Option(min=0, help="Of numbers, relative to those above 1.")
+        float, typer.Option(min=0, help="Tolerance of numbers, relative above 1.")
     ] = 1e-9,
-    derived: Annotated[
-        bool, typer.Option("--derived", help="Also what the engine computes from the rest.")
-    ] = False,
+    derived: Annotated[bool, typer.Option("--derived", help="Include derived fields.")] = False,
     json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Compare two models as they are compiled: which elements and fields differ.
@@ -121,21 +119,23 @@ def edit(
     xpath: Annotated[str, typer.Argument(help="Selects elements: //geom\\[@name='foot'].")],
     set: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Give an attribute a value; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Set an attribute; repeatable."),
     ] = None,
     unset: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Take an attribute away; repeatable."),
+        typer.Option(metavar="NAME", help="Remove an attribute; repeatable."),
     ] = None,
     append: Annotated[
         str | None,
-        typer.Option(metavar="XML", help="Put elements at the end of the selected ones."),
+        typer.Option(metavar="XML", help="Append child elements to the selected ones."),
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the elements out.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the selected elements.")] = False,
     model: Annotated[
         Path | None, typer.Option(help="The model that includes the file, for the check.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the changes without writing them.")
+    ] = False,
 ) -> None:
     """Change elements of a file and leave everything else in it as it is; show the change.
 

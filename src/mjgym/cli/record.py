@@ -30,27 +30,27 @@ def record(
         Path,
         typer.Option(help="The file: .mp4 or .gif, or .png for the last frame.", dir_okay=False),
     ],
-    episodes: Annotated[int, typer.Option(min=1, help="One after the other.")] = 1,
+    episodes: Annotated[int, typer.Option(min=1, help="Number of episodes.")] = 1,
     steps: Annotated[
         int | None,
-        typer.Option(min=0, help="Control steps of an episode at most; 0 shows its start."),
+        typer.Option(min=0, help="Largest number of control steps per episode; 0 shows the start."),
     ] = None,
-    envs: Annotated[
-        int, typer.Option(min=1, help="Sub-environments, beside each other; a batch from 2 on.")
-    ] = 1,
+    envs: Annotated[int, typer.Option(min=1, help="Sub-environments, shown as tiles.")] = 1,
     policy: Annotated[
         str | None,
         typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: Annotated[
         str | None,
-        typer.Option(help="Name or index; -1 is the free camera. Default: the task's viewpoint."),
+        typer.Option(
+            help="Camera name or index, -1 for the free camera. Default: the task's viewpoint."
+        ),
     ] = None,
-    width: Annotated[int, typer.Option(min=1, help="Of each sub-environment, pixels.")] = 320,
-    height: Annotated[int, typer.Option(min=1, help="Of each sub-environment, pixels.")] = 240,
+    width: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 320,
+    height: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 240,
     quality: Annotated[
         Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
     ] = "reference",
@@ -59,7 +59,7 @@ def record(
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
     ] = None,
     visualize_reward: Annotated[
-        bool, typer.Option("--visualize-reward", help="Let colours follow the reward.")
+        bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
     ] = False,
 ) -> None:
     """Film a task into .mp4 or .gif, or draw it into .png, while a policy acts.

@@ -10,10 +10,10 @@ from mjgym.cli.output import console
 
 
 def replay(
-    name: Annotated[str, typer.Argument(help="Of a dataset that `mjgym teleop` has written.")],
-    episode: Annotated[int, typer.Option(min=0, help="The first that is played.")] = 0,
+    name: Annotated[str, typer.Argument(help="A dataset written by `mjgym teleop`.")],
+    episode: Annotated[int, typer.Option(min=0, help="The first episode to play.")] = 0,
     check: Annotated[
-        bool, typer.Option("--check", help="Show nothing; compare every step, bit for bit.")
+        bool, typer.Option("--check", help="Compare every step bit for bit, without a display.")
     ] = False,
     camera: viewers.Camera = None,
     web: viewers.Web = None,

@@ -14,10 +14,10 @@ def teleop(
     id: Annotated[str, ID],
     record: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A Minari dataset that the episodes are written to."),
+        typer.Option(metavar="NAME", help="Write the episodes to this Minari dataset."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: viewers.Camera = None,
     web: viewers.Web = None,

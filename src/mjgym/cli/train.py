@@ -37,19 +37,21 @@ def train(
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Of all sub-environments together; the budget.")
+        int | None,
+        typer.Option(min=1, help="Budget in environment steps, summed over sub-environments."),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.001, help="Of wall clock; the budget. Default: 30.")
+        float | None,
+        typer.Option(min=0.001, help="Budget in minutes of wall-clock time. Default: 30."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder. Default: runs/ALGORITHM_TASK_SEED.", file_okay=False),
+        typer.Option(help="Run folder. Default: runs/ALGORITHM_TASK_SEED.", file_okay=False),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the folder's last checkpoint.")
+        bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")
     ] = False,
     ray: Annotated[
         bool,
@@ -58,11 +60,13 @@ def train(
         ),
     ] = False,
     samplers: Annotated[
-        int | None, typer.Option(min=1, help="With --ray: processes that act. Default: 2.")
+        int | None, typer.Option(min=1, help="With --ray: number of sampler processes. Default: 2.")
     ] = None,
     address: Annotated[
         str | None,
-        typer.Option(help='With --ray: the cluster, "auto" or ray://... Default: this machine.'),
+        typer.Option(
+            help='With --ray: address of the cluster, "auto" or ray://... Default: this machine.'
+        ),
     ] = None,
 ) -> None:
     """Train a policy on a task, and keep settings, metrics, checkpoint and policy in a folder.

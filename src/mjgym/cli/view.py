@@ -20,12 +20,10 @@ def view(
         typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: viewers.Camera = None,
-    envs: Annotated[
-        int, typer.Option(min=1, help="Sub-environments; from 2 on a batch, shown by mjviser.")
-    ] = 1,
+    envs: Annotated[int, typer.Option(min=1, help="Sub-environments; 2 or more need mjviser.")] = 1,
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,

@@ -20,21 +20,23 @@ LOOPBACK = "127.0.0.1"
 Camera = Annotated[
     str | None,
     typer.Option(
-        help="At the opening: name or index; -1 is the free camera. Default: the task's viewpoint."
+        help="Initial camera: name or index, -1 for the free camera. Default: the task's viewpoint."
     ),
 ]
 Web = Annotated[
     bool | None,
     typer.Option(
-        "--web/--native", help="A page or a window. Default: a window if there is a display."
+        "--web/--native",
+        help="Browser page or native window. Default: a window if there is a display.",
     ),
 ]
 Port = Annotated[
     int | None,
-    typer.Option(min=1, max=65535, help="Of the page; default: the first free one from 8080."),
+    typer.Option(min=1, max=65535, help="Port of the page; default: the first free one from 8080."),
 ]
 Host = Annotated[
-    str, typer.Option(help="The interface of the page; others may reach what is not loopback.")
+    str,
+    typer.Option(help="Network interface of the page; any but loopback is reachable by others."),
 ]
 
 
