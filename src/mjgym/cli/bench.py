@@ -1,4 +1,4 @@
-"""`mjgym bench`: how fast ids run here."""
+"""`mjgym bench`: measure the speed of ids on this machine."""
 
 import contextlib
 import datetime
@@ -47,10 +47,11 @@ def bench(
         Path | None, typer.Option(help="Plot the rates to this file.", dir_okay=False)
     ] = None,
 ) -> None:
-    """Time ids: steps per second against the engine alone and peers, resets, creation, memory.
+    """Measure ids: steps per second against the engine and peers, resets, creation, memory.
 
-    The limit is the engine's own C loop on the same model, with as many simulations and threads,
-    without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if installed.
+    The limit is the engine's own C loop on the same model, with the same numbers of simulations and
+    threads, without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if
+    installed.
     """
     sizes = _sizes(num_envs)
     on = _device(backend, device)

@@ -26,7 +26,7 @@ def compare(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare runs: scores by task with intervals over seeds, interquartile means over tasks.
+    """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
 
     Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
     of several seeds. Intervals hold 95 %, by stratified bootstrap; the score of a run is that of

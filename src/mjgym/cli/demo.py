@@ -18,7 +18,7 @@ def demo(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of starts and actions.")] = 0,
 ) -> None:
-    """Step a batch of a task with random actions: what comes of it, and how fast."""
+    """Step a batch of a task with random actions, and report returns and speed."""
     import gymnasium
     import numpy as np
     from rich.console import Console

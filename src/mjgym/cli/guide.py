@@ -83,7 +83,7 @@ def guide(
         bool, typer.Option("--markdown", help="Print the Markdown source.")
     ] = False,
 ) -> None:
-    """Show a guide, a tutorial or an example; list what there is.
+    """Show a guide, a tutorial or an example; without a name, list them.
 
     Tutorials and examples are programs: mjgym guide press_button --markdown > press_button.py
     """

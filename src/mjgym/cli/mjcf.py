@@ -29,10 +29,10 @@ def check(
     ],
     json: Annotated[bool, _JSON] = False,
 ) -> None:
-    """Report everything that is wrong with models, with file, line and the nearest valid word.
+    """Report all problems of models, with file, line and the nearest valid keyword.
 
-    Includes are followed. Exits with 1 if there is a problem, and with 0 only if the engine takes
-    every model.
+    Includes are followed. Exits with 1 if there is a problem; exit status 0 means that every model
+    compiles.
     """
     from mjgym.mjcf.lint.checking import check as check_file
 
@@ -73,9 +73,9 @@ def diff(
     derived: Annotated[bool, typer.Option("--derived", help="Include derived fields.")] = False,
     json: Annotated[bool, _JSON] = False,
 ) -> None:
-    """Compare two models as they are compiled: which elements and fields differ.
+    """Compare two compiled models by element and field.
 
-    Exits with 1 if they differ, and with 2 if one of them is no model.
+    Exits with 1 if they differ, and with 2 if one of them cannot be read.
     """
     from mjgym.mjcf.lint.comparing import diff as diff_models
 
@@ -137,10 +137,10 @@ def edit(
         bool, typer.Option("--dry-run", help="Show the changes without writing them.")
     ] = False,
 ) -> None:
-    """Change elements of a file and leave everything else in it as it is; show the change.
+    """Edit elements of a file, preserve everything else, and show the change.
 
-    The result is checked before it takes the file's place. Exits with 1 if nothing is selected or
-    the result would have a new problem; then the file is as it was.
+    The result is checked before the file is written. Exits with 1, without writing, if nothing is
+    selected or the result would have a new problem.
     """
     from mjgym.mjcf.lint.editing import edit as edit_file
 

@@ -1,4 +1,4 @@
-"""What commands write: text for people on a terminal or in a pipe, or JSON alone."""
+"""Output of commands: text for a terminal or a pipe, or JSON alone."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""`mjgym record`: a film or a picture of a task."""
+"""`mjgym record`: record a film or an image of a task."""
 
 import contextlib
 import math
@@ -35,7 +35,9 @@ def record(
         int | None,
         typer.Option(min=0, help="Largest number of control steps per episode; 0 shows the start."),
     ] = None,
-    envs: Annotated[int, typer.Option(min=1, help="Sub-environments, shown as tiles.")] = 1,
+    envs: Annotated[
+        int, typer.Option("--num-envs", "--envs", min=1, help="Sub-environments, shown as tiles.")
+    ] = 1,
     policy: Annotated[
         str | None,
         typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
@@ -62,13 +64,13 @@ def record(
         bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
     ] = False,
 ) -> None:
-    """Film a task into .mp4 or .gif, or draw it into .png, while a policy acts.
+    """Record a task as .mp4, .gif or .png while a policy acts.
 
     A film shows the start of each episode and runs at the speed of the simulation.
 
     A GIF that would need more than 50 frames a second leaves some out.
 
-    Sub-environments that end before the others stand still until the next episode.
+    Sub-environments that end early freeze until the next episode.
     """
     from mjgym import rendering
 
@@ -118,7 +120,7 @@ def _make(
     kwargs = {**fields.arguments(id, settings), **opponent}
     for name in kwargs:
         if name in (*drawing, "num_envs"):
-            option = {"render_quality": "quality", "num_envs": "envs"}.get(name, name)
+            option = {"render_quality": "quality"}.get(name, name)
             raise typer.BadParameter(
                 f"{name} has an option of its own: --{option.replace('_', '-')}."
             )

@@ -1,4 +1,4 @@
-"""`mjgym replay`: play episodes again that `mjgym teleop` has recorded."""
+"""`mjgym replay`: replay episodes recorded by `mjgym teleop`."""
 
 import contextlib
 from typing import Annotated, Any
@@ -20,9 +20,9 @@ def replay(
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
 ) -> None:
-    """Play recorded episodes again, in a window or in a browser, or check them.
+    """Replay recorded episodes in a window or a browser, or check them.
 
-    With --check it exits with 1 if a step is another than the recorded one.
+    With --check, exits with 1 if a step differs from the recorded one.
     """
     from mjgym import viewing
     from mjgym.viewing import demonstrations

@@ -69,9 +69,9 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a policy on a task, and keep settings, metrics, checkpoint and policy in a folder.
+    """Train a policy, and write settings, metrics, checkpoint and policy to a run folder.
 
-    Ctrl-C ends it after the step that it is in, and keeps the state; --resume goes on from there.
+    Ctrl-C stops after the current step and saves the state; --resume continues.
     """
     require("torch", "yaml")
     from mjgym.train import algorithms

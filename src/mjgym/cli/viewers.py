@@ -1,4 +1,4 @@
-"""What the commands that show something live share: options, and the viewer that they open."""
+"""Options and viewer of the commands that show a live simulation."""
 
 import importlib
 import importlib.util
@@ -84,7 +84,7 @@ def open_viewer(
         if web is False:
             raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
     if batch and importlib.util.find_spec("mjviser") is None:
-        raise ViewerError('--envs needs mjviser: pip install "mjgym[viewer]"')
+        raise ViewerError('--num-envs needs mjviser: pip install "mjgym[viewer]"')
     try:
         module = importlib.import_module(f"mjgym.viewing.{'several' if batch else 'web'}")
     except ImportError as error:
