@@ -241,6 +241,11 @@ class TestList:
         assert by_id[SMALL]["action"] == 1
         assert by_id[SMALL]["control_timestep"] == 0.03
 
+    def test_several_words(self):
+        assert [row["id"] for row in data("list", "quadruped", "fetch")] == [
+            "dmc/quadruped-fetch-v0"
+        ]
+
     def test_a_narrow_terminal(self):
         text = mjgym_("list", "pendulum", COLUMNS="40").stdout
         assert max(len(line) for line in text.splitlines()) <= 40

@@ -54,10 +54,11 @@ def evaluate(
         str | None, typer.Option(help='Of the episodes, such as "0-9" or "1,5,7".')
     ] = None,
     num_envs: Annotated[
-        int, typer.Option(min=1, help="Episodes beside each other; the score is the same.")
+        int, typer.Option(min=1, help="Parallel episodes; does not change the score.")
     ] = 100,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Default: all allowed cores; the score is the same.")
+        int | None,
+        typer.Option(min=1, help="Threads; default: all allowed cores. Does not change the score."),
     ] = None,
     module: Annotated[
         str | None, typer.Option(help="Registers the task, instead of the one in config.yaml.")
