@@ -57,9 +57,9 @@ class TorchPolicy(Policy):
         self.agent.restore(torch.load(run.checkpoint_file, weights_only=True)["agent"])
 
     @torch.no_grad()
-    def unscaled(self, seen: np.ndarray) -> np.ndarray:
+    def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
-        histories = torch.from_numpy(seen).view(len(seen), self.history, -1)
+        histories = torch.from_numpy(inputs).view(len(inputs), self.history, -1)
         outputs = self.agent.actor_body()(self.agent.normalizer(histories).flatten(1))
         return np.asarray(torch.tanh(outputs[:, : len(self.low)]).numpy())
 

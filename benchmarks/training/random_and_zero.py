@@ -45,7 +45,7 @@ def measure(id: str, policy: str, episodes: int, threads: int = 1) -> baselines.
 
 
 def affordable(id: str, seconds: float) -> int:
-    """How many episodes fit into so much processor time, of those that are offered."""
+    """Number of episodes that fit into so much processor time, of those offered."""
     count, steps = PROBED
     envs = _make(id, count, 1)
     act = load_policy(baselines.RANDOM, envs, seed=0)

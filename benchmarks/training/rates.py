@@ -17,7 +17,7 @@ recipe, the same with products in bfloat16 where the processor has them, and wha
 
 
 def ours(id: str, settings: tuple[str, ...], folder: Path, **env: Any) -> Callable[[int], None]:
-    """What goes on with a run of ours by so many environment steps; it learns from now on."""
+    """A function that continues a run of ours, which learns, by so many environment steps."""
     import torch
 
     from mjgym.train.learn import algorithms

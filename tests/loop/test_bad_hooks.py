@@ -7,36 +7,9 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from toys import CART, Cart
 
 import mjgym
-
-CART = """
-<mujoco>
-  <worldbody>
-    <body name="cart"><joint name="slide" type="slide" axis="1 0 0"/><geom size="0.1"/></body>
-  </worldbody>
-  <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>
-</mujoco>
-"""
-
-
-@dataclass(frozen=True)
-class Cart(mjgym.Task):
-    """A cart that is pushed."""
-
-    time_limit, control_timestep = 10.0, 0.02  # s
-
-    def model(self):
-        return mujoco.MjSpec.from_string(CART)
-
-    def initialize(self, v, rng):
-        v.qpos[0] = rng.uniform(-1, 1)
-
-    def observation(self, v):
-        return {"position": v.qpos, "velocity": v.qvel}
-
-    def terms(self, v):
-        return {"near": 1 / (1 + abs(v.qpos[..., 0]))}
 
 
 def both(task, **options):

@@ -7,11 +7,9 @@ import re
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
-
-SOURCE = Path(__file__).parents[2] / "src"
+from places import SOURCE
 
 # The layers of the design: a file imports from the layers below its own and from its own row. A row
 # is a folder or a module, the longest that stands here; "mjgym" is the package itself.

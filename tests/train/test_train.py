@@ -323,7 +323,7 @@ class TestCommands:
         assert "td3" in mjgym_("compare", *paths).output
 
     def test_scores_by_the_script(self, tmp_path):
-        """Which starts without the package, unlike these tests."""
+        """The script starts without the package, unlike these tests."""
         trainer(tmp_path / "run", steps=80).train()
         for command in ("evaluate", "compare"):
             script = "import mjgym_command; mjgym_command.main()"

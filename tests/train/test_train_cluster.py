@@ -246,7 +246,7 @@ class TestMistakes:
 
 @dataclass
 class Life:
-    """What happened to a run.
+    """Events of a run.
 
     Args:
         run: its folder.

@@ -98,7 +98,7 @@ class TestEncoder:
         for k, now in enumerate(seen):
             stack = torch.stack([seen[max(i, 0)] for i in range(k - history + 1, k + 1)], 1)
             with torch.no_grad():
-                action = agent.actor(agent.seen(stack)).numpy()
+                action = agent.actor(agent.encode(stack)).numpy()
             np.testing.assert_allclose(acting(now.numpy()), action, atol=1e-5)
         acting.begin()
         whole = acting(seen[0].numpy())

@@ -93,7 +93,7 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """What a method of some sub-environments gives; see `mjgym.VectorEnv.call`."""
+        """Call a method of some sub-environments; see `mjgym.VectorEnv.call`."""
         rows = list(self._get_indices(indices))
         return list(self._each.call(method_name, *method_args, ids=rows, **method_kwargs))
 

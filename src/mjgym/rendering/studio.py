@@ -1,4 +1,4 @@
-"""What draws one model: its twin, a GL context and what the driver keeps of the model there."""
+"""Resources that draw one model: its twin, a GL context and the driver's copy of the model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _FONT = mujoco.mjtFontScale.mjFONTSCALE_100.value
 
 @dataclass(frozen=True)
 class Shot:
-    """What one picture shows; see `Renderer.render`."""
+    """The contents of one picture; see `Renderer.render`."""
 
     state: Mapping[str, Any]
     camera: Camera = 0

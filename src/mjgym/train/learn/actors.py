@@ -1,4 +1,4 @@
-"""What acts and what learns where a run has samplers: the actors, and what they say to each other.
+"""Actors of a distributed run, samplers and trainer, and the messages between them.
 
 They are plain classes, which `cluster` makes actors of Ray.
 """
@@ -36,7 +36,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Fragment:
-    """What a sampler did, for the trainer.
+    """Steps of a sampler, for the trainer.
 
     Args:
         life: of the sampler; another one's fragments do not follow on this one's.
@@ -51,7 +51,7 @@ class Fragment:
 
 @dataclass(frozen=True)
 class Report:
-    """What the trainer tells the process that began the run.
+    """Message of the trainer to the process that began the run.
 
     Args:
         progress: how far the run is.
@@ -130,7 +130,7 @@ class Sampler:
 
 
 def weights(agent: nn.Module) -> Arrays:
-    """What acting depends on and learning changes: actors, encoders, statistics of observations."""
+    """Weights that acting needs: actors, encoders and statistics of observations."""
     found = {}
     for name, value in agent.state_dict().items():
         if not _NOT_SENT.search(name):
@@ -183,7 +183,7 @@ class Shards:
         return Batch(**{k: torch.cat([part[k] for part in parts])[order] for k in parts[0]})
 
     def state_dict(self) -> dict[str, Any]:
-        """What is stored."""
+        """Contents, for a checkpoint."""
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -239,7 +239,7 @@ class RemoteCollector(Collector):
         return transition
 
     def state_dict(self) -> dict[str, Any]:
-        """How many samplers there are; they begin anew."""
+        """Number of samplers, which begin anew."""
         return {"samplers": self._samplers}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -295,7 +295,7 @@ class Learner(OffPolicyTrainer):
         return Shards([self.replay(size) for _ in range(self._samplers)])
 
     def about(self) -> dict[str, Any]:
-        """What the results depend on beside the settings."""
+        """Fingerprint of the run, with the number of samplers."""
         return {**super().about(), "samplers": self._samplers}
 
     def action(self) -> Tensor:

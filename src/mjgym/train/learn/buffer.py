@@ -58,7 +58,7 @@ class Replay(Protocol):
         ...
 
     def state_dict(self) -> dict[str, Any]:
-        """What is stored."""
+        """Contents, for a checkpoint."""
         ...
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ class ReplayBuffer:
         return self._arrays["observation"][rows]
 
     def state_dict(self) -> dict[str, Any]:
-        """What is stored."""
+        """Contents, for a checkpoint."""
         arrays = {name: array[: len(self)].clone() for name, array in self._arrays.items()}
         return {"added": self._added, "arrays": arrays}
 

@@ -56,6 +56,7 @@ class ClusterTrainer:
         off_policy_algorithm(config.algorithm)
         self._ray = _ray()
         self.run_folder = run
+        self._given, self._kept = config, False  # the settings, and whether they are written
         self._config: Any = dataclasses.replace(config, threads=config.threads or 1)
         self._address, self._resume = address, resume
         self._show = show or (lambda progress: None)
@@ -185,6 +186,9 @@ class ClusterTrainer:
     def _note(self, report: Report) -> None:
         """Keep what is new in the run's folder, and show how far it is."""
         folder = self.run_folder
+        if not self._kept:  # now that the trainer has made environments and networks
+            folder.keep(self._given)
+            self._kept = True
         for name, content in report.files.items():
             path = folder.path / name
             path.parent.mkdir(exist_ok=True)

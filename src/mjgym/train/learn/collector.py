@@ -69,9 +69,12 @@ class Collector:
         options = {**config.env, "autoreset_mode": "SameStep"}
         if options.get("backend", "mujoco") == "mujoco":
             options["threads"] = config.threads
-        self.envs: Any = gymnasium.make_vec(
-            config.id, n, **registry.one_agent(config.id, **options)
-        )
+        try:
+            self.envs: Any = gymnasium.make_vec(
+                config.id, n, **registry.one_agent(config.id, **options)
+            )
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"env: {error}") from error
         self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
         self.observation_size = _size(self.envs.single_observation_space)
         # Numbers are kept in single precision, pictures as they are.
@@ -90,7 +93,7 @@ class Collector:
         return contextlib.nullcontext() if self.device.type == "cpu" else self.device
 
     def _tensor(self, values: Any) -> Tensor:
-        """What the batch gives as a tensor on its device; a tensor stays what it is."""
+        """Output of the batch as a tensor on its device; a tensor is not copied."""
         return torch.as_tensor(values, device=self.device)
 
     def begin(self) -> Tensor:
@@ -148,7 +151,7 @@ class Collector:
         return transition
 
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
-        """What a step led to: where it ended the episode, the last observation of that."""
+        """Next observations: where a step ended the episode, that episode's last one."""
         if isinstance(final, Tensor):  # a whole batch
             return torch.where(ended[:, None], final.to(self._kind), now)
         following = now.clone()

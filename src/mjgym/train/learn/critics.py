@@ -1,4 +1,4 @@
-"""What a critic's outputs say about the return: its mean, or its distribution.
+"""Critics: the mean of the return, or its distribution.
 
 A critic's outputs for each head begin near `initial`. Of outputs with any leading shape, `value` is
 the mean of the return, `backup` the target of a return one or several rewards earlier, and `loss`
@@ -25,7 +25,7 @@ FALLOFF = 0.05  # of a support, over which a categorical critic's first probabil
 
 
 class Critic(Protocol):
-    """What the algorithms ask of a critic; see the module."""
+    """Interface of a critic; see the module."""
 
     initial: Tensor  # outputs, (size,)
 
@@ -160,7 +160,7 @@ class Quantile:
         return loss.to(outputs.dtype)
 
 
-ASKED = ("initial", "value", "backup", "loss")
+REQUIRED = ("initial", "value", "backup", "loss")
 CRITICS: dict[str, type[Critic]] = {"mean": Mean, "categorical": Categorical, "quantile": Quantile}
 
 
@@ -175,7 +175,7 @@ def make_critic(config: OffPolicyConfig) -> Critic:
     else:
         cls = imported(config.critic, "critic", CRITICS)
     critic: Critic = cls(config)  # type: ignore[call-arg]
-    if missing := [name for name in ASKED if not hasattr(critic, name)]:
+    if missing := [name for name in REQUIRED if not hasattr(critic, name)]:
         raise ConfigError(f"critic: {config.critic} has no {', '.join(missing)}")
     return critic
 

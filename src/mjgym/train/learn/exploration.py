@@ -56,7 +56,7 @@ class ExplorationSettings(Settings):
 
 
 class Exploration(nn.Module):
-    """Draws a strategy for each episode, and acts by it; all of its state is in checkpoints.
+    """Exploration noise: draws a strategy for each episode; its state is in checkpoints.
 
     Noisy weights are those of the linear layers alone: normalisations stay as they are, so that one
     scale sigma suits all layers. A sub-environment draws the direction of its noise when an episode
@@ -109,7 +109,7 @@ class Exploration(nn.Module):
         self._begun = self._begun | begun
 
     def factor(self) -> float:
-        """What all noise is multiplied by now."""
+        """Present factor of all noise."""
         config = self._config
         done = min(int(self.steps) / config.noise_steps, 1.0)
         if config.noise_schedule == "linear":

@@ -41,7 +41,7 @@ class Normalizer(nn.Module):
         self.count.copy_(total)
 
     def scale(self) -> tuple[Tensor, Tensor]:
-        """What is subtracted, and by what is divided, float32 (size,)."""
+        """Mean and divisor of observations, float32 (size,)."""
         if not self.enabled or self.count < 2:
             return self.mean.float(), torch.ones_like(self.mean).float()
         deviation = (self.squares / self.count).sqrt()

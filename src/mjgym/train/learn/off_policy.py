@@ -35,7 +35,7 @@ class OffPolicyTrainer(Trainer):
         self.owed = 0.0  # updates
 
     def make_buffer(self) -> Replay:
-        """What the transitions are stored in."""
+        """Make the replay buffer."""
         return self.replay(self.config.buffer_size)
 
     def replay(self, size: int) -> ReplayBuffer:
@@ -70,7 +70,7 @@ class OffPolicyTrainer(Trainer):
     def _learn(self, count: int) -> None:
         drawn = self.buffer.sample(count * self.config.batch_size)
         for batch in drawn.split(self.config.batch_size):
-            self.note(self.agent.update(self.agent.prepared(batch)))
+            self.note(self.agent.update(self.agent.preprocess(batch)))
         self.updates += count
 
     def state(self) -> dict[str, Any]:

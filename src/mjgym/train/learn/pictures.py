@@ -1,4 +1,4 @@
-"""What the networks see of pictures: a random shift, and the features of a convolutional encoder.
+"""Pictures as inputs: random shifts and a convolutional encoder.
 
 Both are DrQ-v2's (Yarats et al., 2022) at the size of a CPU: the convolutions' strides are larger.
 """
@@ -74,7 +74,7 @@ class Encoder(nn.Module):
         self.norm = nn.LayerNorm(features)
 
     def _convolved(self, pictures: Tensor) -> Tensor:
-        """What the convolutions give, (B, numbers)."""
+        """Outputs of the convolutions, (B, numbers)."""
         stacked = pictures.movedim(-1, 2).flatten(1, 2).float()  # (B, history * channels, ...)
         scaled = stacked.sub_(policy.GREY).div_(policy.WHITE)
         convolved: Tensor = self.convolutions(scaled)

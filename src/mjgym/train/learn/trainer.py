@@ -4,6 +4,7 @@ import contextlib
 import signal
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from mjgym.util import atomic
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run.
 
     Args:
         env_step: steps of all sub-environments together.
@@ -81,8 +82,8 @@ class Trainer:
         run: folder that the run was created in.
         config: its settings.
         algorithm: its class.
-        resume: go on from the checkpoint, if there is one.
-        show: called with the progress, once in a while.
+        resume: continue from the checkpoint, if there is one.
+        show: called with the progress, a few times a second.
 
     Attributes:
         collector: sub-environments, in which the agent acts.
@@ -91,7 +92,8 @@ class Trainer:
         updates: of the networks.
 
     Raises:
-        ConfigError: the settings do not fit the task.
+        ConfigError: the settings do not fit the task, or into the memory.
+        RunError: the checkpoint or the metrics cannot be read.
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class Trainer:
         self._seconds = 0.0  # until the last resumption
         self._score: float | None = None
         self._last_return: float | None = None
-        self._evaluations = 0
+        self._evaluated = (0, 0.0)  # steps and seconds at the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = False
@@ -146,7 +148,7 @@ class Trainer:
         return self.algorithm(self.config, self.collector.observation_size, len(self.low))
 
     def about(self) -> dict[str, Any]:
-        """What the results depend on beside the settings, for the run's fingerprint."""
+        """Fingerprint of the run: all that results depend on beside the settings."""
         learner = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
         return {**mjgym.fingerprint(self.collector.envs), "learner": learner}
 
@@ -191,6 +193,7 @@ class Trainer:
         kept = shown = began + self._seconds
         logged = self.env_step // self.config.log_every
         try:
+            metrics.keep_until(self.run_folder.metrics_file, self.env_step)
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writer = self._tensorboard()
             with signalled(self.stop), self.collector.use():
@@ -201,7 +204,7 @@ class Trainer:
                     if self.env_step // self.config.log_every > logged:
                         logged = self.env_step // self.config.log_every
                         self._log()
-                    if self._fraction() * self.config.evaluations >= self._evaluations + 1:
+                    if self._evaluation_is_due():
                         self._evaluate()
                         self.save()
                         kept = time.perf_counter()
@@ -226,7 +229,7 @@ class Trainer:
         self._stop = True
 
     def progress(self) -> Progress:
-        """How far the run is."""
+        """Progress so far."""
         return Progress(
             self.env_step,
             self.updates,
@@ -236,10 +239,18 @@ class Trainer:
             self._last_return,
         )
 
-    def _fraction(self) -> float:
+    def _fraction(self, env_step: int | None = None, seconds: float | None = None) -> float:
+        """The part of the budget that is spent, now or at another time."""
+        env_step = self.env_step if env_step is None else env_step
+        seconds = self._seconds if seconds is None else seconds
         if self.config.steps is not None:
-            return self.env_step / self.config.steps
-        return self._seconds / 60 / (self.config.minutes or 1)
+            return env_step / self.config.steps
+        return seconds / 60 / (self.config.minutes or 1)
+
+    def _evaluation_is_due(self) -> bool:
+        """True if another part of the present budget has been spent."""
+        parts = self.config.evaluations
+        return int(self._fraction() * parts) > int(self._fraction(*self._evaluated) * parts)
 
     def _evaluate(self) -> None:
         config = self.config
@@ -253,7 +264,7 @@ class Trainer:
                 self._score = float(returns.mean())
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
             self._write(values, agent)
-        self._evaluations = int(self._fraction() * config.evaluations)
+        self._evaluated = self.env_step, self._seconds
 
     def _log(self) -> None:
         values = {f"training/{name}": float(np.mean(v)) for name, v in self._losses.items()}
@@ -321,13 +332,33 @@ class Trainer:
     def save(self) -> None:
         """Write the checkpoint and the policy, each in one piece."""
         with atomic.replacing(self.run_folder.checkpoint_file) as part:
-            torch.save(self.state(), part)
+            try:
+                torch.save(self.state(), part)
+            except RuntimeError as error:  # what PyTorch makes of a full disk
+                raise RunError(
+                    f"{self.run_folder.checkpoint_file} cannot be written: {_first_line(error)};"
+                    " the one before is kept"
+                ) from error
         self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
 
     def _restore(self) -> None:
-        if self.run_folder.checkpoint_file.exists():
-            self.load_state(torch.load(self.run_folder.checkpoint_file, weights_only=True))
-        metrics.keep_until(self.run_folder.metrics_file, self.env_step)
+        if self.run_folder.metrics_file.exists():
+            self.run_folder.metrics()  # can be read
+        file = self.run_folder.checkpoint_file
+        if not file.exists():
+            return
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if damaged := archive.testzip():
+                    raise RunError(f"{file} is damaged: the checksum of {damaged} is wrong")
+            self.load_state(torch.load(file, weights_only=True))
+        except RunError:
+            raise
+        except Exception as error:  # whatever a damaged file leads to
+            kind = type(error).__name__
+            raise RunError(
+                f"{file} is damaged, or of another version: {kind}: {_first_line(error)}"
+            ) from error
 
     def close(self) -> None:
         """Close the environments and TensorBoard's file."""
@@ -338,13 +369,17 @@ class Trainer:
             self._writer.close()
 
 
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "")
+
+
 _KEPT = (
     "env_step",
     "updates",
     "_seconds",
     "_score",
     "_last_return",
-    "_evaluations",
+    "_evaluated",
     "_ended",
     "_losses",
 )

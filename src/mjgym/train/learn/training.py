@@ -32,10 +32,15 @@ def make_trainer(
         ConfigError: there is no such algorithm, or the settings do not fit the task.
     """
     algorithm = algorithms.find(config.algorithm)
-    if issubclass(algorithm, OffPolicyAgent):
-        return OffPolicyTrainer(run, config, algorithm, resume=resume, show=show)
-    if issubclass(algorithm, OnPolicyAgent):
-        return OnPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+    try:
+        if issubclass(algorithm, OffPolicyAgent):
+            return OffPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+        if issubclass(algorithm, OnPolicyAgent):
+            return OnPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+            raise ConfigError(f"the settings take more memory than there is: {error}") from error
+        raise
     raise ConfigError(
         f"algorithm: {config.algorithm} is a subclass of neither OffPolicyAgent nor OnPolicyAgent"
     )

@@ -102,10 +102,13 @@ def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metr
         folder: of the run.
         first: line of its metrics, which is the run's: agents of an ensemble follow.
     """
-    try:
-        score = float(json.loads((folder / "evaluation.json").read_text())["mean"])
-    except OSError:
+    about = _json(folder / "evaluation.json")
+    if about is None:
         return {}
+    try:
+        score = float(about["mean"])
+    except (KeyError, TypeError, ValueError):
+        raise RunError(f"{folder / 'evaluation.json'} is damaged: it has no mean") from None
     return {
         _run_of(first): replace(first, metric=metrics.FINAL, value=score, machine=_machine(folder))
     }
@@ -113,12 +116,29 @@ def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metr
 
 def _machine(folder: Path) -> str:
     """The processor of a run's folder, and the cores that were allowed."""
-    try:
-        about = json.loads((folder / "fingerprint.json").read_text())["machine"]
-    except OSError:
+    found = _json(folder / "fingerprint.json")
+    if found is None:
         return ""
-    cores = about["allowed_cores"]
-    return f"{about['processor']}, {cores} core{'s' if cores > 1 else ''}"
+    try:
+        about = found["machine"]
+        cores = int(about["allowed_cores"])
+        return f"{about['processor']}, {cores} core{'s' if cores > 1 else ''}"
+    except (KeyError, TypeError, ValueError):
+        raise RunError(f"{folder / 'fingerprint.json'} is damaged: it names no machine") from None
+
+
+def _json(file: Path) -> Any:
+    """The content of a file; None where it is not there.
+
+    Raises:
+        RunError: it is damaged.
+    """
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    except ValueError as error:
+        raise RunError(f"{file} is damaged: {error}") from None
 
 
 def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> None:
@@ -158,7 +178,7 @@ def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
 
 @dataclass(frozen=True)
 class Score:
-    """What one experiment reached on one task.
+    """Score of one experiment on one task.
 
     Args:
         experiment: its name.
@@ -208,7 +228,7 @@ def scores(curves: Sequence[Curve]) -> list[Score]:
 
 @dataclass(frozen=True)
 class Summary:
-    """What one experiment reached on all tasks that every experiment has.
+    """Score of one experiment over the tasks that every experiment has.
 
     Args:
         experiment: its name.

@@ -367,6 +367,20 @@ def mapping(file: Path) -> yaml.MappingNode | None:
     return node
 
 
+def settings_of(file: Path) -> dict[str, Any]:
+    """The settings in the file of a run, by name, as plain data.
+
+    Raises:
+        ConfigError: it cannot be read, or lacks one that every run has.
+    """
+    found = {name: value for name, value, _ in _in_file(file)}
+    kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
+    for name, kind in kinds.items():
+        if not isinstance(found.get(name), kind):
+            raise ConfigError(f"{file}: is damaged: {name} must be {kind.__name__}")
+    return found
+
+
 def _complaint(file: Path, error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""What stops a training run, or keeps one from beginning."""
+"""Errors of training runs."""
 
 
 class ConfigError(ValueError):

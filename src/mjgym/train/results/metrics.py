@@ -75,28 +75,34 @@ def read(path: str | Path) -> list[Metric]:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it lacks one of the first six columns, or a number is none.
+        ValueError: it is no table, lacks one of the first six columns, or a number is none.
     """
-    with Path(path).open(newline="") as file:
+    with Path(path).open(newline="", encoding="utf-8") as file:
         rows = csv.DictReader(file)
-        missing = [name for name in COLUMNS[:6] if name not in (rows.fieldnames or ())]
-        if missing:
-            raise ValueError(f"{path}: there is no column {missing[0]}")
-        return [
-            Metric(
-                row["exp_name"],
-                row["env_name"],
-                int(float(row["seed"])),
-                row["metric"],
-                int(float(row["env_step"])),
-                float(row["value"]),
-                int(float(row.get("updates") or 0)),
-                float(row.get("wall_s") or 0),
-                row.get("machine") or "",
-            )
-            for row in rows
-            if None not in row.values()  # a line that a killed run has begun
-        ]
+        try:
+            missing = [name for name in COLUMNS[:6] if name not in (rows.fieldnames or ())]
+            if missing:
+                raise ValueError(f"there is no column {missing[0]}")
+            # A line that a killed run has begun lacks some.
+            return [_metric(row) for row in rows if None not in row.values()]
+        except UnicodeDecodeError:
+            raise ValueError(f"{path}: is not text in UTF-8") from None
+        except (csv.Error, OverflowError, ValueError) as error:
+            raise ValueError(f"{path}:{max(rows.line_num, 1)}: {error}") from None
+
+
+def _metric(row: dict[str, str]) -> Metric:
+    return Metric(
+        row["exp_name"],
+        row["env_name"],
+        int(float(row["seed"])),
+        row["metric"],
+        int(float(row["env_step"])),
+        float(row["value"]),
+        int(float(row.get("updates") or 0)),
+        float(row.get("wall_s") or 0),
+        row.get("machine") or "",
+    )
 
 
 def keep_until(path: Path, env_step: int) -> None:

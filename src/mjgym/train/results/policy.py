@@ -1,5 +1,7 @@
 """A trained policy as plain arrays: acting needs NumPy alone."""
 
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,10 @@ GREY, WHITE = 127.5, 255.0
 """What is subtracted from the channels of pictures, and by what they are divided."""
 
 _ENCODER = "encoder/"  # before the names of its arrays
+
+
+class PolicyError(ValueError):
+    """A file holds no policy, or a damaged one; the message says what is wrong."""
 
 
 class Policy:
@@ -64,12 +70,12 @@ class Policy:
         """Actions within the bounds, for one observation or for several, (n, ...)."""
         observation = np.asarray(observation, np.float32)
         single = observation.ndim == self.mean.ndim
-        seen = self.seen(observation[None] if single else observation)
-        action = self.scaled(self.unscaled(seen))
+        inputs = self.encode(observation[None] if single else observation)
+        action = self.scaled(self.unscaled(inputs))
         return np.asarray(action[0] if single else action)
 
-    def seen(self, observation: np.ndarray) -> np.ndarray:
-        """What the layers see, (n, inputs), with these observations, (n, ...), last."""
+    def encode(self, observation: np.ndarray) -> np.ndarray:
+        """Inputs of the layers, (n, inputs); histories end with these observations, (n, ...)."""
         x = (observation - self.mean) / self.deviation
         if self.history > 1:
             if self._past is None or self._past.shape[0] != len(x):
@@ -95,9 +101,9 @@ class Policy:
         x = x @ linear["weight"].T + linear["bias"]
         return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
 
-    def unscaled(self, seen: np.ndarray) -> np.ndarray:
+    def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
-        return np.asarray(np.tanh(_perceptron(self.layers, seen[:, None, :])[:, 0]))
+        return np.asarray(np.tanh(_perceptron(self.layers, inputs[:, None, :])[:, 0]))
 
     def scaled(self, action: np.ndarray) -> np.ndarray:
         """Actions within the bounds, of those within -1 and 1."""
@@ -124,7 +130,7 @@ def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
 
 
 class Valuation:
-    """What an agent's critics expect of actions: the mean of them all.
+    """Mean value that an agent's critics give to actions.
 
     Args:
         bodies: layers of each critic, as a policy's.
@@ -138,7 +144,7 @@ class Valuation:
         self.bodies, self.weights, self.distribution = bodies, weights, distribution
 
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
-        """Values, (n, k), of what is seen and actions within -1 and 1, (n, k, both sizes)."""
+        """Values, (n, k), of encoded observations with actions within -1 and 1, (n, k, ...)."""
         values = np.zeros(inputs.shape[:2], np.float32)
         for body in self.bodies:
             outputs = _perceptron(body, inputs).reshape(*inputs.shape[:2], *self.weights.shape)
@@ -157,9 +163,9 @@ class Valuation:
 
 
 class EnsemblePolicy:
-    """Several agents together: each proposes an action, and the best one in their eyes is taken.
+    """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
-    That is the action with the greatest mean over the agents' values of it.
+    The mean is that over the agents' critics.
 
     Args:
         policies: of the agents.
@@ -180,11 +186,11 @@ class EnsemblePolicy:
         observation = np.asarray(observation, np.float32)
         single = observation.ndim == self.mean.ndim
         rows = observation[None] if single else observation
-        seen = [policy.seen(rows) for policy in self.policies]
-        pairs = zip(self.policies, seen, strict=True)
+        inputs = [policy.encode(rows) for policy in self.policies]
+        pairs = zip(self.policies, inputs, strict=True)
         proposed = np.stack([policy.unscaled(x) for policy, x in pairs], 1)
         values = np.zeros(proposed.shape[:2], np.float32)
-        for valuation, x in zip(self.valuations, seen, strict=True):
+        for valuation, x in zip(self.valuations, inputs, strict=True):
             repeated = np.repeat(x[:, None], len(self.policies), 1)
             values += valuation(np.concatenate([repeated, proposed], -1))
         best = proposed[np.arange(len(proposed)), values.argmax(1)]
@@ -209,19 +215,47 @@ def load(path: str | Path) -> AnyPolicy:
 
     Raises:
         OSError: it cannot be read.
+        PolicyError: it holds no policy, or a damaged one.
     """
-    with np.load(path) as file:
-        arrays = dict(file)
-    agents = _parts(arrays, "agent")
-    if not agents:
-        return _policy(arrays)
-    return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+    try:
+        with np.load(path) as file:
+            arrays = dict(file)
+        agents = _parts(arrays, "agent")
+        if not agents:
+            return _policy(arrays)
+        return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+    except OSError:
+        raise
+    except _DAMAGE as error:
+        kind = type(error).__name__
+        raise PolicyError(f"{path} holds no policy, or a damaged one: {kind}: {error}") from error
+
+
+_DAMAGE = (
+    AttributeError,  # one array instead of an archive
+    EOFError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,  # an archive's compression
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def _policy(arrays: dict[str, np.ndarray]) -> Policy:
     about = {name: arrays[name] for name in ("mean", "deviation", "low", "high")}
     seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
-    return Policy(_layers(arrays), history=int(arrays["history"]), encoder=_layers(seeing), **about)
+    encoder, layers, history = _layers(seeing), _layers(arrays), int(arrays["history"])
+    if history < 1 or about["mean"].shape != about["deviation"].shape:
+        raise PolicyError("its observations' statistics do not fit")
+    if about["low"].ndim != 1 or about["low"].shape != about["high"].shape:
+        raise PolicyError("its bounds of actions do not fit")
+    inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
+    _require_fitting(layers, inputs, len(about["low"]))
+    return Policy(layers, history=history, encoder=encoder, **about)
 
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
@@ -246,13 +280,38 @@ def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    layers: list[dict[str, np.ndarray]] = []
+    """The layers "0.weight", "0.bias", "1.weight" and so on.
+
+    Raises:
+        PolicyError: one is missing, or is not like those before and after it.
+    """
+    found: dict[int, dict[str, np.ndarray]] = {}
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
-            layers.extend({} for _ in range(int(index) + 1 - len(layers)))
-            layers[int(index)][name] = array
+            found.setdefault(int(index), {})[name] = array
+    if sorted(found) != list(range(len(found))):
+        raise PolicyError(f"its layers are {sorted(found)}")
+    layers = [found[k] for k in range(len(found))]
+    for k, layer in enumerate(layers):
+        if set(layer) != {"weight", "bias"} or len(layer["bias"]) != len(layer["weight"]):
+            raise PolicyError(f"layer {k} is not a weight and a bias of one length")
     return layers
+
+
+def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: int) -> None:
+    """Check that the layers of a perceptron follow on each other.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    size = inputs
+    for k, layer in enumerate(layers):
+        if layer["weight"].shape[1:] not in ((), (size,)) or layer["bias"].ndim != 1:
+            raise PolicyError(f"layer {k} does not take {size} numbers")
+        size = len(layer["bias"])
+    if not layers or size != outputs or layers[-1]["weight"].ndim != 2:
+        raise PolicyError(f"its layers give {size} numbers, not {outputs}")
 
 
 def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray) -> np.ndarray:

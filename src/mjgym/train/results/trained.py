@@ -30,7 +30,7 @@ class TrainedError(Exception):
 
 @dataclass(frozen=True)
 class About:
-    """What a trained policy is, where it comes from, and what it has scored.
+    """Origin and score of a trained policy.
 
     Args:
         settings: of the run, as they were resolved; `algorithm`, `id` and `seed` are among them.
@@ -99,7 +99,7 @@ class About:
 
 
 def _kind(about: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a fingerprint's model is compiled by: where this is equal, hashes can be compared."""
+    """Compiler of a fingerprint's model: only where it is equal can hashes be compared."""
     machine = about["machine"]
     return about["versions"]["mujoco"], machine["architecture"], machine["features"]
 
@@ -125,7 +125,7 @@ class Trained:
 
 
 def file(id: str) -> Path:
-    """Where the policy for an id lies."""
+    """Path of the policy for an id."""
     return FOLDER / f"{id}.npz"
 
 
@@ -147,7 +147,7 @@ def read(path: Path) -> Trained:
 
 
 def about_of(path: Path) -> About:
-    """What the policy of a file is.
+    """Origin and score of the policy in a file.
 
     Raises:
         OSError: it cannot be read.

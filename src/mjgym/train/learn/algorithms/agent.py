@@ -97,7 +97,7 @@ class Agent(ABC, nn.Module):
         return Policy(layers, mean, deviation, low, high, self.config.history)
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
-        """What is evaluated, by name: the policy alone, whose name is empty."""
+        """Policies to evaluate by name: the policy alone, whose name is empty."""
         return {"": self.policy(low, high)}
 
     def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
@@ -109,7 +109,13 @@ class Agent(ABC, nn.Module):
         return {"modules": self.state_dict(), "optimizers": optimizers}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Go on from a checkpoint of an agent with the same settings."""
+        """Continue from a checkpoint; learning rates and decay are those of the settings now."""
         self.load_state_dict(checkpoint["modules"])
         for name, optimizer in self._optimizers().items():
+            now = [{k: group.get(k) for k in _OF_SETTINGS} for group in optimizer.param_groups]
             optimizer.load_state_dict(checkpoint["optimizers"][name])
+            for group, values in zip(optimizer.param_groups, now, strict=True):
+                group.update(values)
+
+
+_OF_SETTINGS = ("lr", "weight_decay")

@@ -51,8 +51,8 @@ class DDPG(DeterministicAgent):
         value = self.acting_value(self.critics(batch.observation, action)).mean()
         self.step(self.actor_optimizer, -value)
 
-        self.follow(self.target_critics, self.critics)
-        self.follow(self.target_actor, self.actor)
+        self.soft_update(self.target_critics, self.critics)
+        self.soft_update(self.target_actor, self.actor)
         return {"critic_loss": critic_loss.detach(), "value": value.detach()}
 
     @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What algorithms with a deterministic actor share: the actor, its target and its noise."""
+"""Base class of algorithms with a deterministic actor: actor, target actor and noise."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class DeterministicAgent(OffPolicyAgent):
     ) -> None:
         super().__init__(config, observation_size, action_size)
         self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
-        self.target_actor = self.frozen(self.actor)
+        self.target_actor = self.target_copy(self.actor)
         self.actor_optimizer = self.optimizer(self.actor.parameters())
         self.exploration = Exploration(config, config.num_envs, self.actor.body)
 
@@ -42,7 +42,7 @@ class DeterministicAgent(OffPolicyAgent):
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Actions of the actor with noise of its actions or weights."""
-        noisy: Tensor = self.exploration(self.actor.body, self.seen(observation).flatten(1))
+        noisy: Tensor = self.exploration(self.actor.body, self.encode(observation).flatten(1))
         return noisy
 
     def begin(self, begun: Tensor) -> None:

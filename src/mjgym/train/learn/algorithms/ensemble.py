@@ -20,9 +20,9 @@ class Ensemble(nn.Module):
 
     Of K agents, agent k acts in the sub-environments k, k + K, k + 2 K and so on, each with its own
     noise. All learn from the same transitions, of whose histories each sees its own length.
-    Together they act by the best mean value: each proposes an action, all value all proposals, and
-    the one with the greatest mean is taken. (The scale of a value is that of its discount: where
-    discounts differ, the far-sighted weigh more.)
+    Together they take the action of highest mean Q: each proposes an action, the critics of all
+    value every proposal, and the one with the highest mean is taken. (The scale of a value is that
+    of its discount: where discounts differ, the far-sighted weigh more.)
 
     Args:
         algorithm: of the agents.
@@ -72,7 +72,7 @@ class Ensemble(nn.Module):
         count = len(self.members)
         return [(slice(k, None, count), agent) for k, agent in enumerate(self.members)]
 
-    def prepared(self, batch: Batch) -> Batch:
+    def preprocess(self, batch: Batch) -> Batch:
         """Transitions as they are: each agent prepares its own."""
         return batch
 
@@ -80,14 +80,14 @@ class Ensemble(nn.Module):
         """One update of each agent, on the same transitions; losses by agent and name."""
         losses: Metrics = {}
         for name, agent in zip(self.names, self.members, strict=True):
-            own = agent.update(agent.prepared(batch.recent(agent.config.history)))
+            own = agent.update(agent.preprocess(batch.recent(agent.config.history)))
             losses |= {f"{loss} {name}": value for loss, value in own.items()}
         return losses
 
     # What is kept.
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> EnsemblePolicy:
-        """What all agents do together.
+        """Policy of all agents together.
 
         Args:
             low: bounds of the action, (size,).
@@ -97,7 +97,7 @@ class Ensemble(nn.Module):
         return EnsemblePolicy(policies, [agent.valuation() for agent in self.members])
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
-        """What is evaluated, by name: all together, whose name is empty, and each by itself."""
+        """Policies to evaluate by name: all agents together (an empty name), and each."""
         alone = [agent.policy(low, high) for agent in self.members]
         return {"": self.policy(low, high), **dict(zip(self.names, alone, strict=True))}
 
@@ -116,8 +116,7 @@ class Ensemble(nn.Module):
 
 
 def _names(settings: tuple[dict[str, Any], ...]) -> list[str]:
-    """What is particular about each agent, as it is written on the command line, with a number
-    where several are alike."""
+    """Names of the agents: their own settings, with a number where several are alike."""
     names = [",".join(f"{name}={value}" for name, value in own.items()) for own in settings]
     counted = Counter(names)
     return [name if name and counted[name] == 1 else f"{name}#{k}" for k, name in enumerate(names)]

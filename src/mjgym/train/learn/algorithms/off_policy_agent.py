@@ -1,4 +1,4 @@
-"""What the off-policy algorithms share: critics, their targets, and returns of n steps."""
+"""Base class of the off-policy algorithms: critics, their targets and n-step returns."""
 
 import copy
 from abc import abstractmethod
@@ -60,21 +60,21 @@ class OffPolicyAgent(Agent):
             self.critic.initial,
             layer_norm=config.layer_norm,
         )
-        self.target_critics = self.frozen(self.critics)
+        self.target_critics = self.target_copy(self.critics)
         seeing = self.encoder.parameters() if self.encoder else ()
         self.critic_optimizer = self.optimizer([*seeing, *self.critics.parameters()])
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
-        """Learn from transitions, as `prepared` gives them; losses by name."""
+        """Learn from transitions that `preprocess` returned; losses by name."""
 
-    def seen(self, observation: Tensor) -> Tensor:
-        """What the networks see of raw histories, (B, history, size) or (B, features)."""
-        seen: Tensor = (self.encoder or self.normalizer)(observation)
-        return seen
+    def encode(self, observation: Tensor) -> Tensor:
+        """Inputs of the networks for raw histories, (B, history, size) or (B, features)."""
+        encoded: Tensor = (self.encoder or self.normalizer)(observation)
+        return encoded
 
-    def prepared(self, batch: Batch) -> Batch:
-        """Transitions with what the networks see instead of raw histories.
+    def preprocess(self, batch: Batch) -> Batch:
+        """Transitions with the networks' inputs instead of raw histories.
 
         Pictures are shifted at random. It is the critics' loss alone that trains their encoder:
         gradients reach it by the observations, not by those that follow.
@@ -83,9 +83,9 @@ class OffPolicyAgent(Agent):
         if self.encoder is not None:
             observation = random_shift(observation, self.config.shift)
             following = random_shift(following, self.config.shift)
-        observation = self.seen(observation)
+        observation = self.encode(observation)
         with torch.no_grad():
-            following = self.seen(following)
+            following = self.encode(following)
         return replace(batch, observation=observation, following=following)
 
     # What the updates are made of.
@@ -97,12 +97,12 @@ class OffPolicyAgent(Agent):
             parameters, config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
 
-    def frozen(self, module: nn.Module) -> Any:
+    def target_copy(self, module: nn.Module) -> Any:
         """A copy that no gradient changes, to be a target network."""
         return copy.deepcopy(module).requires_grad_(False)
 
     @torch.no_grad()
-    def follow(self, target: nn.Module, source: nn.Module) -> None:
+    def soft_update(self, target: nn.Module, source: nn.Module) -> None:
         """Move a target network towards the trained one: target += rate (source - target)."""
         moved: list[Tensor] = list(target.parameters())
         torch._foreach_lerp_(moved, list(source.parameters()), self.config.target_rate)
@@ -116,7 +116,7 @@ class OffPolicyAgent(Agent):
         following = self.discounts ** batch.steps[:, None]
         return batch.rewards @ powers, following * ~batch.terminated[:, None]
 
-    def smallest(self, outputs: Tensor) -> Tensor:
+    def lowest_critic(self, outputs: Tensor) -> Tensor:
         """For each head, the outputs of the critic whose value is the smallest.
 
         Args:
@@ -134,7 +134,7 @@ class OffPolicyAgent(Agent):
         return self.critic.loss(outputs, target).mean(1).sum()
 
     def acting_value(self, outputs: Tensor) -> Tensor:
-        """What the actor maximises, (...): the heads' values weighted, of (..., heads, size)."""
+        """Objective of the actor, (...): weighted values of the heads, of (..., heads, size)."""
         return self.critic.value(outputs) @ self.head_weights
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
@@ -147,7 +147,7 @@ class OffPolicyAgent(Agent):
         return made
 
     def valuation(self) -> Valuation:
-        """What the critics expect of actions, as plain arrays.
+        """The critics as plain arrays.
 
         Raises:
             ConfigError: the value of a critic of one's own is none of the package's.

@@ -1,4 +1,4 @@
-"""What the on-policy algorithms share: a Gaussian policy and a value, and how both are updated."""
+"""Base class of the on-policy algorithms: a Gaussian policy, a value and their loss."""
 
 import math
 from abc import abstractmethod
@@ -84,7 +84,7 @@ class OnPolicyAgent(Agent):
         return value / (1 - self.config.discount)
 
     def loss(self, surrogate: Tensor, value: Tensor, target: Tensor) -> Tensor:
-        """What is minimised: -surrogate + c1 (V - target)^2 - c2 entropy.
+        """Loss: -surrogate + c1 (V - target)^2 - c2 entropy.
 
         Args:
             surrogate: (B,), whose gradient is the policy's.

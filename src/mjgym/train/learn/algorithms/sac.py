@@ -22,8 +22,7 @@ from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Batch
 from mjgym.train.learn.collector import Size
 from mjgym.train.learn.networks import GaussianActor
-from mjgym.train.results.config import OffPolicyConfig
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.config import OffPolicyConfig, fixed, positive
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,12 @@ class SACConfig(OffPolicyConfig):
     critic: str = "mean"
     n_step: int = 1
     value_min: float = -20.0  # a categorical critic needs room below 0 for the entropy
-    temperature: float = 0.01  # alpha at the start
+    temperature: float = fixed(0.01)  # alpha at the start
     target_entropy_scale: float = -1.0  # nats per number of an action (within -1 and 1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.temperature <= 0:
-            raise ConfigError(f"temperature: must be positive, got {self.temperature}")
+        positive(self, "temperature")
 
 
 class SAC(OffPolicyAgent):
@@ -76,7 +74,7 @@ class SAC(OffPolicyAgent):
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Actions drawn from the policy."""
-        return self.sample(self.seen(observation))[0]
+        return self.sample(self.encode(observation))[0]
 
     def update(self, batch: Batch) -> Metrics:
         """One update of critics, actor, temperature and targets."""
@@ -90,7 +88,7 @@ class SAC(OffPolicyAgent):
         entropy = -log_density.detach().mean()
         self.step(self.temperature_optimizer, self.log_alpha * (entropy - self.target_entropy))
 
-        self.follow(self.target_critics, self.critics)
+        self.soft_update(self.target_critics, self.critics)
         return {
             "critic_loss": critic_loss.detach(),
             "value": value.detach().mean(),
@@ -107,7 +105,7 @@ class SAC(OffPolicyAgent):
     def target(self, batch: Batch) -> Tensor:
         """The target y, (B, heads, size)."""
         action, log_density = self.sample(batch.following)
-        outputs = self.smallest(self.target_critics(batch.following, action))
+        outputs = self.lowest_critic(self.target_critics(batch.following, action))
         rewards, discount = self.returns(batch)
         bonus = -discount * self.alpha * log_density[:, None]
         return self.critic.backup(outputs, rewards + bonus, discount)

@@ -62,8 +62,8 @@ class TD3(DeterministicAgent):
             action = self.actor(batch.observation)
             value = self.acting_value(self.critics(batch.observation, action, count=1)).mean()
             self.step(self.actor_optimizer, -value)
-            self.follow(self.target_critics, self.critics)
-            self.follow(self.target_actor, self.actor)
+            self.soft_update(self.target_critics, self.critics)
+            self.soft_update(self.target_actor, self.actor)
             metrics["value"] = value.detach()
         return metrics
 
@@ -75,4 +75,4 @@ class TD3(DeterministicAgent):
         noise = torch.randn_like(action) * config.target_noise
         noise = noise.clamp(-config.target_noise_clip, config.target_noise_clip)
         outputs = self.target_critics(batch.following, (action + noise).clamp(-1, 1))
-        return self.critic.backup(self.smallest(outputs), *self.returns(batch))
+        return self.critic.backup(self.lowest_critic(outputs), *self.returns(batch))
