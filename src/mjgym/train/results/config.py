@@ -134,10 +134,8 @@ class CriticSettings(Settings):
 
     critic: str = fixed("categorical")  # "mean", "categorical", "quantile" or "module:Class"
     atoms: int = fixed(101)  # of a categorical or quantile critic
-    value_min: float = fixed(0.0)  # of a categorical critic's support
-    value_max: float = field(
-        default=100.0
-    )  # the same; rewards within 0 and 1 sum up to 1 / (1 - gamma, metadata=FIXED)
+    value_min: float | None = fixed(None)  # of a categorical critic's support; None: as it needs
+    value_max: float | None = fixed(None)  # the same
     discounting: Literal["exponential", "hyperbolic"] = fixed("exponential")
     heads: int = fixed(10)  # discounts of hyperbolic discounting
     hyperbolic_k: float = fixed(0.01)  # of the discount 1 / (1 + k t) that they approach
@@ -147,7 +145,8 @@ class CriticSettings(Settings):
         super().__post_init__()
         at_least(self, 1, "atoms", "heads")
         positive(self, "hyperbolic_k")
-        if self.value_min >= self.value_max:
+        low, high = self.value_min, self.value_max
+        if low is not None and high is not None and low >= high:
             raise ConfigError(
                 f"value_min: must be less than value_max, got {self.value_min} and {self.value_max}"
             )
