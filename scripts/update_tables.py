@@ -13,12 +13,13 @@ from pathlib import Path
 
 import gymnasium
 from make_gallery import ROBOTS, dimensions
+from papers_dimensions import PRINTED, REASONS
 
 from mjgym import registry
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.train import baselines, trained
+from mjgym.train.results import baselines, trained
 from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -187,7 +188,7 @@ def policies_table() -> str:
 
 
 def training_tables() -> dict[str, Callable[[], str]]:
-    """What training has reached; pictures stand below the tables of what they show."""
+    """Tables of training results, each with its plots below."""
     found = tables.every(results.packaged())
     shown = {
         "times": (results.RECIPE_PICTURE, "Returns over minutes, the recipe and SB3's SAC"),
@@ -200,9 +201,33 @@ def training_tables() -> dict[str, Callable[[], str]]:
     return {name: functools.partial(str, text) for name, text in found.items()}
 
 
+def dimensions_table() -> str:
+    """The dimensions that the papers print beside those of each task."""
+    lines = ["| task | paper | here | reason |", "|---|---|---|---|"]
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for id in registry.ids(namespace="dmc"):
+        name = id.removeprefix("dmc/").removesuffix("-v0")
+        domain = name.partition("-")[0]
+        env = gymnasium.make(id)
+        model = env.unwrapped.model
+        ours = 2 * model.nv + model.na, env.action_space.shape[0], env.observation_space.shape[0]
+        env.close()
+        printed = PRINTED.get(name) or PRINTED[domain]
+        reason = ""
+        if ours != printed:
+            reason = REASONS.get(name) or REASONS[domain]
+        shown = tuple(", ".join(map(str, sizes)) for sizes in (printed, ours))
+        rows.setdefault((domain, *shown, reason), []).append(name.partition("-")[2])
+    for (domain, printed_sizes, own_sizes, reason), tasks in rows.items():
+        words = f"`{domain}`: {', '.join(tasks)}"
+        lines.append(f"| {words} | {printed_sizes} | {own_sizes} | {reason} |")
+    return "\n".join(lines)
+
+
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
     "baselines": {"baselines": baselines_table},
+    "fidelity": {"dimensions": dimensions_table},
     "results": training_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {

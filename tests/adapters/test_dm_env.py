@@ -195,7 +195,8 @@ def test_physics_has_the_names_of_analysis_code():
     env.reset()
     env.step(np.full(6, 0.5))
     physics, data, model = env.physics, env.physics.data, env.physics.model
-    assert data is env.env.unwrapped.data
+    assert data.ptr is env.env.unwrapped.data
+    assert model.ptr is env.env.unwrapped.model
     assert physics.timestep() == 0.0025
     assert physics.time() == pytest.approx(0.025)
     assert env.control_timestep() == 0.025

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import gymnasium
 import mujoco
 import numpy as np
@@ -241,6 +242,11 @@ class TestList:
         assert by_id[SMALL]["action"] == 1
         assert by_id[SMALL]["control_timestep"] == 0.03
 
+    def test_several_words(self):
+        assert [row["id"] for row in data("list", "quadruped", "fetch")] == [
+            "dmc/quadruped-fetch-v0"
+        ]
+
     def test_a_narrow_terminal(self):
         text = mjgym_("list", "pendulum", COLUMNS="40").stdout
         assert max(len(line) for line in text.splitlines()) <= 40
@@ -311,6 +317,31 @@ class TestInfo:
             "scale": 1000.0,
         }
 
+    def test_a_file_stands_for_the_one_id_that_it_registers(self, tmp_path, tasks):
+        file = tmp_path / "one_task.py"
+        mjgym_("new", str(file))
+        id = re.search(r'register\("([^"]+)"', file.read_text())[1]
+        assert data("info", str(file))["id"] == id
+        assert "name one" in refused("info", tasks)
+
+    def test_an_id_of_ones_own_is_found_in_the_working_folder(self, tmp_path):
+        mjgym_("new", str(tmp_path / "one_task.py"))
+        id = re.search(r'register\("([^"]+)"', (tmp_path / "one_task.py").read_text())[1]
+        done = commands.run("info", id, folder=tmp_path)
+        assert done.stdout.startswith(f"{id}\n"), done.stderr
+        (tmp_path / "copy_task.py").write_text((tmp_path / "one_task.py").read_text())
+        assert "there is no id" in commands.run("info", id, folder=tmp_path).stderr
+
+    def test_a_run_stands_for_its_task(self, tmp_path):
+        run = tmp_path / "run"
+        run.mkdir()
+        (run / "config.yaml").write_text("id: dmc/walker-walk-v0\nalgorithm: td3\n")
+        assert data("info", str(run))["id"] == "dmc/walker-walk-v0"
+        (run / "config.yaml").write_text("id: own/thing-v0\nmodule: os\n")
+        assert "a run of 'own/thing-v0', which is not registered" in refused("info", str(run))
+        (run / "config.yaml").write_text("- 1\n")
+        assert "no settings" in refused("info", str(run))
+
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -361,6 +392,14 @@ class TestDemo:
         text = mjgym_("demo", SMALL, "--num-envs", "2", "--steps", "3").stdout
         assert "steps per second" in text.splitlines()[-1]
         assert "dmc/walker" not in text
+        assert "no episode has ended" in text
+
+    def test_a_return_is_that_of_one_episode(self):
+        """Rewards of several episodes in a row are several returns."""
+        text = mjgym_("demo", "cartpole-balance", "--num-envs", "2", "--steps", "2005").stdout
+        found = re.search(r"returns of 4 episodes: mean [\d.]+, .* highest ([\d.]+)", text)
+        assert found, text
+        assert float(found[1]) < 1000
 
     def test_wrong_numbers(self):
         assert "num-envs" in refused("demo", "--num-envs", "0")

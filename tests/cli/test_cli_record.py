@@ -183,7 +183,7 @@ class TestGif:
 
     def test_a_limit_of_the_episode_counts(self, tmp_path):
         out = tmp_path / "x.gif"
-        for more in ((), ("--envs", "2")):
+        for more in ((), ("--num-envs", "2")):
             limit = ("--set", "max_episode_steps=4", *more, *SMALL)
             called("record", "reacher-hard", "--out", str(out), *limit)
             assert len(gif(out)[0]) == 5
@@ -201,7 +201,7 @@ class TestPng:
 
     def test_tiles(self, tmp_path):
         out = tmp_path / "x.png"
-        arguments = ("--envs", "3", "--steps", "8", "--policy", "zero", *SMALL)
+        arguments = ("--num-envs", "3", "--steps", "8", "--policy", "zero", *SMALL)
         called("record", "reacher-hard", "--out", str(out), *arguments)
         picture = np.asarray(Image.open(out))
         assert picture.shape == (64, 96, 3)
@@ -233,7 +233,7 @@ class TestPng:
     def test_a_policy_acts_alone_and_on_a_batch(self, tmp_path, own):
         out = tmp_path / "x.png"
         for envs in ("1", "2"):
-            arguments = ("--envs", envs, "--steps", "20", *SMALL)
+            arguments = ("--num-envs", envs, "--steps", "20", *SMALL)
             policy = ("--policy", f"{own}:agent.act")
             called("record", "cartpole-balance", "--out", str(out), *arguments, *policy)
             env = gymnasium.make(
@@ -323,10 +323,10 @@ class TestRefused:
             (("--out", "x.gif", "--camera", "sid"), "did you mean side"),
             (("--out", "x.gif", "--camera", "7"), "there is no 7"),
             (("--out", "x.gif", "--quality", "best"), "'reference', 'fast'"),
-            (("--out", "x.gif", "--envs", "0"), "--envs"),
+            (("--out", "x.gif", "--num-envs", "0"), "--num-envs"),
             (("--out", "x.gif", "--episodes", "0"), "--episodes"),
             (("--out", "x.gif", "--width", "9000"), "at most 8192"),
-            (("--out", "x.gif", "--envs", "900"), "at most 8192"),
+            (("--out", "x.gif", "--num-envs", "900"), "at most 8192"),
             (("--out", "x.gif", "--set", "sped=1"), "did you mean speed"),
             (("--out", "x.gif", "--set", "width=9"), "width has an option of its own: --width"),
             (("--out", "x.gif", "--policy", "best"), 'the folder of a run, or "module:function"'),

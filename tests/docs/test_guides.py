@@ -133,6 +133,19 @@ def test_it_begins_with_its_title_and_a_sentence(page):
     assert sentence.rstrip().endswith(".")
 
 
+# Guides to a way of working end with what goes wrong there; the others are tables of facts.
+FACTS = {"index", "tasks", "baselines", "benchmarks", "results", "fidelity"}
+TRAINING = {"training", "own_algorithm", "cluster", "reading_results", "learn_to_move", "papers"}
+HOW_TO = [page for page in GUIDES if page.stem not in FACTS | TRAINING]
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_a_guide_shows_an_example_and_ends_with_its_pitfalls(page):
+    text = page.read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[-1] == "Pitfalls"
+    assert "```" in text or page.stem == "architecture"
+
+
 class TestCommand:
     def run(self, *words, columns=100):
         return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, ["guide", *words])

@@ -72,7 +72,7 @@ def test_view_opens_there():
 def test_record_draws_from_there(tmp_path, envs):
     out = tmp_path / "out.png"
     size = ("--width", "64", "--height", "48", "--quality", "fast")
-    asked = ["record", RODENT, "--steps", "0", "--envs", str(envs), "--out", str(out), *size]
+    asked = ["record", RODENT, "--steps", "0", "--num-envs", str(envs), "--out", str(out), *size]
     assert CliRunner().invoke(app, asked).exit_code == 0
     env = gymnasium.make(RODENT, render_quality="fast").unwrapped
     env.reset(seed=0)

@@ -79,7 +79,8 @@ def prose_arguments_and_numbers(env):
         value = getattr(env.task, name)
         assert row["value"] == ("inf" if value == float("inf") else value)
         assert row["comment"].strip(), name
-        assert row["type"] in ("bool", "int", "float", "str"), name
+        parts = {*row["type"].split(" | ")}
+        assert parts <= {"bool", "int", "float", "str", "Walker", "Arena"}, name
     model = env.model
     assert described["physics_timestep"] == model.opt.timestep
     assert described["control_timestep"] == env.task.control_timestep

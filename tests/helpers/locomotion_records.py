@@ -114,7 +114,7 @@ def placed(env: Any, name: str, episode: int) -> dict[str, np.ndarray]:
         parked = (0.0, 0.0, mazes.PARKED)
     else:
         ours = place.names()
-        parked = (place.length + corridors.PADDING, 0.0, corridors.PARKED)
+        parked = (place.corridor_length + corridors.PADDING, 0.0, corridors.PARKED)
     recorded = arena_geoms(name, episode)
     for part in ours:
         if part in recorded:

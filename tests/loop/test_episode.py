@@ -160,6 +160,12 @@ def test_equal_tasks_are_compiled_once(monkeypatch):
 class Team(Probe):
     """Two players push one cart; each has a reward of its own."""
 
+    players = ("home_0", "away_0")
+
+    def observation(self, v):
+        place = v.qpos[..., 0]
+        return {"place": v.xp.stack([place, -place], axis=-1)}
+
     def terms(self, v):
         place = v.qpos[..., 0]
         return {"forward": v.xp.stack([place, -place], axis=-1)}

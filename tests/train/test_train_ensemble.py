@@ -9,11 +9,12 @@ import pytest
 import torch
 from stories import Story
 
-from mjgym.train import algorithms, config, critics, policy
-from mjgym.train.algorithms.ensemble import Ensemble
-from mjgym.train.algorithms.td3 import TD3
-from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.errors import ConfigError
+from mjgym.train.learn import algorithms, critics
+from mjgym.train.learn.algorithms.ensemble import Ensemble
+from mjgym.train.learn.algorithms.td3 import TD3
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.results import config, policy
+from mjgym.train.results.errors import ConfigError
 
 pytestmark = pytest.mark.torch
 
@@ -32,7 +33,8 @@ def made(*settings, algorithm="td3"):
     read = config.read(
         cls.Config, (), ["hidden=[8]", "atoms=5", "heads=3", "num_envs=6", *settings]
     )
-    return cls.make(read, SIZE, ACTIONS), read
+    made = Ensemble(cls, read, SIZE, ACTIONS) if read.ensemble else cls(read, SIZE, ACTIONS)
+    return made, read
 
 
 def batch_of(read, rows=8):
@@ -199,7 +201,7 @@ class TestLearning:
             own.update = lambda batch: seen.append(batch) or {}
         buffer = ReplayBuffer(600, 6, SIZE, 1, n_step=3, history=read.longest_history)
         story = Story(buffer, 6, 100, np.random.default_rng(0))
-        agent.update(agent.prepared(buffer.sample(500)))
+        agent.update(agent.preprocess(buffer.sample(500)))
         short, long = seen
         assert short.observation.shape == (500, 1, SIZE)
         assert long.observation.shape == (500, 4, SIZE)
@@ -225,10 +227,10 @@ class TestLearning:
             one.load_state_dict(own.state_dict())
         batch = batch_of(read)
         torch.manual_seed(3)
-        losses = agent.update(agent.prepared(batch))
+        losses = agent.update(agent.preprocess(batch))
         torch.manual_seed(3)
         for one, own in zip(alone, agent.members, strict=True):
-            one.update(one.prepared(batch.recent(one.config.history)))
+            one.update(one.preprocess(batch.recent(one.config.history)))
             for name, value in one.state_dict().items():
                 assert torch.equal(value, own.state_dict()[name]), name
         assert set(losses) == {f"critic_loss {name}" for name in agent.names}
@@ -247,13 +249,13 @@ class TestLearning:
         other, _ = made(*settings)
         one.normalizer.update(torch.randn(9, SIZE))
         for _ in range(3):
-            one.update(one.prepared(batch_of(read)))
+            one.update(one.preprocess(batch_of(read)))
         one.act(torch.randn(6, 2, SIZE))
         other.restore(copy.deepcopy(one.checkpoint()))
         found = []
         for agent in (one, other):
             torch.manual_seed(1)
-            agent.update(agent.prepared(batch_of(read)))
+            agent.update(agent.preprocess(batch_of(read)))
             agent.begin(torch.ones(6, dtype=torch.bool))
             found.append((agent.act(torch.ones(6, 2, SIZE)), agent.state_dict()))
         assert torch.equal(found[0][0], found[1][0])
@@ -300,7 +302,7 @@ def test_combined_settings_learn(algorithm, critic, discounting, n_step, history
     )
     before = {name: value.clone() for name, value in agent.state_dict().items()}
     for _ in range(2):
-        losses = agent.update(agent.prepared(batch_of(read)))
+        losses = agent.update(agent.preprocess(batch_of(read)))
     assert all(torch.isfinite(loss).all() for loss in losses.values())
     after = agent.state_dict()
     networks = [name for name in before if name.endswith("weight")]

@@ -16,6 +16,9 @@ PACKAGE = SOURCE / "mjgym"
         ("wlak", ["walk", "run"], "; did you mean walk?"),
         ("wlak", iter(["walk", "walks"]), "; did you mean walk, walks?"),
         ("zzz", ["walk", "run"], "; there are walk, run"),
+        ("WALK", ["Walk", "run"], "; did you mean Walk?"),
+        ("panda", ["PandaGripper", "none"], "; did you mean PandaGripper?"),
+        ("an", ["PandaGripper", "none"], "; there are PandaGripper, none"),
         ("zzz", ["", None], "; there are none"),
         (3, ["walk"], "; there are walk"),
         (None, ["None_", "walk"], "; did you mean None_?"),
@@ -45,4 +48,4 @@ def test_it_is_written_once():
         for path in PACKAGE.rglob("*.py")
         if re.search(r"get_close_matches", path.read_text(encoding="utf-8"))
     }
-    assert found == {"suggestions.py"}
+    assert found == {"util/suggestions.py"}

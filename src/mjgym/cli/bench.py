@@ -1,4 +1,4 @@
-"""`mjgym bench`: how fast ids run here."""
+"""`mjgym bench`: measure the speed of ids on this machine."""
 
 import contextlib
 import datetime
@@ -24,35 +24,34 @@ def bench(
     ids: Annotated[
         list[str],
         typer.Argument(
-            metavar="ID", help="The tasks to time.", callback=known_ids, autocompletion=completed
+            metavar="ID", help="The ids to measure.", callback=known_ids, autocompletion=completed
         ),
     ],
     num_envs: Annotated[
         str,
-        typer.Option(help="Environments: 1 is gymnasium.make, more is make_vec; comma-separated."),
+        typer.Option(help="Comma-separated batch sizes; 1 uses gymnasium.make."),
     ] = "1,256",
-    seconds: Annotated[float, typer.Option(min=0.001, help="Of each measurement.")] = 2.0,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Seconds of each measurement.")] = 2.0,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Of a batch; default: all allowed cores.")
+        int | None, typer.Option(min=1, help="Threads of a batch; default: all allowed cores.")
     ] = None,
-    backend: Annotated[
-        str, typer.Option(help="mujoco, or warp: make_vec on MuJoCo Warp, also of 1.")
-    ] = "mujoco",
+    backend: Annotated[str, typer.Option(help="mujoco, or warp (MuJoCo Warp).")] = "mujoco",
     device: Annotated[
-        str, typer.Option(help="Of --backend warp: cuda, cuda:<number> or cpu.")
+        str, typer.Option(help="Device of --backend warp: cuda, cuda:<number> or cpu.")
     ] = "cuda",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the rates into this file.", dir_okay=False)
+        Path | None, typer.Option(help="Plot the rates to this file.", dir_okay=False)
     ] = None,
 ) -> None:
-    """Time ids: steps per second against the engine alone and peers, resets, creation, memory.
+    """Measure ids: steps per second against the engine and peers, resets, creation, memory.
 
-    The limit is the engine's own C loop on the same model, with as many simulations and threads,
-    without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if installed.
+    The limit is the engine's own C loop on the same model, with the same numbers of simulations and
+    threads, without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if
+    installed.
     """
     sizes = _sizes(num_envs)
     on = _device(backend, device)
@@ -171,7 +170,7 @@ def _result(
     left_out: list[str],
     device: str | None = None,
 ) -> dict[str, Any]:
-    """What there is to measure of one id with one number of environments."""
+    """Measure one id with one number of environments."""
     import gymnasium
 
     import mjgym
@@ -293,7 +292,7 @@ class _Rows:
 
 
 def _show_rest(content: dict[str, Any]) -> None:
-    """Where the numbers are from, and what there is no number of."""
+    """Print the setup of the measurement, and the ids without a number."""
     out = console()
     machine = content["machine"]
     load = "" if content["load"] is None else f", load {content['load']:.1f}"

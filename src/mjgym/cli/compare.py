@@ -9,24 +9,24 @@ import typer
 from mjgym.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
-    from mjgym.train.comparison import Score, Summary
+    from mjgym.train.results.comparison import Score, Summary
 
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or files of metrics.")
+        list[Path], typer.Argument(metavar="RUN", help="Run folders, or metrics files.")
     ],
-    metric: Annotated[str, typer.Option(help="What is compared.")] = "evaluation/return",
+    metric: Annotated[str, typer.Option(help="The compared quantity.")] = "evaluation/return",
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves into this file.", dir_okay=False)
+        Path | None, typer.Option(help="Plot the curves to this file.", dir_okay=False)
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="Put curves and final scores into one small file.", dir_okay=False),
+        typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare runs: scores by task with intervals over seeds, interquartile means over tasks.
+    """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
 
     Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
     of several seeds. Intervals hold 95 %, by stratified bootstrap; the score of a run is that of
@@ -34,8 +34,8 @@ def compare(
     evaluate` has scored, and the return of random actions on the task as it is registered.
     """
     from mjgym.cli.bench import check_plot
-    from mjgym.train import baselines, comparison
-    from mjgym.train.errors import RunError
+    from mjgym.train.results import baselines, comparison
+    from mjgym.train.results.errors import RunError
 
     if plot is not None:
         check_plot(plot)

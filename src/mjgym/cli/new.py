@@ -1,4 +1,4 @@
-"""`mjgym new`: the beginning of a task of one's own."""
+"""`mjgym new`: write a template of a task."""
 
 import keyword
 from pathlib import Path
@@ -105,7 +105,7 @@ class @Class@(Task):
 def new(
     file: Annotated[Path, typer.Argument(help="The Python file to write.", dir_okay=False)],
 ) -> None:
-    """Write a small commented task to start your own from."""
+    """Write a commented template of a task."""
     from mjgym.util import atomic
 
     name = file.stem

@@ -1,4 +1,4 @@
-"""`mjgym replay`: play episodes again that `mjgym teleop` has recorded."""
+"""`mjgym replay`: replay episodes recorded by `mjgym teleop`."""
 
 import contextlib
 from typing import Annotated, Any
@@ -10,19 +10,19 @@ from mjgym.cli.output import console
 
 
 def replay(
-    name: Annotated[str, typer.Argument(help="Of a dataset that `mjgym teleop` has written.")],
-    episode: Annotated[int, typer.Option(min=0, help="The first that is played.")] = 0,
+    name: Annotated[str, typer.Argument(help="A dataset written by `mjgym teleop`.")],
+    episode: Annotated[int, typer.Option(min=0, help="The first episode to play.")] = 0,
     check: Annotated[
-        bool, typer.Option("--check", help="Show nothing; compare every step, bit for bit.")
+        bool, typer.Option("--check", help="Compare every step bit for bit, without a display.")
     ] = False,
     camera: viewers.Camera = None,
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
 ) -> None:
-    """Play recorded episodes again, in a window or in a browser, or check them.
+    """Replay recorded episodes in a window or a browser, or check them.
 
-    With --check it exits with 1 if a step is another than the recorded one.
+    With --check, exits with 1 if a step differs from the recorded one.
     """
     from mjgym import viewing
     from mjgym.viewing import demonstrations

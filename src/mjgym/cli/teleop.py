@@ -1,4 +1,4 @@
-"""`mjgym teleop`: drive a robot's tool with the keyboard, and record what comes of it."""
+"""`mjgym teleop`: drive a robot's tool with the keyboard, and record."""
 
 import contextlib
 from typing import Annotated, Any
@@ -14,10 +14,10 @@ def teleop(
     id: Annotated[str, ID],
     record: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A Minari dataset that the episodes are written to."),
+        typer.Option(metavar="NAME", help="Write the episodes to this Minari dataset."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: viewers.Camera = None,
     web: viewers.Web = None,
@@ -28,15 +28,16 @@ def teleop(
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
     ] = None,
 ) -> None:
-    """Drive a robot's tool with the keyboard, in a window or in a browser.
+    """Drive a robot's tool with the keyboard, in a window or a browser.
 
     Arrows, page up and page down move the tool; 6 to 9, home and end turn it.
 
-    The full stop closes and opens the fingers; F9 goes to the next arm.
+    The full stop closes and opens the fingers; F9 switches to the next arm.
 
-    In the terminal: space pauses, r drops the episode, n keeps it and takes the next seed, q quits.
+    In the terminal: space pauses, r discards the episode, n keeps it and takes the next seed, q
+    quits.
 
-    What is left when it ends is kept as well; without --record nothing is.
+    With --record, the last episode is kept when the command ends.
     """
     from mjgym import viewing
     from mjgym.viewing import demonstrations, driving

@@ -1,4 +1,4 @@
-"""What the commands that show something live share: options, and the viewer that they open."""
+"""Options and viewer of the commands that show a live simulation."""
 
 import importlib
 import importlib.util
@@ -20,21 +20,23 @@ LOOPBACK = "127.0.0.1"
 Camera = Annotated[
     str | None,
     typer.Option(
-        help="At the opening: name or index; -1 is the free camera. Default: the task's viewpoint."
+        help="Initial camera: name or index, -1 for the free camera. Default: the task's viewpoint."
     ),
 ]
 Web = Annotated[
     bool | None,
     typer.Option(
-        "--web/--native", help="A page or a window. Default: a window if there is a display."
+        "--web/--native",
+        help="Browser page or native window. Default: a window if there is a display.",
     ),
 ]
 Port = Annotated[
     int | None,
-    typer.Option(min=1, max=65535, help="Of the page; default: the first free one from 8080."),
+    typer.Option(min=1, max=65535, help="Port of the page; default: the first free one from 8080."),
 ]
 Host = Annotated[
-    str, typer.Option(help="The interface of the page; others may reach what is not loopback.")
+    str,
+    typer.Option(help="Network interface of the page; any but loopback is reachable by others."),
 ]
 
 
@@ -82,7 +84,7 @@ def open_viewer(
         if web is False:
             raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
     if batch and importlib.util.find_spec("mjviser") is None:
-        raise ViewerError('--envs needs mjviser: pip install "mjgym[viewer]"')
+        raise ViewerError('--num-envs needs mjviser: pip install "mjgym[viewer]"')
     try:
         module = importlib.import_module(f"mjgym.viewing.{'several' if batch else 'web'}")
     except ImportError as error:

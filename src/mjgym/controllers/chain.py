@@ -1,4 +1,4 @@
-"""Where an arm's numbers are in a model, and its state in a simulation or in many."""
+"""Indices of an arm's joints in a model, and the arm's state in one simulation or a batch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ class Chain:
         self.alone = bool(every.sum() == mask.sum())
 
     def state(self, v: Any) -> State:
-        """What a controller sees of the arm now.
+        """The arm's current state, for a controller.
 
         Args:
             v: a view, or MjData itself.

@@ -34,7 +34,7 @@ class Composite:
             raise ValueError(f"joints: of {len(self.joints)} parts, expected {len(names)}")
 
     def actions(self) -> tuple[Action, ...]:
-        """What all numbers do; their names begin with the part's."""
+        """The action dimensions of all parts, each name prefixed with its part's."""
         return tuple(
             dataclasses.replace(action, name=f"{name} {action.name}")
             for (name, part), joints in zip(self.parts, self.joints, strict=True)
@@ -42,7 +42,7 @@ class Composite:
         )
 
     def memory(self, states: Mapping[str, State]) -> Arrays:
-        """What all parts remember, at an episode's start, from the state of each."""
+        """The memory of all parts at the start of an episode, from the state of each."""
         return _joined({name: part.memory(states[name]) for name, part in self.parts})
 
     def goal(self, states: Mapping[str, State], action: Array, memory: Arrays) -> Arrays:
@@ -56,7 +56,7 @@ class Composite:
 
     @functools.cached_property
     def _numbers(self) -> tuple[slice, ...]:
-        """Which numbers of an action are each part's."""
+        """The slice of the action that belongs to each part."""
         counts = [
             len(part.actions(joints))
             for (_, part), joints in zip(self.parts, self.joints, strict=True)

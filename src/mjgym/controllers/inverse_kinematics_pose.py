@@ -84,7 +84,7 @@ class InverseKinematicsPose(Controller):
         return {**self.joints.memory(state), "start": state.qpos}
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The joints where the tool would be as asked for."""
+        """The joint positions that bring the tool to its target pose."""
         xp = namespace(action)
         action = as_precise(action, state.qpos)
         twist = (GAIN / TIME) * xp.concat(

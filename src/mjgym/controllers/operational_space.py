@@ -24,7 +24,7 @@ POSTURE_GAIN = 10.0  # 1/s^2, of the pull towards the joints' start that the too
 
 @dataclass(frozen=True)
 class OperationalSpacePose(ImpedanceController):
-    """The tool's place and axes: where it is at the control step, moved by the action, or absolute.
+    """Tool pose control: a displacement from the current pose, or an absolute pose.
 
     Args:
         position_limits: the least and the greatest place that is asked for, m, in the axes of
@@ -62,12 +62,12 @@ class OperationalSpacePose(ImpedanceController):
         return self.impedance_actions(AXES) + make(AXES[:count], UNITS[:count], meanings[:count])
 
     def memory(self, state: State) -> Arrays:
-        """The tool where it is, and the joints' start that they are drawn to."""
+        """The current tool pose as the goal, and the joints' start, the posture target."""
         in_world = self._remembers_world(state)
         position, rotation = _tool(state) if in_world else self._in_frame(state)
         memory = {
-            **self.held("position", position),
-            **self.resting(position, len(AXES)),
+            **self.initial_goal("position", position),
+            **self.initial_gains(position, len(AXES)),
             "rotation": rotation,
             "start": state.qpos,
         }
@@ -77,7 +77,7 @@ class OperationalSpacePose(ImpedanceController):
         return memory
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Where the tool is to be: in world axes, or in those of an origin that moves."""
+        """The target pose of the tool, in world axes or in those of a moving origin."""
         action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
@@ -97,7 +97,7 @@ class OperationalSpacePose(ImpedanceController):
             position = clip(position, *(constant(x, position) for x in self.position_limits))
         if self.input_ref_frame == "base" and self._remembers_world(state):
             position, rotation = _out_of_frame(state, position, rotation)
-        changed = {**self.moved("position", position, memory), **gains, "rotation": rotation}
+        changed = {**self.set_goal("position", position, memory), **gains, "rotation": rotation}
         if self.interpolation:
             start = memory["rotation"]
             changed["rotation_from"] = start
@@ -132,7 +132,7 @@ class OperationalSpacePose(ImpedanceController):
         if self.uncouple_pos_ori:
             # What moves the tool is solved without what couples places and axes, in one call with
             # what it would feel.
-            systems = whole[..., None, :, :] * _kept(xp, whole.dtype, whole.device)
+            systems = whole[..., None, :, :] * _block_masks(xp, whole.dtype, whole.device)
             rights = xp.concat([acceleration[..., None, :], felt[..., None, :]], axis=-2)
             forces = solve(systems, rights)
             force = forces[..., 0, :] - forces[..., 1, :]
@@ -152,7 +152,7 @@ class OperationalSpacePose(ImpedanceController):
         """The place and axes that are asked for at this physics step, in world axes."""
         position, rotation = self.current("position", memory), memory["rotation"]
         if self.interpolation:
-            turn = rotations.from_rotation_vector(memory["turn"] * self.share(memory))
+            turn = rotations.from_rotation_vector(memory["turn"] * self.fraction(memory))
             rotation = rotations.compose(turn, memory["rotation_from"])
         if self._remembers_world(state):
             return position, rotation
@@ -175,15 +175,15 @@ def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array
 
 
 @functools.lru_cache
-def _kept(xp: Any, dtype: Any, device: Any) -> Array:
-    """Which entries of a matrix are kept in each system: the blocks on the diagonal, and all."""
+def _block_masks(xp: Any, dtype: Any, device: Any) -> Array:
+    """Masks of a matrix's entries in each linear system: the diagonal blocks, and all."""
     block = [[1.0] * 3 + [0.0] * 3] * 3 + [[0.0] * 3 + [1.0] * 3] * 3
     return xp.asarray([block, [[1.0] * 6] * 6], dtype=dtype, device=device)
 
 
 @dataclass(frozen=True)
 class OperationalSpacePosition(OperationalSpacePose):
-    """The tool's place; it keeps the axes that it has at the control step."""
+    """Tool position control; the orientation stays that of the control step."""
 
     output_max: Numbers = 0.05
     output_min: Numbers = -0.05

@@ -29,7 +29,7 @@ SLIDE, HINGE = 2, 3  # mjtJoint
 
 @dataclass(frozen=True)
 class Solution:
-    """What an inverse kinematics has come to.
+    """The result of an inverse kinematics search.
 
     Args:
         success: whether the site is where it should be, and all joints are within their ranges.

@@ -149,7 +149,7 @@ def scaled(span: tuple[float, float] | None, by: float) -> tuple[float, float] |
 
 
 def home(spec: Any, joints: list[str]) -> tuple[float, ...]:
-    """Where the published keyframe has the joints; their zeros, moved into range, without one."""
+    """Joint positions of the published keyframe; without one, zeros clipped to the ranges."""
     key = next((key for key in spec.keys if key.name == HOME), None)
     model = spec.compile()
     qpos = model.qpos0 if key is None else key.qpos

@@ -1,4 +1,4 @@
-"""What an arm, a hand and a base tell tasks about themselves, and where to find them by name."""
+"""The interfaces of arms, hands and bases, and lookup by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Base(Part):
-    """What an arm stands on.
+    """The mount that carries an arm.
 
     Args:
         mount: the site that an arm's frame is attached to.
@@ -87,7 +87,7 @@ class Arm(Limb, Part):
 
 @dataclass(frozen=True)
 class Hand(Part):
-    """What holds things at the end of an arm.
+    """The gripper or hand at the end of an arm.
 
     Args:
         joints: of the fingers.

@@ -35,15 +35,25 @@ class Catalogue(Generic[Thing]):
         """All names, sorted."""
         return sorted(self._things)
 
-    def find(self, name: str) -> Thing:
-        """The thing of a name, or "module:Class" of a user's own.
+    def find(self, name: str | Thing, *, argument: str = "") -> Thing:
+        """The thing of a name or of "module:Class" of a user's own, or the thing itself.
+
+        Args:
+            name: the name, or a thing.
+            argument: the keyword argument that holds the name, for messages; by default the kind.
 
         Raises:
-            TypeError: it is no name.
+            TypeError: it is neither a name nor such a thing.
             ValueError: there is none; the message names the nearest ones.
         """
+        if isinstance(name, self._base):
+            return name
+        asked = argument or self._kind
         if not isinstance(name, str):
-            raise TypeError(f'{self._kind}: expected a name or "module:Class", not {name!r}')
+            raise TypeError(
+                f'{asked}: expected a name, "module:Class" or an instance of'
+                f" {self._base.__name__}, not {name!r}"
+            )
         if name in self._things:
             return self._things[name]
         prefix, colon, rest = name.partition(":")
@@ -51,9 +61,9 @@ class Catalogue(Generic[Thing]):
             self._things[name] = self._sources[prefix](rest)
             return self._things[name]
         if colon:
-            return self._load(name)
+            return self._load(name, asked)
         hint = or_else(name, self.names())
-        raise ValueError(f'{self._kind}: no {name!r}{hint} (or "module:Class" of your own)')
+        raise ValueError(f'{asked}: no {name!r}{hint} (or "module:Class" of your own)')
 
     def _fits(self, found: Any) -> bool:
         """Whether something of a module is one of these things, or a class of them."""
@@ -61,12 +71,12 @@ class Catalogue(Generic[Thing]):
             return issubclass(found, self._base)
         return isinstance(found, self._base)
 
-    def _load(self, name: str) -> Thing:
+    def _load(self, name: str, asked: str) -> Thing:
         module, _, attribute = name.partition(":")
         try:
             holder = importlib.import_module(module)
         except (ImportError, TypeError, ValueError) as error:  # also a relative or an empty name
-            raise ValueError(f"{self._kind}: {name!r} cannot be imported: {error}") from None
+            raise ValueError(f"{asked}: {name!r} cannot be imported: {error}") from None
         found: Any = getattr(holder, attribute, None)
         known = [n for n, x in vars(holder).items() if self._fits(x) and x is not self._base]
         if not self._fits(found):
@@ -74,7 +84,7 @@ class Catalogue(Generic[Thing]):
             what = f"is no {self._base.__name__}"
             if found is None:
                 what = f"cannot be imported: there is no {attribute!r} in {module}"
-            raise ValueError(f"{self._kind}: {name!r} {what}{hint}")
+            raise ValueError(f"{asked}: {name!r} {what}{hint}")
         thing: Thing = found() if isinstance(found, type) else found
         self._things[name] = thing
         return thing

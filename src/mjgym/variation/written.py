@@ -74,4 +74,9 @@ def _made(written: dict[str, Any]) -> Written:
     wanted = {f.name for f in fields(cls) if f.init}
     if set(written) != wanted:
         raise ValueError(f"{name} has the parameters {sorted(wanted)}, got {sorted(written)}")
-    return cls(**written)
+    return cls(**{key: _as_tuple(value) for key, value in written.items()})
+
+
+def _as_tuple(value: Any) -> Any:
+    """JSON has no tuples; a frozen dataclass has no lists, which cannot be hashed."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

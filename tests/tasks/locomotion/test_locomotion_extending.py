@@ -16,7 +16,7 @@ from suite import gymnasium_checker
 import mjgym
 from mjgym.mjcf import Spec
 from mjgym.tasks.locomotion.arenas import Arena
-from mjgym.tasks.locomotion.run import RunThroughCorridor
+from mjgym.tasks.locomotion.run_through_corridor import RunThroughCorridor
 
 ID = "locomotion/cmu_humanoid-run_walls-v0"
 IMPORTED = {"walker": "extending.hexapod:Hexapod", "arena": "extending.stairs:Stairs"}

@@ -48,7 +48,7 @@ class Pair(OneTable):
     object_names = ("box",)
 
     @property
-    def own_placement(self):
+    def default_placement(self):
         return Uniform(("box",), reference=(0.0, 0.0, 0.8))
 
     def furnish(self, scene):

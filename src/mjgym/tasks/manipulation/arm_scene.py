@@ -1,5 +1,4 @@
-"""What all tasks of the family share: an arm with a hand over the work top, how it is seen, and how
-an episode begins."""
+"""Base class of the family: an arm with a hand over the table, its cameras and its start."""
 
 import functools
 from collections.abc import Callable, Mapping

@@ -26,7 +26,7 @@ class Reach(Scene):
     """The hand is brought to a target."""
 
     def target(self, v: View) -> Array:
-        """Where the tool should be, (..., 3) m."""
+        """The target position of the tool, (..., 3) m."""
         raise NotImplementedError(f"{type(self).__name__} must define target()")
 
     def distance(self, v: View) -> Array:

@@ -82,7 +82,7 @@ class NutAssembly(Sorting, OneTable):
     lowest = MappingProxyType({"SquareNut": 0.01, "RoundNut": 0.01})
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         return Several(
             tuple(
                 Uniform((name,), AWAY, aside, reference=TABLE_TOP, z_offset=DROP)

@@ -38,7 +38,7 @@ def grocery(name: str) -> Spec:
 
 
 def ghost(name: str) -> Spec:
-    """What is only seen of an object, where it is to go."""
+    """The visual copy of an object at its destination."""
     seen = grocery(name)
     mjcf.remove(seen, "joint", "joint0")
     mjcf.remove(seen, "geom", "g0")
@@ -120,7 +120,7 @@ class PickPlace(Sorting):
     lowest = MappingProxyType({"Milk": 0.0611, "Bread": 0.0233, "Cereal": 0.075, "Can": 0.0403})
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         x_range, y_range = AROUND
         return Uniform(self.object_names, x_range, y_range, whole=True, reference=self.bin1_pos)
 

@@ -1,4 +1,4 @@
-"""Where objects lie at the start of an episode: samplers that any task takes.
+"""Placement samplers: initial poses of objects, for any task.
 
 They are those of the published tasks. A sampler draws a pose for each of its objects, out of the
 way of those that have been placed before.
@@ -22,7 +22,7 @@ AXES = {"x": 0, "y": 1, "z": 2}
 
 @dataclass(frozen=True)
 class Extent:
-    """How much room an object takes as it is placed.
+    """The space that an object takes up when it is placed.
 
     Args:
         radius: of a circle around its frame that it fits into, seen from above, m.
@@ -53,7 +53,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Pose:
-    """Where an object's frame has been put: (3,) m and a quaternion (4,) in the world."""
+    """The pose of a placed object's frame: (3,) m and a quaternion (4,) in the world."""
 
     pos: np.ndarray
     quat: np.ndarray

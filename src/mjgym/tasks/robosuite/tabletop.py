@@ -1,4 +1,4 @@
-"""What all tabletop tasks share: robots at work in a room, driven by controllers.
+"""Base class of the tabletop tasks: robots in a room, driven by controllers.
 
 What differs from the published tasks, where those have traps:
 
@@ -62,9 +62,9 @@ def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
     return 1 - namespace(distance).tanh(scale * distance)
 
 
-def worth(v: View, paid: Array, amount: float) -> Array:
-    """An amount where something is paid, bool, and 0 elsewhere."""
-    return amount * v.xp.asarray(paid, dtype=v.xp.float64)
+def reward_if(v: View, condition: Array, amount: float) -> Array:
+    """A reward of `amount` where the condition, bool, holds, and 0 elsewhere."""
+    return amount * v.xp.asarray(condition, dtype=v.xp.float64)
 
 
 @dataclass(frozen=True)
@@ -213,12 +213,12 @@ class Tabletop(Task):
         raise NotImplementedError(f"{type(self).__name__} must define furnish()")
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:
-        """Where a robot stands that faces the task along x: (x, y) m."""
+        """The position of a robot that faces the task along x: (x, y) m."""
         return -arm.centre_distance, 0.0
 
     @property
-    def own_placement(self) -> Placement:
-        """Where the task's objects lie unless it is told otherwise."""
+    def default_placement(self) -> Placement:
+        """The task's default placement of its objects."""
         return Placement()
 
     object_names: ClassVar[tuple[str, ...]] = ()
@@ -226,8 +226,8 @@ class Tabletop(Task):
 
     @functools.cached_property
     def chosen_placement(self) -> Placement:
-        """Where the objects lie."""
-        return find_placement(self.placement, self.own_placement, self.object_names)
+        """The placement of the objects: the chosen one, or the task's default."""
+        return find_placement(self.placement, self.default_placement, self.object_names)
 
     def body_of(self, name: str) -> str:
         """The body that an object is placed by."""
@@ -269,7 +269,7 @@ class Tabletop(Task):
             put(v, self.body_of(name), pose.pos, pose.quat)
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
-        """How much room the objects take, by name."""
+        """Extents of the objects, by name."""
         return {}
 
     # What an action does.
@@ -301,7 +301,8 @@ class Tabletop(Task):
 
     def observation(self, v: View) -> Arrays:
         groups = {
-            f"robot{robot.number}_proprio-state": self.felt(v, robot) for robot in self.robots
+            f"robot{robot.number}_proprio-state": self.robot_entries(v, robot)
+            for robot in self.robots
         }
         if self.object_entries:
             groups["object-state"] = self.objects(v)
@@ -325,7 +326,7 @@ class Tabletop(Task):
             groups["object-state"] = "the objects' entries in a row"
         return {name: Signal(meaning) for name, meaning in groups.items()}
 
-    def felt(self, v: View, robot: Robot) -> Arrays:
+    def robot_entries(self, v: View, robot: Robot) -> Arrays:
         """The entries of the observation that are a robot's."""
         return proprioception(v, robot)
 

@@ -19,7 +19,7 @@ from mjgym.tasks.robosuite.hammers import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import OneTable, closeness, worth
+from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
 
 TABLE_TOP = (0.0, -0.45, 0.8)  # m, in front of the first arm
@@ -71,7 +71,7 @@ class TwoArmHandover(TwoArms, OneTable):
     object_names = ("hammer",)
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         return EitherSide(("hammer",), ALONG, ACROSS, reference=TABLE_TOP)
 
     def furnish(self, scene: Spec) -> None:
@@ -118,19 +118,19 @@ class TwoArmHandover(TwoArms, OneTable):
 
     def terms(self, v: View) -> Arrays:
         if self.reward_type == "sparse":
-            return {"handover": worth(v, self.success(v), HANDED)}
+            return {"handover": reward_if(v, self.success(v), HANDED)}
         lifted = self.height(v) > HIGH
         first, second = self.grasped_by(v, 0, HAMMER), self.grasped_by(v, 1, HANDLE)
         handle = v.geom(HANDLE[0]).xpos
         near0, near1 = (closeness(norm(self.from_tool(v, arm, handle)), SCALE) for arm in (0, 1))
         carried = lifted & ~second
         return {
-            "reach0": REACH * near0 * worth(v, ~lifted & ~first, 1.0),
-            "grasp0": worth(v, ~lifted & first, GRASP),
-            "lift": worth(v, carried, LIFT),
-            "reach1": REACH * near1 * worth(v, carried, 1.0),
-            "both": worth(v, lifted & second & first, BOTH),
-            "handover": worth(v, lifted & second & ~first, HANDED),
+            "reach0": REACH * near0 * reward_if(v, ~lifted & ~first, 1.0),
+            "grasp0": reward_if(v, ~lifted & first, GRASP),
+            "lift": reward_if(v, carried, LIFT),
+            "reach1": REACH * near1 * reward_if(v, carried, 1.0),
+            "both": reward_if(v, lifted & second & first, BOTH),
+            "handover": reward_if(v, lifted & second & ~first, HANDED),
         }
 
     def stages(self, terms: Arrays) -> Array:

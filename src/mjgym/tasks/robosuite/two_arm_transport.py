@@ -24,7 +24,7 @@ from mjgym.tasks.robosuite.hammers import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform, Within
 from mjgym.tasks.robosuite.proprioception import upright, xyzw
-from mjgym.tasks.robosuite.tabletop import worth
+from mjgym.tasks.robosuite.tabletop import reward_if
 from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
 
 TABLE_SIZE = (0.8, 0.3, 0.05)  # m
@@ -123,7 +123,7 @@ class TwoArmTransport(TwoArms):
             )
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         def bin_at(name: str, x_range: tuple[float, float], table: int) -> Uniform:
             return Uniform(
                 (name,), x_range, ALONG, 0.0,
@@ -197,8 +197,8 @@ class TwoArmTransport(TwoArms):
             "lid_handle_quat": xyzw(upright(lid.xquat, v), v),
             "target_bin_pos": v.geom(f"{TARGET}_base").xpos,
             "trash_bin_pos": v.geom(f"{TRASH_BIN}_base").xpos,
-            "payload_in_target_bin": worth(v, self.carried(v), 1.0),
-            "trash_in_trash_bin": worth(v, self.tidied(v), 1.0),
+            "payload_in_target_bin": reward_if(v, self.carried(v), 1.0),
+            "trash_in_trash_bin": reward_if(v, self.tidied(v), 1.0),
         }
         from_tools = {
             "gripper0_to_payload": self.from_tool(v, 0, payload.xpos),
@@ -214,7 +214,7 @@ class TwoArmTransport(TwoArms):
         return {**entries, **from_tools}
 
     def terms(self, v: View) -> Arrays:
-        return {"transport": worth(v, self.success(v), DONE)}
+        return {"transport": reward_if(v, self.success(v), DONE)}
 
     def stages(self, terms: Arrays) -> Array:
         return terms["transport"]

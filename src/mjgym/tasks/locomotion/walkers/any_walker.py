@@ -1,4 +1,4 @@
-"""What a creature tells the tasks of the locomotion family about itself."""
+"""The walker interface of the locomotion family."""
 
 import dataclasses
 import functools
@@ -15,6 +15,7 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 from mjgym.util.catalogue import Catalogue
+from mjgym.variation.written import Written
 
 TOUCHED = 1e-3  # N; touch sensors with more are on
 RANGE = 10.0  # m, beyond which rangefinders tell little
@@ -28,7 +29,7 @@ SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
 
 
 @dataclass(frozen=True)
-class Walker:
+class Walker(Written):
     """A creature in a scene: its model, what of it is observed, and how it stands.
 
     A walker is a frozen dataclass without state. A new one is a file with a subclass that sets the
@@ -100,7 +101,7 @@ class Walker:
         return dataclasses.replace(self, prefix=prefix)
 
     def prefixed(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What some of its elements are called in the scene."""
+        """Names of some of its elements in the scene, with prefix."""
         return _prefixed(self.prefix, names)
 
     # Entering a scene.
@@ -175,7 +176,7 @@ class Walker:
         return {self.prefix + name: entries[name] for name in sorted(entries)}
 
     def proprioception(self, v: View) -> Arrays:
-        """What the walker knows of its own posture."""
+        """Proprioception: the walker's own posture."""
         entries = {
             "joints_pos": self._take(v, "qpos", self.observed_joints),
             "joints_vel": self._take(v, "qvel", self.observed_joints),
@@ -205,7 +206,7 @@ class Walker:
         }
 
     def ranges(self, v: View) -> Arrays:
-        """What the rangefinders read, squashed: 10 tanh(distance / 10 m), and 10 for no hit."""
+        """Squashed rangefinder readings: 10 tanh(distance / 10 m), and 10 for no hit."""
         distance = self._take(v, "sensordata", self.rangefinder)
         far = v.xp.where(distance < 0, v.xp.inf, distance)
         return {f"{self.prefix}sensors_rangefinder": RANGE * v.xp.tanh(far / RANGE)}
@@ -221,9 +222,9 @@ class Walker:
         }
 
     def labels(self) -> dict[str, Signal]:
-        """What cannot be derived of what is observed, see `Task.labels`, by names without prefix.
+        """Labels that cannot be derived, see `Task.labels`, by names without prefix.
 
-        What the entries mean is said by paragraphs "Observation: ..." of the class's docstring.
+        Meanings come from the paragraphs "Observation: ..." of the class's docstring.
         """
         sensors = tuple(f"sensor {name}" for name in self.prefixed(self.touch))
         return {"sensors_touch": Signal(names=self.touch, unit="1", source=sensors)}
@@ -273,7 +274,7 @@ class Walker:
         return v.take("xpos", self.prefixed(bodies))[..., 2]
 
     def head_place(self, v: View) -> Array:
-        """Where the head is in the world, (..., 3) m."""
+        """The head's position in the world, (..., 3) m."""
         return v.site(self.prefix + self.head_site).xpos if self.head_site else self.position(v)
 
     def uprightness(self, v: View) -> Array:
@@ -354,8 +355,8 @@ def walker_names() -> list[str]:
     return _walkers.names()
 
 
-def find_walker(name: str) -> Walker:
-    """The walker of a name, or of "module:Class".
+def find_walker(name: str | Walker) -> Walker:
+    """The walker of a name or of "module:Class", or the walker itself.
 
     Raises:
         ValueError: there is none; the message names the nearest ones.
