@@ -43,8 +43,10 @@ AUTORESET = list(zip(SOME, itertools.product(KINDS, MODES), strict=True)) + [
 ]
 
 
-@pytest.mark.parametrize("observation", ["flat", pytest.param("dict", marks=pytest.mark.slow)])
-@every_id
+@pytest.mark.parametrize(
+    ("id", "observation"),
+    [*((id, "flat") for id in registry.ids()), *((id, "dict") for id in SOME)],
+)
 def test_gymnasium_checker(id, observation):
     env = gymnasium.make(id, observation=observation)
     gymnasium_checker(env)
