@@ -9,6 +9,7 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from compiling import nothing_compiled
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from mujoco.batch import MODEL_FIELDS
 from rollouts import actions_for, equal
@@ -752,23 +753,16 @@ class TestTenIds:
             assert states[0] == states[1]
 
     @pytest.mark.parametrize("id", IDS)
-    def test_nothing_is_compiled_after_make(self, id, monkeypatch):
+    def test_nothing_is_compiled_after_make(self, id):
         make = {"vary": IDS[id], "max_episode_steps": 2}
         env, envs = gymnasium.make(id, **make), gymnasium.make_vec(id, num_envs=2, **make)
-
-        def refuse(*arguments):
-            raise AssertionError("compiled")
-
-        monkeypatch.setattr(mujoco.MjSpec, "compile", refuse)
-        monkeypatch.setattr(mujoco.MjSpec, "recompile", refuse)
-        for loader in ("from_xml_string", "from_xml_path", "from_binary_path"):
-            monkeypatch.setattr(mujoco.MjModel, loader, refuse)
-        env.reset(seed=0)
-        envs.reset(seed=0)
-        for actions in actions_for(envs, 7):
-            envs.step(actions)
-        env.unwrapped.set_state(env.unwrapped.get_state())
-        env.reset()
+        with nothing_compiled():
+            env.reset(seed=0)
+            envs.reset(seed=0)
+            for actions in actions_for(envs, 7):
+                envs.step(actions)
+            env.unwrapped.set_state(env.unwrapped.get_state())
+            env.reset()
 
 
 class TestStates:
