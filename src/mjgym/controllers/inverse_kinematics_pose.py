@@ -67,14 +67,14 @@ class InverseKinematicsPose(Controller):
         """A displacement and a turn of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
         limits = (self.ik_pos_limit,) * 3 + (self.ik_ori_limit,) * 3
-        ways = ("go along",) * 3 + ("turn about",) * 3
+        ways = ("displacement of the tool along",) * 3 + ("rotation of the tool about",) * 3
         return tuple(
             Action(
                 axis,
                 -limit,
                 limit,
                 unit,
-                meaning=f"how far the tool is to {way} {axis[-1]} of the world",
+                meaning=f"{way} {axis[-1]} of the world",
             )
             for axis, limit, unit, way in zip(AXES, limits, UNITS, ways, strict=True)
         )

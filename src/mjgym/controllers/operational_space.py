@@ -54,7 +54,7 @@ class OperationalSpacePose(ImpedanceController):
         if self.input_type == "absolute":
             place, turn, make = "the tool's", "rotation vector of the tool,", self.free_actions
         else:
-            place, turn = "how far the tool is to go along", "how far the tool is to turn about"
+            place, turn = "displacement of the tool along", "rotation of the tool about"
             make = self.scaled_actions
         meanings = tuple(
             f"{place if i < 3 else turn} {axis[-1]} of {frame}" for i, axis in enumerate(AXES)
