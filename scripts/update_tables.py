@@ -19,7 +19,7 @@ from mjgym import registry
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.train import baselines, trained
+from mjgym.train.results import baselines, trained
 from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]

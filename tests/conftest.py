@@ -18,6 +18,9 @@ def _missing_backends() -> str:
     return "; ".join(f"{p.backend}: {p.reason}" for p in found if not p.works)
 
 
+# What a failing assertion of theirs compared is shown as in a test.
+pytest.register_assert_rewrite("described", "divergence", "equivalence")
+
 NEEDS = ("gl", "browser", "display", "warp", "wheel")
 
 

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from mjgym import task as _task
+from mjgym.contract import registration as _contract
+from mjgym.contract.fields import check_fields
 from mjgym.envs.env import Env
 from mjgym.envs.options import Options
+from mjgym.envs.overlapped import OverlappedVectorEnv
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
+from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import did_you_mean, or_else
 from mjgym.variation.written import revived
 
@@ -33,7 +36,7 @@ _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
 # Of the vector environments on each engine.
 _BACKENDS = {
-    "mujoco": ("threads", "copy"),
+    "mujoco": ("threads", "copy", "overlap"),
     "warp": ("device", "output", "nconmax", "njmax", "start_threads"),
 }
 # Of Gymnasium's own; they are taken by make() before they get here.
@@ -86,7 +89,7 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
     around every environment, and `gymnasium.make_vec` fills it in where no `max_episode_steps` is
     given, whatever the fields are.
     """
-    made = [r.task_class(**r.fields) for r in _task.registrations.values()
+    made = [r.task_class(**r.fields) for r in _contract.registrations.values()
             if r.task_class is type(task)]  # fmt: skip
     if not made:
         return None
@@ -95,7 +98,9 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
     return None if steps in registered or shorter_steps else (steps, set(registered))
 
 
-def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVectorEnv:
+def make_vector_env(
+    task_class: str, **kwargs: Any
+) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv:
     """Vector entry point of every id: a batch; of a task with players, `num_envs` matches.
 
     Args:
@@ -103,7 +108,8 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 is none. With a
             `time_limit` of the user's own, the first of the two ends an episode. `backend` is
-            "mujoco", or "warp" for `mjgym.envs.tensor_vector.TensorVectorEnv`.
+            "mujoco", or "warp" for `mjgym.envs.tensor_vector.TensorVectorEnv`. `overlap` makes an
+            `OverlappedVectorEnv` of so many groups.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
@@ -122,6 +128,8 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
     fields, options = _split(cls, kwargs, known, ())
     task = cls(**fields)
     limit = options.pop("max_episode_steps", None)
+    if limit not in (None, -1):
+        whole_number("max_episode_steps", limit)
     if limit is None:
         limit = task.episode_steps()
     own = _own_limit(task)
@@ -131,6 +139,11 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
     made = VectorEnv if backend == "mujoco" else _tensor_vector_env()
+    if options.get("overlap", 1) != 1:
+        if task.players:
+            raise ValueError("overlap: matches of several players step together")
+        return OverlappedVectorEnv(task, **options)
+    options.pop("overlap", None)
     if task.players:
         return PlayersVectorEnv(task, options.pop("num_envs", 1), on=made, **options)
     return made(task, **options)
@@ -214,10 +227,9 @@ def _split(
             hint = or_else(name, [*valid, *elsewhere])
             # Python's own words, which Gymnasium and TorchRL look for in the message.
             raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
-    return (
-        {k: v for k, v in kwargs.items() if k in fields},
-        {k: v for k, v in kwargs.items() if k not in fields},
-    )
+    values = {k: v for k, v in kwargs.items() if k in fields}
+    check_fields(cls.__name__, values)  # before the class computes with them
+    return values, {k: v for k, v in kwargs.items() if k not in fields}
 
 
 def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None) -> list[str]:
@@ -231,12 +243,12 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
         ValueError: no id has such a tag or namespace; the message names the nearest ones.
     """
     wanted = {tag} if isinstance(tag, str) else set(tag or ())
-    _known("tag", wanted, {t for r in _task.registrations.values() for t in r.tags})
-    spaces = {id.partition("/")[0] for id in _task.registrations}
+    _known("tag", wanted, {t for r in _contract.registrations.values() for t in r.tags})
+    spaces = {id.partition("/")[0] for id in _contract.registrations}
     _known("namespace", set() if namespace is None else {namespace}, spaces)
     return sorted(
         id
-        for id, registration in _task.registrations.items()
+        for id, registration in _contract.registrations.items()
         if wanted <= registration.tags and namespace in (None, id.partition("/")[0])
     )
 
@@ -252,10 +264,10 @@ def registration(id: str) -> Registration:
     Raises:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
     """
-    if id not in _task.registrations:
-        hint = did_you_mean(id, _task.registrations)
+    if id not in _contract.registrations:
+        hint = did_you_mean(id, _contract.registrations)
         raise gymnasium.error.NameNotFound(f"no id {id!r}{hint}")
-    return _task.registrations[id]
+    return _contract.registrations[id]
 
 
 def _register_with_gymnasium(registration: Registration) -> None:
@@ -294,9 +306,9 @@ def _import_tasks() -> None:
 
 
 _import_tasks()
-for _registration in _task.registrations.values():
+for _registration in _contract.registrations.values():
     _register_with_gymnasium(_registration)
-_task.on_register.append(_register_with_gymnasium)
+_contract.on_register.append(_register_with_gymnasium)
 
 # What Gymnasium reads of an entry point, to offer "rgb_array_list" and the like.
 setattr(make_env, "metadata", Env.metadata)  # noqa: B010  (a function has no such attribute)

@@ -5,7 +5,8 @@ import tomllib
 
 import gymnasium
 import pytest
-from guide_code import CLIENTS, ROOT, need, run, sections
+from guide_code import CLIENTS, need, run, sections
+from places import ROOT
 
 GUIDE = CLIENTS.read_text()
 

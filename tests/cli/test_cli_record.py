@@ -1,4 +1,4 @@
-"""`mjgym record` through its console script: what it writes, and what it refuses."""
+"""`mjgym record`: what it writes, and what it refuses; a few times as the whole program."""
 
 import importlib.util
 import os
@@ -10,9 +10,8 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from commands import SCRIPT
+from commands import SCRIPT, called, mjgym_, refused, refused_call
 from PIL import Image
-from test_cli import mjgym_, refused
 from typer.testing import CliRunner
 
 from mjgym.cli import policies, record
@@ -115,7 +114,7 @@ class TestMp4:
     def test_an_uneven_rate_and_an_odd_size(self, tmp_path):
         out = tmp_path / "lqr.MP4"
         size = ("--width", "47", "--height", "31", "--quality", "fast")
-        mjgym_("record", "lqr-lqr_2_1", "--out", str(out), "--steps", "9", *size)
+        called("record", "lqr-lqr_2_1", "--out", str(out), "--steps", "9", *size)
         frames, about = mp4(out)
         assert " 33.33 fps" in about
         assert frames.shape == (10, 32, 48, 3)
@@ -153,7 +152,7 @@ class TestGif:
     def test_it_runs_at_the_speed_of_the_simulation(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "12", *SMALL)
-        mjgym_("record", "dmc/walker-walk-v0", "--out", str(out), *arguments)
+        called("record", "dmc/walker-walk-v0", "--out", str(out), *arguments)
         frames, times = gif(out)
         assert frames.shape == (13, 32, 48, 3)
         # 2.5 centiseconds each, and a GIF counts in whole ones.
@@ -166,7 +165,7 @@ class TestGif:
     def test_too_many_frames_a_second_are_thinned_out(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "10", *SMALL)
-        mjgym_("record", "cartpole-swingup", "--out", str(out), *arguments)
+        called("record", "cartpole-swingup", "--out", str(out), *arguments)
         frames, times = gif(out)  # control steps of 0.01 s
         assert len(frames) == 6
         assert times == [20] * 6
@@ -175,7 +174,7 @@ class TestGif:
     def test_episodes_have_seeds_of_their_own(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "3", "--episodes", "2", "--seed", "5", *SMALL)
-        mjgym_("record", "reacher-hard", "--out", str(out), *arguments)
+        called("record", "reacher-hard", "--out", str(out), *arguments)
         frames, _ = gif(out)
         assert len(frames) == 8
         for frame, seed in ((0, 5), (4, 6)):
@@ -186,7 +185,7 @@ class TestGif:
         out = tmp_path / "x.gif"
         for more in ((), ("--num-envs", "2")):
             limit = ("--set", "max_episode_steps=4", *more, *SMALL)
-            mjgym_("record", "reacher-hard", "--out", str(out), *limit)
+            called("record", "reacher-hard", "--out", str(out), *limit)
             assert len(gif(out)[0]) == 5
 
 
@@ -196,14 +195,14 @@ class TestPng:
         out = tmp_path / "x.png"
         for steps in (0, 30):
             arguments = ("--policy", "zero", "--steps", str(steps), *SMALL)
-            mjgym_("record", "walker-walk", "--out", str(out), *arguments)
+            called("record", "walker-walk", "--out", str(out), *arguments)
             picture = np.asarray(Image.open(out))
             assert np.array_equal(picture, camera("dmc/walker-walk-v0", steps))
 
     def test_tiles(self, tmp_path):
         out = tmp_path / "x.png"
         arguments = ("--num-envs", "3", "--steps", "8", "--policy", "zero", *SMALL)
-        mjgym_("record", "reacher-hard", "--out", str(out), *arguments)
+        called("record", "reacher-hard", "--out", str(out), *arguments)
         picture = np.asarray(Image.open(out))
         assert picture.shape == (64, 96, 3)
         for i in range(3):
@@ -217,7 +216,7 @@ class TestPng:
         size = ("--width", "48", "--height", "32", "--policy", "zero", "--steps", "0")
 
         def picture(*arguments):
-            mjgym_("record", "cartpole-balance", "--out", str(out), *size, *arguments)
+            called("record", "cartpole-balance", "--out", str(out), *size, *arguments)
             return np.asarray(Image.open(out))
 
         plain = picture()
@@ -236,7 +235,7 @@ class TestPng:
         for envs in ("1", "2"):
             arguments = ("--num-envs", envs, "--steps", "20", *SMALL)
             policy = ("--policy", f"{own}:agent.act")
-            mjgym_("record", "cartpole-balance", "--out", str(out), *arguments, *policy)
+            called("record", "cartpole-balance", "--out", str(out), *arguments, *policy)
             env = gymnasium.make(
                 "dmc/cartpole-balance-v0", width=48, height=32, render_quality="fast"
             )
@@ -306,7 +305,7 @@ class TestRecording:
             ("nan", "nan returned an action that is not finite"),
         ):
             policy = ("--policy", f"{own}:{name}", "--steps", "3", *SMALL)
-            done = mjgym_("record", "cartpole-balance", "--out", str(out), *policy, code=1)
+            done = called("record", "cartpole-balance", "--out", str(out), *policy, code=1)
             assert message in done.stderr
         assert out.read_text() == "what was there before"
         assert [file.name for file in tmp_path.iterdir()] == ["x.gif"]
@@ -339,12 +338,14 @@ class TestRefused:
     )
     def test_says_why(self, arguments, message, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        assert message in refused("record", "walker-walk", *arguments)
+        assert message in refused_call("record", "walker-walk", *arguments)
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs Linux")
     def test_a_folder_that_cannot_be_written_to(self):
-        assert "/proc cannot be written to" in refused("record", "walker-walk", "--out=/proc/x.gif")
+        assert "/proc cannot be written to" in refused_call(
+            "record", "walker-walk", "--out=/proc/x.gif"
+        )
 
     def test_an_unknown_id_names_the_nearest(self):
         assert "dmc/walker-walk-v0" in refused("record", "walker-wlk", "--out", "x.gif")

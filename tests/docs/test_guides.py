@@ -14,7 +14,6 @@ from guide_code import (
     FOLDER,
     GUIDES,
     README,
-    ROOT,
     SHORTER,
     modules,
     need_extra,
@@ -24,6 +23,7 @@ from guide_code import (
     run,
     write_modules,
 )
+from places import ROOT, SCRIPTS
 from typer.testing import CliRunner
 
 from mjgym.cli.app import app
@@ -176,7 +176,7 @@ class TestCommand:
     @pytest.mark.parametrize("name", ["press_button", "creatures.py", "sb3"])
     def test_a_program_is_shown_and_can_be_saved(self, name):
         stem = name.removesuffix(".py")
-        (file,) = (ROOT / "scripts").glob(f"*/{stem}.py")
+        (file,) = (SCRIPTS).glob(f"*/{stem}.py")
         written = self.run(name, "--markdown").output
         assert written == file.read_text() + "\n"
         compile(written, stem, "exec")

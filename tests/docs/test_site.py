@@ -4,12 +4,12 @@ import re
 import sys
 
 import pytest
-from guide_code import ROOT
+from places import SCRIPTS
 
 import mjgym
 from mjgym.cli.guide import guides
 
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(SCRIPTS))
 import make_site
 from update_tables import NAMESPACES
 

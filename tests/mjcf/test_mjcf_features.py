@@ -8,11 +8,11 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from places import BENCHMARKS
 
 from mjgym import mjcf
 
-TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS.parent / "benchmarks"))
+sys.path.insert(0, str(BENCHMARKS))
 
 # What libraries that compose models offer: the function here, and a test of it.
 FEATURES = {

@@ -1251,7 +1251,7 @@ def test_pictures_that_cannot_be():
     for image, words in (
         (observe.image("sid"), "'x': there is no 'sid'; did you mean side"),
         (observe.image(0, kind="rbg"), "'x': kind 'rbg' is neither"),
-        (observe.image(0, width=0), "'x': width must be a whole number of pixels, got 0"),
+        (observe.image(0, width=0), "'x': width: must be from 1 to 16384, got 0"),
     ):
         with pytest.raises(ValueError, match=words):
             gymnasium.make(WALKER, observation="pixels", observables={"x": image})

@@ -6,24 +6,24 @@ the point that the tasks control.
 """
 
 import json
-from pathlib import Path
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from places import DATA
 
 from mjgym.robots import Arm, arms, attach, bases
 
-DATA = Path(__file__).parents[1] / "data" / "robosuite"
-FACTS = json.loads((DATA / "arms.json").read_text())
+FOLDER = DATA / "robosuite"
+FACTS = json.loads((FOLDER / "arms.json").read_text())
 NAMES = sorted(FACTS)
 PREFIX = "robot0_"
 
 
 @pytest.fixture(scope="module")
 def record():
-    with np.load(DATA / "arms.npz") as arrays:
+    with np.load(FOLDER / "arms.npz") as arrays:
         return dict(arrays)
 
 

@@ -13,13 +13,15 @@ import pytest
 import torch
 from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 
-from mjgym.train import algorithms, config, evaluation, metrics
-from mjgym.train.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
-from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.cluster import ATTEMPTS, TRAINER, ClusterTrainer
-from mjgym.train.errors import ConfigError, RunError
-from mjgym.train.run import Run
-from mjgym.train.trainer import Progress, Trainer
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
+from mjgym.train.learn.trainer import Progress
+from mjgym.train.learn.training import make_trainer
+from mjgym.train.results import config, evaluation, metrics
+from mjgym.train.results.errors import ConfigError, RunError
+from mjgym.train.results.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -197,8 +199,8 @@ class TestWithoutRay:
         with pytest.raises(RunError, match="of 2 samplers, not of 3"):
             self.learner(tmp_path / "run", read(), samplers=3, resume=True)
         with pytest.raises(RunError, match="go on with it with --ray"):
-            Trainer(Run(tmp_path / "run"), read(), resume=True)
-        Trainer(created(tmp_path / "own", read()), read()).train()
+            make_trainer(Run(tmp_path / "run"), read(), resume=True)
+        make_trainer(created(tmp_path / "own", read()), read()).train()
         with pytest.raises(RunError, match="without --ray"):
             self.learner(tmp_path / "own", read(), resume=True)
 
@@ -244,7 +246,7 @@ class TestMistakes:
 
 @dataclass
 class Life:
-    """What happened to a run.
+    """Events of a run.
 
     Args:
         run: its folder.
@@ -341,7 +343,7 @@ class TestWithRay:
 
     def test_the_package_does_not_import_ray(self):
         pytest.importorskip("ray")
-        program = "import sys, mjgym.train.cluster; sys.exit('ray' in sys.modules)"
+        program = "import sys, mjgym.train.learn.cluster; sys.exit('ray' in sys.modules)"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 

@@ -9,11 +9,12 @@ import torch
 from stories import Story
 from torch.nn import functional
 
-from mjgym.train import algorithms, config, critics, discounts, policy
-from mjgym.train.algorithms.td3 import TD3Config
-from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.errors import ConfigError
-from mjgym.train.normalization import FLOOR, Normalizer
+from mjgym.train.learn import algorithms, critics, discounts
+from mjgym.train.learn.algorithms.td3 import TD3Config
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.learn.normalization import FLOOR, Normalizer
+from mjgym.train.results import config, policy
+from mjgym.train.results.errors import ConfigError
 
 pytestmark = pytest.mark.torch
 
@@ -90,7 +91,7 @@ class TestSettings:
     def test_before_anything_is_learned_returns_are_near_zero(self, critic, support):
         low, high = support
         settings = TD3Config(critic=critic, value_min=low, value_max=high, hidden=(64, 64))
-        agent = algorithms.find("td3").make(settings, 5, 2)
+        agent = algorithms.find("td3")(settings, 5, 2)
         outputs = agent.critics(torch.randn(100, 1, 5), torch.rand(100, 2) * 2 - 1)
         assert agent.critic.value(outputs).abs().max() < 0.1 * (high - low)
 

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from mjgym.train import comparison, metrics, statistics
-from mjgym.train.errors import RunError
+from mjgym.train.results import comparison, metrics, statistics
+from mjgym.train.results.errors import RunError
 
 
 class TestStatistics:

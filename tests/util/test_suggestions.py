@@ -1,13 +1,13 @@
 """What may have been meant by a word that is not known."""
 
 import re
-from pathlib import Path
 
 import pytest
+from places import SOURCE
 
 from mjgym.util.suggestions import close, did_you_mean, or_else
 
-SOURCE = Path(__file__).parents[2] / "src" / "mjgym"
+PACKAGE = SOURCE / "mjgym"
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_the_best_come_first_and_no_more_than_asked_for():
 
 def test_it_is_written_once():
     found = {
-        path.relative_to(SOURCE).as_posix()
-        for path in SOURCE.rglob("*.py")
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
         if re.search(r"get_close_matches", path.read_text(encoding="utf-8"))
     }
     assert found == {"util/suggestions.py"}

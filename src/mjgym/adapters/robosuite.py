@@ -27,7 +27,7 @@ from mjgym.adapters.robosuite_controllers import (
 )
 from mjgym.adapters.robosuite_simulation import Simulation
 from mjgym.envs.env import Env
-from mjgym.loop.episode import in_simulation
+from mjgym.loop.states import in_simulation
 from mjgym.robots import arms, hands
 from mjgym.util.suggestions import or_else
 

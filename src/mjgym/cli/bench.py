@@ -170,7 +170,7 @@ def _result(
     left_out: list[str],
     device: str | None = None,
 ) -> dict[str, Any]:
-    """What there is to measure of one id with one number of environments."""
+    """Measure one id with one number of environments."""
     import gymnasium
 
     import mjgym
@@ -292,7 +292,7 @@ class _Rows:
 
 
 def _show_rest(content: dict[str, Any]) -> None:
-    """Where the numbers are from, and what there is no number of."""
+    """Print the setup of the measurement, and the ids without a number."""
     out = console()
     machine = content["machine"]
     load = "" if content["load"] is None else f", load {content['load']:.1f}"

@@ -9,7 +9,7 @@ import typer
 from mjgym.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
-    from mjgym.train.comparison import Score, Summary
+    from mjgym.train.results.comparison import Score, Summary
 
 
 def compare(
@@ -34,8 +34,8 @@ def compare(
     evaluate` has scored, and the return of random actions on the task as it is registered.
     """
     from mjgym.cli.bench import check_plot
-    from mjgym.train import baselines, comparison
-    from mjgym.train.errors import RunError
+    from mjgym.train.results import baselines, comparison
+    from mjgym.train.results.errors import RunError
 
     if plot is not None:
         check_plot(plot)

@@ -1,4 +1,4 @@
-"""Probe OpenGL backends, each in its own process, and measure their speed."""
+"""OpenGL backends that work here, each tried in a process of its own, and their speed."""
 
 import os
 import subprocess

@@ -57,7 +57,7 @@ def _matches(id: str, words: list[str]) -> bool:
 
 
 def row(id: str) -> dict[str, Any]:
-    """What the list says about an id."""
+    """The row of an id in the list."""
     import gymnasium
 
     from mjgym import registry

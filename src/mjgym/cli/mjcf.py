@@ -109,7 +109,7 @@ def _show_differences(found: "list[Difference]") -> None:
 
 
 def _presence(difference: "Difference") -> tuple[str, str]:
-    """What stands for an element that only one of the models has."""
+    """The words for an element that only one of the models has."""
     return ("", "added") if difference.a is None else ("removed", "")
 
 

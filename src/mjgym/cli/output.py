@@ -1,4 +1,4 @@
-"""Output of commands: text for a terminal or a pipe, or JSON alone."""
+"""Output of the commands: text for a terminal or a pipe, or JSON alone."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ NARROW = 70  # columns, below which a table would have more folds than lines
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Where text goes; it reads no markup, because names may hold brackets."""
+    """A console for text, without markup: names may hold brackets."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout

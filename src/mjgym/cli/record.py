@@ -201,7 +201,7 @@ class _Player:
         return frame
 
     def about(self) -> dict[str, str]:
-        """What has come of it."""
+        """A summary of the recording."""
         returns = np.array(self.returns)
         if len(returns) == 1:
             return {"return": f"{returns[0]:.2f}"}
@@ -261,7 +261,7 @@ def _whole(out: Path) -> Iterator[Path]:
 
 
 def _sink(out: Path) -> "Callable[[Path, float], Film]":
-    """What makes a file with such an ending.
+    """The writer for a file name's ending.
 
     Raises:
         typer.BadParameter: nothing does, the folder is not there, or ffmpeg is needed and missing.

@@ -1,4 +1,4 @@
-"""Options and viewer of the commands that show a live simulation."""
+"""Options of the commands that show a simulation live, and the viewer that they open."""
 
 import importlib
 import importlib.util

@@ -12,6 +12,7 @@ from mjgym.envs.spaces import DTYPES, MODES, Layout
 from mjgym.loop.episode import Episodes
 from mjgym.observables import Image, Sensing, merge
 from mjgym.observables.sensing import Draw, Given
+from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws
 from mjgym.variation.varying import Varying
 
@@ -78,8 +79,7 @@ class Options:
             if value not in known:
                 raise ValueError(f"{name}: {value!r} is none of {', '.join(map(str, known))}")
         for name in ("width", "height"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: must be at least 1 pixel, got {getattr(self, name)}")
+            whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
         if self.pixels is not None and "pixels" not in self.observation:
             raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
 

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from mjgym.actions import bounds
-from mjgym.arrays import Array, copied, kept, namespace
+from mjgym.arrays import Array, copied, namespace, zero_unless
 from mjgym.envs.infos import VARIATION
 from mjgym.envs.spaces import box, check_action
 from mjgym.envs.sub_environments import seed_list
@@ -78,8 +78,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             TEAM: np.tile([known.index(team) for team in teams], matches.num_envs),
             NUMBER: np.tile([int(n.rpartition("_")[2]) for n in players], matches.num_envs),
         }
-        self._who = matches.given(self._who)
-        self._everyone: Array = matches.given(np.ones(self.num_envs, dtype=bool))
+        self._who = matches.to_output(self._who)
+        self._everyone: Array = matches.to_output(np.ones(self.num_envs, dtype=bool))
 
     # Episodes and steps.
 
@@ -174,7 +174,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
         told, mask = self._told(info), self._each(ended)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = kept(mask, values), copied(mask)
+            told[name], told[f"_{name}"] = zero_unless(mask, values), copied(mask)
         return told
 
     # What is of a match, by player.

@@ -15,7 +15,7 @@ from mjgym.variation.varying import FRAMES
 
 # Compiled models, of the tasks that were asked for last: more than there are ids, all of which take
 # 62 MB, so that going through them again and again compiles each once.
-KEPT = 160
+CACHE_SIZE = 160
 
 
 def compile_model(task: Task) -> mujoco.MjModel:
@@ -118,7 +118,7 @@ def _free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:
             frames[:] = same.mjSAMEFRAME_NONE
 
 
-_compiled = functools.lru_cache(KEPT)(compile_anew)
+_compiled = functools.lru_cache(CACHE_SIZE)(compile_anew)
 
 
 def clear_cache() -> None:

@@ -439,7 +439,7 @@ def _members(kind: str, attribute: str, value: Any, of: Any) -> Any:
 
 
 def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
-    """What a handle says about the kind of thing that a name belongs to."""
+    """The attribute that names the kind of a referenced element."""
     of = enumeration(kind, by)
     what = kind_of(handle)
     if what == "body" and kind == "sensor":

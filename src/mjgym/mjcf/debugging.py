@@ -64,7 +64,7 @@ def compile(spec: Spec) -> mujoco.MjModel:
 
 
 def _located(spec: Spec, error: ValueError) -> CompileError:
-    """What an error of the engine is about.
+    """An error of the compiler, with the element that it is about.
 
     The engine repeats the element's `info` and says neither its kind nor where it is: compiled
     again with a number there, it says which element it means.
@@ -129,7 +129,7 @@ def debug() -> Iterator[None]:
 
 
 class _Patches:
-    """What `debug` puts in the place of the engine's own methods, and how often it is wanted."""
+    """Methods of the engine that `debug` replaces, with a count of its users."""
 
     wanted = 0
     originals: list[tuple[type, str, Any]] = []  # noqa: RUF012  (one for the process)

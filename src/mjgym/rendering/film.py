@@ -25,7 +25,7 @@ Draw = Callable[[], np.ndarray]
 
 
 class Film(Protocol):
-    """What frames go into."""
+    """A file that takes frames."""
 
     def add(self, draw: Draw) -> None:
         """The next frame, drawn only if it is needed."""
@@ -37,7 +37,7 @@ class Film(Protocol):
         """Let go of everything, finished or not."""
 
     def about(self) -> dict[str, str]:
-        """What it has become."""
+        """A summary of the file."""
 
 
 class _Mp4:

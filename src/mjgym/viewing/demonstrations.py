@@ -41,7 +41,7 @@ def versioned(name: str) -> str:
 
 @dataclass
 class _Episode:
-    """What is recorded of an episode so far."""
+    """An episode under recording."""
 
     seed: int | None
     observations: list[Any]
@@ -289,7 +289,7 @@ class Demonstration:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What has come of playing an episode again.
+    """The result of replaying an episode.
 
     Args:
         steps: that were the same, bit for bit.

@@ -51,7 +51,7 @@ class DrivingError(ValueError):
 
 
 class Driver:
-    """What keys make of an action whose numbers move tools along axes and close fingers.
+    """Keyboard control of an action whose numbers move tools along axes and close fingers.
 
     Args:
         actions: what the numbers of an action do: "<arm> x" and so on, "<arm> gripper".

@@ -71,7 +71,7 @@ class Head:
         return cls(first, tuple(headers))
 
     def values(self, name: str) -> list[str]:
-        """What the headers of a name say, in order."""
+        """The values of a header, in order."""
         return [value for key, value in self.headers if key.lower() == name]
 
     def without(self, *names: str) -> "Head":
@@ -89,7 +89,7 @@ class Head:
 
 
 class Policy:
-    """Which requests are relayed.
+    """Rules for the requests that are relayed.
 
     Args:
         listener: where the guard listens.

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.infos import TERMS
-from mjgym.loop.episode import in_simulation
+from mjgym.loop.states import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 
@@ -22,7 +22,7 @@ SLOWEST = 1e-3  # of real time
 
 
 class Command(enum.StrEnum):
-    """What a person asks for while watching."""
+    """A viewer's command."""
 
     PAUSE = "pause or go on"
     STEP = "one step"
@@ -32,7 +32,7 @@ class Command(enum.StrEnum):
 
 
 class Steering(Protocol):
-    """What makes actions of keys; see `mjgym.viewing.driving`."""
+    """A mapping from keys to actions; see `mjgym.viewing.driving`."""
 
     def press(self, key: str) -> None:
         """Hear of a key that is down, from any thread."""
@@ -45,7 +45,7 @@ class Steering(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where an episode is.
+    """Progress of an episode.
 
     Attributes:
         seed: of its start; of the first sub-environment's in a batch.
@@ -69,7 +69,7 @@ class Progress:
 
 
 class Session:
-    """What every viewer shows and steers.
+    """A simulation under a policy, as every viewer shows and steers it.
 
     All but `ask` and what takes keys belongs to the thread that made it.
 

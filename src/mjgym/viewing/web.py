@@ -218,7 +218,7 @@ class _Viewer(web_viewer.WebViewer):  # type: ignore[misc]  # mujoco has no type
 
 
 class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
-    """What the page asks of the simulation; it answers for the simulation that MuJoCo expects."""
+    """Adapter between the page's requests and the session, in place of MuJoCo's simulation."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

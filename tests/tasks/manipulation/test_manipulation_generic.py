@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 import pytest
-import test_vector
+from divergence import assert_a_diverging_slot_ends_alone
+from equivalence import assert_threads_do_not_matter
 from gymnasium.vector import AutoresetMode
 from manipulation_records import NAMES, id_of, tasks
 from rollouts import actions_for, equal
@@ -43,14 +44,12 @@ def test_ids_are_the_published_ones_and_a_twin_of_ours():
 
 
 def test_the_number_of_threads_does_not_matter():
-    test_vector.test_the_number_of_threads_does_not_matter(SOME[-1])
+    assert_threads_do_not_matter(SOME[-1])
 
 
 @pytest.mark.parametrize("id", SOME)
 def test_a_diverging_slot_ends_alone(id, tmp_path, monkeypatch, capfd):
-    test_vector.test_a_diverging_slot_ends_alone(
-        id, AutoresetMode.NEXT_STEP, tmp_path, monkeypatch, capfd
-    )
+    assert_a_diverging_slot_ends_alone(id, AutoresetMode.NEXT_STEP, tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.slow
