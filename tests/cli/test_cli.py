@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import gymnasium
 import mujoco
 import numpy as np

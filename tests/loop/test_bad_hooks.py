@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from toys import Cart
+from toys import CART, Cart
 
 import mjgym
 

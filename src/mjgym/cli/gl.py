@@ -1,4 +1,4 @@
-"""OpenGL backends that work here, each tried in a process of its own, and their speed."""
+"""Probe OpenGL backends, each in its own process, and measure their speed."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Output of the commands: text for a terminal or a pipe, or JSON alone."""
+"""Output of commands: text for a terminal or a pipe, or JSON alone."""
 
 import contextlib
 import json

@@ -97,7 +97,7 @@ def train(
 ) -> None:
     """Train a policy, and write settings, metrics, checkpoint and policy to a run folder.
 
-    Ctrl-C stops after the current step and saves the state; --resume continues from there.
+    Ctrl-C stops after the current step and saves the state; --resume continues.
     """
     require("torch", "yaml")
     from mjgym.train.results.errors import ConfigError, DivergedError, RunError

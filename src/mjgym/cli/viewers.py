@@ -1,4 +1,4 @@
-"""Options of the commands that show a simulation live, and the viewer that they open."""
+"""Options and viewer of the commands that show a live simulation."""
 
 import importlib
 import importlib.util
