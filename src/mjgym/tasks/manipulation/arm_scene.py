@@ -274,13 +274,13 @@ def features_and_vision(name: str, summary: str, **fields: Any) -> Callable[[Tas
         numbers = register(
             f"{id}_features-v0",
             tags=("features",),
-            summary=f"{summary}, told in numbers.",
+            summary=f"{summary}; objects observed as numbers.",
             **fields,
         )
         picture = register(
             f"{id}_vision-v0",
             tags=("vision",),
-            summary=f"{summary}, seen by a camera.",
+            summary=f"{summary}; objects observed by camera.",
             options={"observation": "dict+pixels"},
             vision=True,
             **fields,
