@@ -53,7 +53,7 @@ class InverseKinematicsPose(Controller):
 
     @functools.cached_property
     def joints(self) -> JointPosition:
-        """The law that takes the joints to where inverse kinematics wants them."""
+        """The joint controller that tracks the solution of inverse kinematics."""
         return JointPosition(
             kp=self.kp,
             damping_ratio=self.damping_ratio,
@@ -122,7 +122,7 @@ class InverseKinematicsPose(Controller):
 
 
 def _shortened(vector: Array, longest: float) -> Array:
-    """Vectors (..., 3) that are no longer than a length."""
+    """Vectors (..., 3), shortened to a maximum length."""
     xp = namespace(vector)
     length = rotations.norm(vector)[..., None] if vector.ndim > 1 else rotations.norm(vector)
     return vector * (longest / xp.maximum(length, longest * xp.ones_like(vector[..., :1])))
