@@ -209,4 +209,4 @@ class TestCommand:
             text=True,
             check=False,
         )
-        assert done.stdout.startswith("Varying"), done.stderr
+        assert done.stdout.startswith("Domain randomization"), done.stderr

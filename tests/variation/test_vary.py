@@ -1154,6 +1154,11 @@ WRONG = [
     ({"jnt_axis[right_hip]": 0.0}, ValueError, r"drew zeros, which have no direction"),
     ({"jnt_range[right_hip]": [0.2, 0.1]}, ValueError, r"drew a range from 0.2 to 0.1"),
     ({GRAVITY: [0.0, 1.0]}, ValueError, r"'opt.gravity', of shape \(3,\): .*shape"),
+    (
+        {"body_mass[torso]": (0.5, 1.5)},
+        ValueError,
+        r"a range is a distribution: Uniform\(0.5, 1.5\)",
+    ),
     ({GRAVITY: Choice([[0, 1], [1, 0]])}, ValueError, r"of shape \(3,\): Choice: values of shape"),
     (
         {"body_mass": Uniform(Constant(2), 1)},

@@ -1,4 +1,4 @@
-"""Things by name: the package's own, and those of a user's modules."""
+"""Registries of named objects, from the package and from users' modules."""
 
 import importlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Thing = TypeVar("Thing")
 
 
 class Catalogue(Generic[Thing]):
-    """Things of one kind by name.
+    """A registry of objects of one kind, by name.
 
     Args:
         kind: what they are, for messages.
@@ -24,11 +24,11 @@ class Catalogue(Generic[Thing]):
         self._sources: dict[str, Callable[[str], Thing]] = {}
 
     def add(self, name: str, thing: Thing) -> None:
-        """Give a thing a name."""
+        """Register an object under a name."""
         self._things[name] = thing
 
     def add_source(self, prefix: str, source: Callable[[str], Thing]) -> None:
-        """Have a function find the things named "prefix:rest"; it is called with the rest."""
+        """Register a function from "rest" to the object named "prefix:rest"."""
         self._sources[prefix] = source
 
     def names(self) -> list[str]:
@@ -36,7 +36,7 @@ class Catalogue(Generic[Thing]):
         return sorted(self._things)
 
     def find(self, name: str | Thing, *, argument: str = "") -> Thing:
-        """The thing of a name or of "module:Class" of a user's own, or the thing itself.
+        """The object of a name or of "module:Class", or the object itself.
 
         Args:
             name: the name, or a thing.
@@ -66,7 +66,7 @@ class Catalogue(Generic[Thing]):
         raise ValueError(f'{asked}: no {name!r}{hint} (or "module:Class" of your own)')
 
     def _fits(self, found: Any) -> bool:
-        """Whether something of a module is one of these things, or a class of them."""
+        """Whether an attribute of a module is such an object, or a class of them."""
         if isinstance(found, type):
             return issubclass(found, self._base)
         return isinstance(found, self._base)
