@@ -7,7 +7,6 @@
 import dataclasses
 import importlib
 import inspect
-import itertools
 import math
 import pkgutil
 from collections.abc import Iterable
@@ -21,6 +20,7 @@ from mjgym.envs.env import Env
 from mjgym.envs.options import Options
 from mjgym.envs.overlapped import OverlappedVectorEnv
 from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
 from mjgym.util.numbers import whole_number
@@ -34,11 +34,6 @@ NO_LIMIT = math.inf  # steps of an episode
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
-# Of the vector environments on each engine.
-_BACKENDS = {
-    "mujoco": ("threads", "copy", "overlap"),
-    "warp": ("device", "output", "nconmax", "njmax", "start_threads"),
-}
 # Of Gymnasium's own; they are taken by make() before they get here.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
 # What make and make_vec take besides the fields of a task, which must therefore not be named so.
@@ -47,7 +42,7 @@ _TAKEN = {
     *_OPTIONS,
     *_VECTOR_OPTIONS,
     "backend",
-    *itertools.chain(*_BACKENDS.values()),
+    *(argument for backend in BACKENDS.values() for argument in backend.arguments),
     *inspect.signature(gymnasium.make).parameters,
     *inspect.signature(gymnasium.make_vec).parameters,
 } - {"kwargs"}
@@ -107,7 +102,7 @@ def make_vector_env(
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 is none. With a
             `time_limit` of the user's own, the first of the two ends an episode. `backend` is
-            "mujoco", or "warp" for `mjgym.envs.tensor_vector.TensorVectorEnv`. `overlap` makes an
+            one of `mjgym.envs.simulation_backends`: "mujoco" or "warp". `overlap` makes an
             `OverlappedVectorEnv` of so many groups.
 
     Raises:
@@ -116,14 +111,13 @@ def make_vector_env(
         ImportError: the backend is not installed; the message says how to.
     """
     cls = _load(task_class)
-    backend = kwargs.pop("backend", "mujoco")
-    if backend not in _BACKENDS:
-        raise ValueError(f"backend: {backend!r} is none of {', '.join(_BACKENDS)}")
-    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *_BACKENDS[backend])
-    for other, names in _BACKENDS.items():
-        for name in names:
-            if other != backend and name in kwargs:
-                raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
+    backend = kwargs.pop("backend", DEFAULT)
+    if backend not in BACKENDS:
+        raise ValueError(f"backend: {backend!r} is none of {', '.join(BACKENDS)}")
+    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *BACKENDS[backend].arguments)
+    for name, other in arguments_of_others(backend).items():
+        if name in kwargs:
+            raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
     fields, options = _split(cls, kwargs, known, ())
     task = cls(**fields)
     limit = options.pop("max_episode_steps", None)
@@ -137,7 +131,7 @@ def make_vector_env(
         given = NO_LIMIT if limit == -1 or limit in registered else limit
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
-    made = VectorEnv if backend == "mujoco" else _tensor_vector_env()
+    made = BACKENDS[backend].load(backend)
     if options.get("overlap", 1) != 1:
         if task.players:
             raise ValueError("overlap: matches of several players step together")
@@ -167,7 +161,7 @@ def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
 
 def on_mujoco(kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments of `make_vec` without those that belong to another backend."""
-    others = {name for key, names in _BACKENDS.items() if key != "mujoco" for name in names}
+    others = arguments_of_others(DEFAULT)
     return {name: v for name, v in kwargs.items() if name not in {"backend", *others}}
 
 
@@ -192,17 +186,6 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
     fields, options = _split(registered.task_class, given, (*_OPTIONS, "max_episode_steps"), ())
     task = registered.task_class(**fields)
     return ParallelEnv(task, id, **{"max_episode_steps": task.episode_steps(), **options})
-
-
-def _tensor_vector_env() -> type[VectorEnv]:
-    """The vector environment on MuJoCo Warp, imported on demand."""
-    try:
-        from mjgym.envs.tensor_vector import TensorVectorEnv
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f'backend="warp" needs {error.name}: pip install "mjgym[gpu]"', name=error.name
-        ) from error
-    return TensorVectorEnv
 
 
 def _load(task_class: str) -> type[Task]:

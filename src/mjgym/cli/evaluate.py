@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli.ids import ModuleError, find_id, known_id, load
-from mjgym.cli.output import console, facts, print_json, reserved
+from mjgym.cli.output import console, facts, print_json, require, reserved
 from mjgym.cli.seeds import seeds_of
-from mjgym.cli.train import TRUST, require, require_trust
+from mjgym.cli.train import TRUST, require_trust
 
 if TYPE_CHECKING:
     from mjgym.train.results.policy import AnyPolicy

@@ -229,7 +229,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         return self.view.owned(self._episodes.observe())
 
     def describe(self) -> dict[str, Any]:
-        """What the environment is made of, as data for JSON; see `mjgym.inspect.describe`.
+        """Describe the environment as data for JSON; see `mjgym.inspect.describe`.
 
         `observation` and `action` hold a row for each number, with name, unit and source; `terms`
         the reward's; `arguments` the task's fields; `file` and `line` where it is written.

@@ -1,4 +1,4 @@
-"""What episodes show at present, and what there is to do with observations.
+"""The present observations of episodes, and functions on observations.
 
 An observation is an array or a dict of them, of one simulation or of many.
 """
@@ -46,7 +46,7 @@ class Observations:
 
     @property
     def present(self) -> Any:
-        """What `observe` has given; the next but one overwrites it, a user gets a copy."""
+        """The last result of `observe`; the next but one overwrites it, a user gets a copy."""
         return self._now.observation
 
     def observe(self) -> Any:
@@ -150,7 +150,7 @@ def is_finite(observation: Any) -> bool:
 
 
 def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
-    """Whose observations hold a number that is not finite, bool of shape lead.
+    """A mask of the observations that hold a number that is not finite, of shape lead.
 
     None where it is known that none does; what a device holds is not waited for.
     """

@@ -88,7 +88,7 @@ class Options:
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
     def varying(self, model: mujoco.MjModel) -> Varying | None:
-        """What varies of a model besides what the task does; None if nothing."""
+        """The user's variations of a model, besides the task's own; None if there are none."""
         return None if self.vary is None else Varying(self.vary, model)
 
     def draws(self, varying: Varying | None, n: int) -> Draws | None:

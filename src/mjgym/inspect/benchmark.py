@@ -1,4 +1,4 @@
-"""How fast an id runs here: one environment, a batch, and the engine alone below both."""
+"""Speed of an id: of one environment, of a batch, and of the engine alone below both."""
 
 import copy
 import importlib
@@ -107,9 +107,9 @@ def batch(
 
 
 def batch_on_device(
-    id: str, num_envs: int, *, device: str, seed: int = 0, **kwargs: Any
+    id: str, num_envs: int, *, device: str, backend: str = "warp", seed: int = 0, **kwargs: Any
 ) -> Subject:
-    """`gymnasium.make_vec(..., backend="warp")`, autoreset included, with random actions.
+    """`gymnasium.make_vec` on a device, autoreset included, with random actions.
 
     Actions are on the device beforehand, and results stay there.
 
@@ -117,10 +117,11 @@ def batch_on_device(
         id: of the task.
         num_envs: sub-environments.
         device: "cpu", "cuda" or "cuda:<number>".
+        backend: of `make_vec`.
         seed: of the first sub-environment and of the actions.
         **kwargs: of make_vec.
     """
-    envs: Any = gymnasium.make_vec(id, num_envs, backend="warp", device=device, **kwargs)
+    envs: Any = gymnasium.make_vec(id, num_envs, backend=backend, device=device, **kwargs)
     observation, _ = envs.reset(seed=seed)
     like = observation if hasattr(observation, "new_tensor") else next(iter(observation.values()))
     space = envs.single_action_space
@@ -312,31 +313,40 @@ def median_rate(subject: Subject, seconds: float, episode_steps: float) -> float
 
 
 def creation_seconds(
-    id: str, num_envs: int, *, threads: int | None = None, device: str | None = None
+    id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
 ) -> float:
     """Seconds that make (for one) or make_vec takes: the median of a few."""
 
     def create() -> None:
-        make(id, num_envs, threads=threads, device=device).close()
+        make(id, num_envs, threads=threads, on=on).close()
 
     return _median_seconds(create)
 
 
-def make(id: str, num_envs: int, *, threads: int | None = None, device: str | None = None) -> Any:
-    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device."""
-    if device is not None:
-        return gymnasium.make_vec(id, num_envs=num_envs, backend="warp", device=device)
+def make(
+    id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
+) -> Any:
+    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device.
+
+    Args:
+        id: of the task.
+        num_envs: number of environments.
+        threads: of a batch.
+        on: `backend` and `device` of a batch on a device.
+    """
+    if on is not None:
+        return gymnasium.make_vec(id, num_envs=num_envs, **on)
     if num_envs == 1:
         return gymnasium.make(id)
     return gymnasium.make_vec(id, num_envs=num_envs, threads=threads)
 
 
-def memory_on_device(id: str, num_envs: int, device: str) -> float:
+def memory_on_device(id: str, num_envs: int, device: str, backend: str = "warp") -> float:
     """Bytes of a device that the arrays of each environment take.
 
     What a step takes besides, and what Warp and torch keep for later use, is not counted.
     """
-    envs = make(id, num_envs, device=device)
+    envs = make(id, num_envs, on={"backend": backend, "device": device})
     held = envs.nbytes / num_envs
     envs.close()
     return float(held)
@@ -381,7 +391,7 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
 
 
 def growth(module: str, id: str, num_envs: str, threads: str) -> float:
-    """What `memory` runs in a process of its own."""
+    """Measure memory; `memory` runs this in a process of its own."""
     importlib.import_module(module)
     first = make(id, 1)  # kept, so that its memory is not used again
     first.reset(seed=0)

@@ -53,7 +53,7 @@ _COLOUR = re.compile(r"\x1b\[\d+m")
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What one check has found.
+    """The result of one check.
 
     Attributes:
         id: of the task.
@@ -141,7 +141,7 @@ class _Subject:
 
     @functools.cached_property
     def outputs(self) -> dict[str, Any]:
-        """What each hook returns for one simulation."""
+        """The result of each hook for one simulation."""
         return run_hooks(self.task, self.begin(0), np.zeros(len(self.actions)))
 
     @functools.cached_property
@@ -151,7 +151,7 @@ class _Subject:
 
     @functools.cached_property
     def signals(self) -> dict[str, Signal]:
-        """What each entry of the observation holds."""
+        """The labels of each entry of the observation."""
         shapes = {entry: value.shape for entry, value in self.entries.items()}
         return signals(self.task, self.begin(0), shapes)
 
@@ -393,7 +393,7 @@ def _docstring(subject: _Subject) -> Results:
 
 @dataclasses.dataclass
 class _Step:
-    """What a step or a start returned."""
+    """Results of a step or a start."""
 
     observation: np.ndarray
     reward: float = 0.0
@@ -459,7 +459,7 @@ def _play(env: Any, actions: Iterator[np.ndarray], steps: int) -> _Episode:
 
 
 def _not_finite(env: Any) -> dict[str, list[str]]:
-    """What the hooks give that is not finite at present: of the observation, and of the reward."""
+    """Entries of the observation, and terms of the reward, that are not finite at present."""
     task, view = env.task, env.view
     with np.errstate(all="ignore"):
         terms = {**task.terms(view)}
@@ -485,7 +485,7 @@ def _warnings_of_numpy() -> Iterator[list[str]]:
 
 
 def _difference(subject: _Subject, a: list[_Step], b: list[_Step], first: int = 0) -> str | None:
-    """Where two runs, numbered from `first` on, begin to differ, bit for bit; None if nowhere."""
+    """The first bit in which two runs, numbered from `first` on, differ, in words; None if none."""
     for i, (x, y) in enumerate(zip(a, b, strict=True), first):
         when = f"in step {i}" if i else "at the start"
         if not _same(x.observation, y.observation):
@@ -714,7 +714,7 @@ def _said(error: Exception, cls: type[Task]) -> str:
 
 
 def _hint(error: Exception) -> str:
-    """What to do about errors that code for one simulation makes in a batch."""
+    """Advice on errors that code for one simulation makes in a batch."""
     text = str(error)
     if "truth value of an array" in text:
         return ". Hooks run for all simulations at once: v.xp.where(...) instead of `if`"

@@ -164,7 +164,7 @@ class Varying:
         self.derived = self._what_follows(model)
 
     def _freed_frames(self, model: mujoco.MjModel) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """What the model notes otherwise than the engine would, because episodes write places:
+        """Frames that the model notes otherwise than the engine, because episodes write places:
         elements and values, by field."""
         noted = copy.copy(model)
         set_constants(noted, self._data)

@@ -7,7 +7,7 @@ way of those that have been placed before.
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -82,6 +82,11 @@ class Placement:
 
 
 placements: Catalogue[Placement] = Catalogue("placement", Placement)
+
+
+def is_placement(value: Any) -> TypeGuard[Placement]:
+    """Whether something draws poses for objects, be it a `Placement` or another class."""
+    return callable(getattr(value, "draw", None))
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,7 @@ def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placem
         TypeError: there is no such parameter; the message names the nearest.
         ValueError: there is no such placement, or it places what the task has not.
     """
-    if isinstance(given, Placement):
+    if is_placement(given):
         found = given
     elif isinstance(asked := unpacked(given), Mapping):
         found = _changed(own, asked, tuple(objects))
