@@ -23,9 +23,9 @@ def test_only_registered_names_are_listed(catalogue):
 
 
 def test_an_error_names_the_keyword(catalogue):
-    with pytest.raises(ValueError, match="^part: no 'halv'; did you mean half"):
+    with pytest.raises(ValueError, match=r"^part: no 'halv'; did you mean half"):
         catalogue.find("halv")
-    with pytest.raises(ValueError, match="^weight: no 'halv'; did you mean half"):
+    with pytest.raises(ValueError, match=r"^weight: no 'halv'; did you mean half"):
         catalogue.find("halv", argument="weight")
-    with pytest.raises(TypeError, match="^weight: expected a name"):
+    with pytest.raises(TypeError, match=r"^weight: expected a name"):
         catalogue.find(3, argument="weight")
