@@ -22,6 +22,7 @@ class Catalogue(Generic[Thing]):
         self._base = base
         self._things: dict[str, Thing] = {}
         self._sources: dict[str, Callable[[str], Thing]] = {}
+        self._found: dict[str, Thing] = {}  # by "prefix:rest" or "module:Class"
 
     def add(self, name: str, thing: Thing) -> None:
         """Register an object under a name."""
@@ -32,7 +33,7 @@ class Catalogue(Generic[Thing]):
         self._sources[prefix] = source
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """All registered names, sorted."""
         return sorted(self._things)
 
     def find(self, name: str | Thing, *, argument: str = "") -> Thing:
@@ -54,12 +55,13 @@ class Catalogue(Generic[Thing]):
                 f'{asked}: expected a name, "module:Class" or an instance of'
                 f" {self._base.__name__}, not {name!r}"
             )
-        if name in self._things:
-            return self._things[name]
+        for known in (self._things, self._found):
+            if name in known:
+                return known[name]
         prefix, colon, rest = name.partition(":")
         if colon and prefix in self._sources:
-            self._things[name] = self._sources[prefix](rest)
-            return self._things[name]
+            self._found[name] = self._sources[prefix](rest)
+            return self._found[name]
         if colon:
             return self._load(name, asked)
         hint = or_else(name, self.names())
@@ -86,5 +88,5 @@ class Catalogue(Generic[Thing]):
                 what = f"cannot be imported: there is no {attribute!r} in {module}"
             raise ValueError(f"{asked}: {name!r} {what}{hint}")
         thing: Thing = found() if isinstance(found, type) else found
-        self._things[name] = thing
+        self._found[name] = thing
         return thing
