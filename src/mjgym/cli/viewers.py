@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mjgym.viewing import Session, Viewer
-    from mjgym.viewing.several import Several
+    from mjgym.viewing.batch import BatchViewer
     from mjgym.viewing.web import Web as Page
 
 LOOPBACK = "127.0.0.1"
@@ -86,7 +86,7 @@ def open_viewer(
     if batch and importlib.util.find_spec("mjviser") is None:
         raise ViewerError('--num-envs needs mjviser: pip install "mjgym[viewer]"')
     try:
-        module = importlib.import_module(f"mjgym.viewing.{'several' if batch else 'web'}")
+        module = importlib.import_module(f"mjgym.viewing.{'batch' if batch else 'web'}")
     except ImportError as error:
         raise ViewerError(f"there is no web viewer for this system: {error}") from error
     try:
@@ -94,7 +94,9 @@ def open_viewer(
     except ViewerError as error:
         raise typer.BadParameter(str(error)) from None
     tunnel = ports.tunnel(listener)
-    viewer: Page | Several = (module.Several if batch else module.Web)(session, camera, listener)
+    viewer: Page | BatchViewer = (module.BatchViewer if batch else module.Web)(
+        session, camera, listener
+    )
     out.print(f"open {viewer.url}", soft_wrap=True)
     if ports.is_loopback(host):
         out.print(f"from another machine, first: {tunnel}", soft_wrap=True)

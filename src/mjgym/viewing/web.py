@@ -1,6 +1,5 @@
 """MuJoCo's web viewer on a session: a page that any browser shows, through a tunnel as well."""
 
-import asyncio
 import contextlib
 import copy
 import hashlib
@@ -12,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import mujoco
@@ -101,7 +100,7 @@ class Web:
             self._handle = launch_thread.launch_thread(run, sim_plugins=sim_plugins)
             self._restore.callback(self._handle.close)
             self._wait(taken)
-            guard = Guard(listener, lambda: asyncio.open_unix_connection(path), _CLOSED)
+            guard = Guard(listener, lambda: _dial(path), _CLOSED)
             self._restore.callback(guard.close)
             self.url = guard.url
         except BaseException:
@@ -184,6 +183,13 @@ class _Inner:
         """Remove both."""
         self.pair[0].close()
         self._folder.cleanup()
+
+
+@contextlib.contextmanager
+def _dial(path: str) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(path)
+        yield connection
 
 
 class _Viewer(web_viewer.WebViewer):  # type: ignore[misc]  # mujoco has no types
