@@ -1,7 +1,11 @@
 """Options and viewer of the commands that show a live simulation."""
 
+import contextlib
 import importlib
 import importlib.util
+import signal
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -61,6 +65,31 @@ def index_of(camera: str | None, env: Any) -> int:
     if isinstance(place, str):
         return int(model.camera(place).id)
     return place if model.ncam else -1
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """End the command on SIGTERM or a closed terminal as on Ctrl-C: everything is cleaned up.
+
+    Raises:
+        SystemExit: a signal has come; the exit code is the shell's for it.
+    """
+
+    def end(number: int, frame: object) -> None:
+        del frame
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        yield
+        return
+    names = ("SIGTERM", "SIGHUP")  # the second is not on Windows
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def open_viewer(

@@ -29,7 +29,7 @@ from mujoco.studio.dear_imgui import dear_imgui as imgui
 
 from mjgym.viewing.driving import HELP
 from mjgym.viewing.guard import Guard
-from mjgym.viewing.session import Command, Session, Steering
+from mjgym.viewing.session import Command, Session
 from mjgym.viewing.watch import ViewerError
 
 START = 30.0  # s, in which the server must be up
@@ -297,16 +297,16 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
         """Draw, when it is time to."""
         if isinstance(message, messages.BuildGuiEvent):
             if self._session.keys is not None:
-                self._drive(self._session.keys, imgui.IsKeyDown)
+                self._drive(self._session, imgui.IsKeyDown)
             self._draw()
         elif isinstance(message, plugin.ViewerInitEvent):
             self.ready.set()
 
     @staticmethod
-    def _drive(keys: Steering, is_down: Callable[[Any], bool]) -> None:
+    def _drive(session: Session, is_down: Callable[[Any], bool]) -> None:
         for name, key in _DRIVING.items():
             if is_down(key):
-                keys.press(name)
+                session.press(name)
 
     def _draw(self) -> None:
         progress = self._session.progress
@@ -316,6 +316,8 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             imgui.SetWindowCollapsed(True)  # there is no menu that would bring it back
         if shown:
             imgui.TextUnformatted(f"seed {progress.seed}, step {progress.steps}")
+            if progress.waiting:
+                imgui.TextUnformatted("waiting for a key")
             imgui.TextUnformatted(f"time {progress.time:.2f} s")
             imgui.TextUnformatted(f"return {progress.total:.2f}")
             for name, value in {**progress.terms, "reward": progress.reward}.items():
