@@ -391,6 +391,9 @@ class TestNothingIsAddedByMistake:
     @pytest.mark.parametrize(
         ("kind", "given", "error", "message"),
         [
+            ("geom", {"dclass": "x"}, TypeError, "no attribute 'dclass'; it is 'default' here"),
+            ("actuator", {"joint": "x"}, TypeError, "no attribute 'joint'; it is 'target' here"),
+            ("material", {"texture": "x"}, TypeError, "'texture'; it is 'textures' here"),
             ("geom", {"sise": 1}, TypeError, "add_geom: no attribute 'sise'; did you mean size"),
             ("geom", {"size": [1, 2, 3, 4]}, ValueError, "geom: size should be"),
             ("geom", {"size": "big"}, TypeError, "geom.*size"),

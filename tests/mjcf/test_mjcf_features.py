@@ -146,7 +146,7 @@ def test_every_function_is_a_feature():
         for name in mjcf.__all__
         if callable(value := getattr(mjcf, name))
         and getattr(value, "__module__", "").rpartition(".")[2]
-        in ("attaching", "binding", "compose", "debugging", "exporting", "finding")
+        in ("attaching", "binding", "compose", "debugging", "exporting", "finding", "renaming")
         and not isinstance(value, type)
     }
     assert own == used
