@@ -1,7 +1,7 @@
-"""Registered tasks as Gymnasium ids, single and batched.
+"""Registration of tasks as Gymnasium ids, single and batched.
 
-`import mjgym` registers them in the process that imports it. Where another process makes the
-environments, "mjgym:dmc/walker-walk-v0" lets Gymnasium import the package there.
+`import mjgym` registers the ids in the importing process. For other processes, the id
+"mjgym:dmc/walker-walk-v0" makes Gymnasium import the package.
 """
 
 import dataclasses
@@ -77,12 +77,11 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
 
 
 def _own_limit(task: Task) -> tuple[float, set[float]] | None:
-    """A limit in control steps that is not the registered one, and the registered ones.
+    """The user's limit in control steps, or None for the registered one; and the registered ones.
 
-    A `time_limit` is in seconds, and holds with longer control steps as well. None where the
-    registered limit holds, which is also so with shorter control steps: `gymnasium.make` puts it
-    around every environment, and `gymnasium.make_vec` fills it in where no `max_episode_steps` is
-    given, whatever the fields are.
+    A `time_limit` is in seconds, and also applies to longer control steps. With shorter control
+    steps the registered limit applies: `gymnasium.make` wraps every environment in it, and
+    `gymnasium.make_vec` fills it in if no `max_episode_steps` is given.
     """
     made = [r.task_class(**r.fields) for r in _contract.registrations.values()
             if r.task_class is type(task)]  # fmt: skip
@@ -96,7 +95,7 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
 def make_vector_env(
     task_class: str, **kwargs: Any
 ) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv:
-    """Vector entry point of every id: a batch; of a task with players, `num_envs` matches.
+    """Vector entry point of every id: a batch of environments, or of matches of players.
 
     Args:
         task_class: "module:Class".
@@ -144,9 +143,9 @@ def make_vector_env(
 
 
 def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
-    """Keyword arguments with which `make_vec` gives as many environments like that of `make`.
+    """Keyword arguments of `make_vec` for a batch of single-agent environments.
 
-    They are those given, and for a task with players also what makes one agent of them.
+    For a task with players, they include the form with one agent.
 
     Raises:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.

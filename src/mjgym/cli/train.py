@@ -162,7 +162,7 @@ def _resumed(
         RunError: there is no run, or its checkpoint is one of other settings.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import differences, read
+    from mjgym.train.results.config import differences, read_run
     from mjgym.train.results.errors import ConfigError, RunError
     from mjgym.train.results.run import Run, code_of
 
@@ -178,10 +178,10 @@ def _resumed(
     if {"steps", "minutes"} & set(given):
         given = {"steps": None, "minutes": None} | given
     try:
-        before = read(cls, [run.config_file])
+        before = read_run(cls, run.config_file)
     except ConfigError as error:
         raise RunError(str(error)) from None
-    config = read(cls, [run.config_file, *files], settings, **given)
+    config = read_run(cls, run.config_file, files, settings, **given)
     if different := differences(config, before):
         raise RunError(
             f"{folder} cannot be continued with other settings: {'; '.join(different)}. Leave"

@@ -149,9 +149,13 @@ class Varying:
             except (ValueError, TypeError) as error:
                 if str(error).startswith("vary"):
                     raise
-                part = target.part
+                part, given = target.part, target.distribution
+                hint = ""
+                if isinstance(given, Constant) and given.shape == (2,):
+                    low, high = given.value
+                    hint = f"; a range is a distribution: Uniform({low:g}, {high:g})"
                 raise ValueError(
-                    f"vary: {part.key!r}, of shape {part.own.shape}: {error}"
+                    f"vary: {part.key!r}, of shape {part.own.shape}: {error}{hint}"
                 ) from None
         self._data = mujoco.MjData(model)
         self._springs = self._unstated_springs(model)
