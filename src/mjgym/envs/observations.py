@@ -43,6 +43,8 @@ class Observations:
         # They take turns: arrays of their own in every step take as long as to fill them.
         self._now, self._before = self._buffer(), self._buffer()
         self._lead = episodes.view.lead
+        first = self.present
+        self._is_vector = isinstance(first, np.ndarray) and first.dtype.kind == "f"
         episodes.show_through(self.show)
 
     def _buffer(self) -> "Buffer":
@@ -66,7 +68,10 @@ class Observations:
             there are none. Of a mask they go on to show what they did.
         """
         if mask is None or mask.ndim == 0:
-            return not_finite(self.observe(), self._lead)
+            shown = self.observe()
+            if self._is_vector and all_finite(shown):  # as in most steps, without more calls
+                return None
+            return not_finite(shown, self._lead)
         some = self._observe_some(mask)
         bad = not_finite(some, self._lead)
         if bad is not None:
