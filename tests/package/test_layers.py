@@ -92,7 +92,7 @@ PACKAGES = {
     "inspect.array_libraries": set(),
     "inspect.describe": {"gymnasium", "mujoco"},
     "inspect.labels": {"mujoco"},
-    "rendering": {"gymnasium", "mujoco", "PIL"},
+    "rendering": {"gymnasium", "imageio", "mujoco", "PIL"},
     "registry": {"gymnasium"},
     "train.results": {"gymnasium", "matplotlib", "yaml"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
