@@ -44,6 +44,7 @@ LAYERS = {
     "mjgym": 5,
     "adapters": 6,
     "cli": 6,
+    "datasets": 6,
     "envs.wrappers": 6,
     "inspect": 6,
     "train": 6,
@@ -64,6 +65,7 @@ NEVER = {
     "train": {"sim", "tasks"},
     "train.results": {"sim", "tasks", "train.learn"},
     "train.learn": {"sim", "tasks"},
+    "datasets": {"sim", "tasks", "viewing"},
     "viewing": {"sim", "tasks"},
 }
 
