@@ -46,6 +46,7 @@ LAYERS = {
     "mjgym": 5,
     "adapters": 6,
     "cli": 6,
+    "datasets": 6,
     "envs.wrappers": 6,
     "inspect": 6,
     "train": 6,
@@ -66,6 +67,7 @@ NEVER = {
     "train": {"sim", "tasks"},
     "train.results": {"sim", "tasks", "train.learn"},
     "train.learn": {"sim", "tasks"},
+    "datasets": {"sim", "tasks", "viewing"},
     "viewing": {"sim", "tasks"},
 }
 
@@ -96,7 +98,7 @@ PACKAGES = {
     "inspect.array_libraries": set(),
     "inspect.describe": {"gymnasium", "mujoco"},
     "inspect.labels": {"mujoco"},
-    "rendering": {"gymnasium", "mujoco", "PIL"},
+    "rendering": {"gymnasium", "imageio", "mujoco", "PIL"},
     "registry": {"gymnasium"},
     "train.results": {"gymnasium", "matplotlib", "yaml"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains

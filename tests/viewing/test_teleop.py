@@ -15,8 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 import mjgym  # noqa: F401  (registers the ids)
+from mjgym import datasets as collection
 from mjgym.cli.app import app
-from mjgym.viewing import Command, Session, driving, native, terminal
+from mjgym.viewing import Command, Session, driving, native, recorded, terminal
 from mjgym.viewing.driving import APART, HELD, KEYS, LATE, MOVES, PLACE, TURN, Driver, DrivingError
 
 ID = "robosuite/Lift-v0"
@@ -224,11 +225,9 @@ def datasets(tmp_path, monkeypatch):
 
 def record(name="demos", **kwargs):
     """Two episodes that are kept and one between them that is dropped; what was seen of the two."""
-    from mjgym.viewing import demonstrations
-
     env, driver, clock = drive(max_episode_steps=12, **kwargs)
-    recorder = demonstrations.Recorder(env, name)
-    session = demonstrations.Driven(recorder, driver.act, 5, driver)
+    recorder = collection.record(env, name)
+    session = recorded.Driven(recorder, driver.act, 5, driver)
     plain, kept = env.unwrapped, []
 
     def go(steps, *keys):
@@ -267,10 +266,8 @@ def record(name="demos", **kwargs):
 def test_recorded_episodes_play_back_bit_for_bit(datasets):
     import minari
 
-    from mjgym.viewing import demonstrations
-
     kept = record()
-    found = demonstrations.Demonstrations("demos")
+    found = collection.load("demos")
     assert found.count == 2
     env = found.environment()
     for number, seen in enumerate(kept):
@@ -295,10 +292,8 @@ def test_recorded_episodes_play_back_bit_for_bit(datasets):
 
 
 def test_what_is_not_the_recorded_step_is_found(datasets):
-    from mjgym.viewing import demonstrations
-
     record()
-    found = demonstrations.Demonstrations("demos")
+    found = collection.load("demos")
     env = found.environment()
     episode = found.episode(1)
     episode.rewards[7] += 1e-15
@@ -309,11 +304,9 @@ def test_what_is_not_the_recorded_step_is_found(datasets):
 
 
 def test_a_session_shows_all_episodes_and_is_over(datasets):
-    from mjgym.viewing import demonstrations
-
     kept = record()
-    found = demonstrations.Demonstrations("demos")
-    session = demonstrations.Replay(found.environment(), found)
+    found = collection.load("demos")
+    session = recorded.Replay(found.environment(), found)
     totals, shown = [], []
     while not session.over:
         before = session.progress
@@ -328,26 +321,21 @@ def test_a_session_shows_all_episodes_and_is_over(datasets):
 
 
 def test_settings_come_back_with_the_dataset(datasets):
-    from mjgym.viewing import demonstrations
-
     record(robot="Sawyer", observation="dict")
-    found = demonstrations.Demonstrations("demos")
+    found = collection.load("demos")
     env = found.environment()
     assert env.unwrapped.task.robot == "Sawyer"
     assert found.episode(0).check(env).differs is None
 
 
 def test_names_that_are_taken_or_none_are_refused(datasets):
-    from mjgym.viewing import demonstrations
-    from mjgym.viewing.demonstrations import DemonstrationError
-
     record()
     env = gymnasium.make(ID)
     for name, message in (("demos", "there is a dataset"), ("a b!", "no dataset's name")):
-        with pytest.raises(DemonstrationError, match=message):
-            demonstrations.Recorder(env, name)
-    with pytest.raises(DemonstrationError, match="did you mean demos"):
-        demonstrations.Demonstrations("demo")
+        with pytest.raises(collection.DemonstrationError, match=message):
+            collection.record(env, name)
+    with pytest.raises(collection.DemonstrationError, match="did you mean demos"):
+        collection.load("demo")
 
 
 def test_replay_on_the_command_line(datasets):
@@ -414,8 +402,6 @@ def test_without_keys_nothing_waits():
 
 def test_an_interrupted_step_is_not_kept(datasets):
     """A signal arrives amid a step: the episode ends with the step before."""
-    from mjgym.viewing import demonstrations
-
     env, driver, _ = drive()
 
     class Interrupted(gymnasium.Wrapper):
@@ -428,8 +414,8 @@ def test_an_interrupted_step_is_not_kept(datasets):
             return result
 
     env = Interrupted(env)
-    recorder = demonstrations.Recorder(env, "cut")
-    session = demonstrations.Driven(recorder, driver.act, 0, driver)
+    recorder = collection.record(env, "cut")
+    session = recorded.Driven(recorder, driver.act, 0, driver)
     for _ in range(4):
         driver.press("up")
         session.step()
@@ -437,7 +423,7 @@ def test_an_interrupted_step_is_not_kept(datasets):
     with pytest.raises(SystemExit):
         session.step()
     recorder.keep()
-    found = demonstrations.Demonstrations("cut")
+    found = collection.load("cut")
     assert len(found.episode(0)) == 4
     assert found.episode(0).check(drive()[0]).differs is None
 
@@ -470,9 +456,7 @@ def test_teleop_in_a_terminal_records_what_replay_plays(datasets, end):
         os.close(ours)
     assert process.returncode == (0 if end == "q" else 143), complaints
     assert b"1 episode in 'mine-v0'" in out
-    from mjgym.viewing import demonstrations
-
-    found = demonstrations.Demonstrations("mine")
+    found = collection.load("mine")
     episode = found.episode(0)
     assert (episode.actions[:, 0] == PLACE).sum() >= 3
     assert episode.actions[0].any()  # nothing is recorded before the first key

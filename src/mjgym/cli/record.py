@@ -28,7 +28,9 @@ def record(
     id: Annotated[str, ID],
     out: Annotated[
         Path,
-        typer.Option(help="The file: .mp4 or .gif, or .png for the last frame.", dir_okay=False),
+        typer.Option(
+            help="The file: .mp4, .webp or .gif, or .png for the last frame.", dir_okay=False
+        ),
     ],
     episodes: Annotated[int, typer.Option(min=1, help="Number of episodes.")] = 1,
     steps: Annotated[
@@ -64,11 +66,12 @@ def record(
         bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
     ] = False,
 ) -> None:
-    """Record a task as .mp4, .gif or .png while a policy acts.
+    """Record a task as .mp4, .webp, .gif or .png while a policy acts.
 
     A film shows the start of each episode and runs at the speed of the simulation.
 
-    A GIF that would need more than 50 frames a second leaves some out.
+    A .webp or .gif that would need more than 50 frames a second leaves some out; a .webp is about
+    a quarter of the size of a .gif.
 
     Sub-environments that end early freeze until the next episode.
     """
@@ -274,7 +277,7 @@ def _sink(out: Path) -> "Callable[[Path, float], Film]":
     if not out.absolute().parent.is_dir():
         raise _refused(f"there is no folder {out.absolute().parent}.")
     if ending == ".mp4" and not film.has_ffmpeg():
-        raise _refused('mp4 needs ffmpeg: pip install "mjgym[video]". .gif and .png do not.')
+        raise _refused('mp4 needs ffmpeg: pip install "mjgym[video]". .gif, .webp and .png do not.')
     return film.FILMS[ending]
 
 

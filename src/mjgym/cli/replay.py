@@ -24,14 +24,14 @@ def replay(
 
     With --check, exits with 1 if a step differs from the recorded one.
     """
-    from mjgym import viewing
-    from mjgym.viewing import demonstrations
+    from mjgym import datasets, viewing
+    from mjgym.viewing.recorded import Replay
 
     out = console()
     with contextlib.ExitStack() as stack:
         stack.enter_context(viewers.terminable())
         try:
-            recorded = demonstrations.Demonstrations(name)
+            recorded = datasets.load(name)
             if episode >= recorded.count:
                 raise typer.BadParameter(f"{name} has the episodes 0 to {recorded.count - 1}.")
             env = recorded.environment()
@@ -40,9 +40,9 @@ def replay(
                 return _check(recorded, env, episode, out)
             plain: Any = env.unwrapped
             place = viewers.index_of(camera, plain)
-            session = demonstrations.Replay(env, recorded, episode)
+            session = Replay(env, recorded, episode)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
-        except (viewing.ViewerError, demonstrations.DemonstrationError) as error:
+        except (viewing.ViewerError, datasets.DemonstrationError) as error:
             console(stderr=True).print(f"{error}", soft_wrap=True)
             raise typer.Exit(1) from None
         keys = viewing.Keys()

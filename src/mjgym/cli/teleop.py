@@ -40,8 +40,8 @@ def teleop(
 
     With --record, the last episode is kept when the command ends.
     """
-    from mjgym import viewing
-    from mjgym.viewing import demonstrations, driving
+    from mjgym import datasets, viewing
+    from mjgym.viewing import driving, recorded
 
     env = fields.make(id, set or [])
     out = console()
@@ -57,14 +57,14 @@ def teleop(
             if record is None:
                 session = viewing.Session(env, driver.act, seed, driver)
             else:
-                recorder = demonstrations.Recorder(env, record)
+                recorder = datasets.record(env, record)
                 stack.callback(_tell, out, recorder)
                 stack.callback(recorder.keep)
-                session = demonstrations.Driven(recorder, driver.act, seed, driver)
+                session = recorded.Driven(recorder, driver.act, seed, driver)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
         except driving.DrivingError as error:
             raise typer.BadParameter(f"{id}: {error}") from None
-        except (viewing.ViewerError, demonstrations.DemonstrationError) as error:
+        except (viewing.ViewerError, datasets.DemonstrationError) as error:
             console(stderr=True).print(f"{error}", soft_wrap=True)
             raise typer.Exit(1) from None
         out.print(facts(dict(driving.HELP)))

@@ -1,37 +1,32 @@
-"""Episodes that somebody has driven, as a Minari dataset with states, and played again.
+"""Minari datasets of driven episodes with states.
 
 Each episode's `infos` hold `success` (where the task has a goal) and `state`: at each time
 everything that the future depends on, as `mjgym.Env.get_state` gives it, just before the action, so
 that what a mouse has moved is in it. Entries that never change within an episode have one row.
 """
 
+import importlib
 import importlib.metadata
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from mjgym.viewing.session import Progress, Session
+from mjgym.datasets.demonstration import DemonstrationError, Replayed
 
 SUCCESS, STATE = "success", "state"
 INSTALL = 'pip install "mjgym[minari]"'
 _SITE = "https://github.com/mjgym/mjgym"
 
 
-class DemonstrationError(RuntimeError):
-    """A dataset cannot be written or read; the message says why and what to do."""
-
-
 def _minari() -> Any:
     if importlib.util.find_spec("minari") is None or importlib.util.find_spec("h5py") is None:
         raise DemonstrationError(f"demonstrations need Minari: {INSTALL}")
-    import minari
-
-    return minari
+    return importlib.import_module("minari")
 
 
 def versioned(name: str) -> str:
@@ -53,7 +48,7 @@ class _Episode:
     states: list[dict[str, np.ndarray]] = field(default_factory=list)
 
 
-class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
+class MinariRecorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Writes the episodes of an environment that are to be kept, each as soon as it is.
 
     Args:
@@ -176,29 +171,7 @@ def _rows(values: list[np.ndarray]) -> np.ndarray:
     return rows[:1] if (rows == rows[:1]).all() else rows
 
 
-class Driven(Session):
-    """A session whose episodes are recorded: kept at their end, or dropped by a reset.
-
-    Args:
-        recorder: the environment.
-        act: gives an action for an observation.
-        seed: of the first start.
-        keys: see `Session`.
-    """
-
-    def __init__(
-        self, recorder: Recorder, act: Callable[[Any], np.ndarray], seed: int, keys: Any
-    ) -> None:
-        self.recorder = recorder
-        super().__init__(recorder, act, seed, keys)
-
-    def next(self, ended: str = "") -> None:
-        """Keep the episode, and begin one from the next seed."""
-        self.recorder.keep()
-        super().next(ended)
-
-
-class Demonstrations:
+class MinariDemonstrations:
     """A dataset of driven episodes.
 
     Args:
@@ -232,14 +205,14 @@ class Demonstrations:
         env: gymnasium.Env[Any, Any] = self._dataset.recover_environment(**kwargs)
         return env
 
-    def episode(self, number: int) -> "Demonstration":
+    def episode(self, number: int) -> "MinariDemonstration":
         """An episode, by its number from 0."""
         (found,) = self._dataset.iterate_episodes([number])
         (about,) = self._dataset.storage.get_episode_metadata([number])
-        return Demonstration(found, about.get("seed"))
+        return MinariDemonstration(found, about.get("seed"))
 
 
-class Demonstration:
+class MinariDemonstration:
     """A driven episode.
 
     Args:
@@ -271,7 +244,7 @@ class Demonstration:
         seen = self._episode.observations
         return {n: x[t] for n, x in seen.items()} if isinstance(seen, dict) else seen[t]
 
-    def check(self, env: gymnasium.Env[Any, Any]) -> "Replayed":
+    def check(self, env: gymnasium.Env[Any, Any]) -> Replayed:
         """Play it again from its first state, in an environment that is like its own."""
         plain: Any = env.unwrapped
         env.reset(seed=self.seed)
@@ -292,21 +265,6 @@ class Demonstration:
         return Replayed(len(self), touched, None)
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """The result of replaying an episode.
-
-    Args:
-        steps: that were the same, bit for bit.
-        touched: in how many of them somebody had moved or pushed something by hand.
-        differs: the time of the first step that was not; None if all were.
-    """
-
-    steps: int
-    touched: int
-    differs: int | None
-
-
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Mapping):
         return one.keys() == other.keys() and all(np.array_equal(one[n], other[n]) for n in one)
@@ -320,49 +278,3 @@ def _flat(states: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np
             yield from _flat(value, f"{before}{name}/")
         else:
             yield f"{before}{name}", np.asarray(value)
-
-
-class Replay(Session):
-    """A session that plays driven episodes again, one after the other, and then is over.
-
-    Args:
-        env: of the demonstrations.
-        demonstrations: what to play.
-        first: number of the first episode.
-    """
-
-    def __init__(
-        self, env: gymnasium.Env[Any, Any], demonstrations: Demonstrations, first: int = 0
-    ) -> None:
-        self._demonstrations = demonstrations
-        self._number = first
-        self._shown = demonstrations.episode(first)
-        super().__init__(env, self._recorded, self._shown.seed)
-
-    def _recorded(self, observation: Any) -> np.ndarray:
-        t = self.progress.steps
-        self.place(self._shown.state(t))  # with what somebody did by hand
-        action: np.ndarray = self._shown.actions[t]
-        return action
-
-    def reset(self, seed: int, ended: str = "") -> None:
-        """Begin the episode anew."""
-        super().reset(self._shown.seed, ended)
-        self.place(self._shown.state(0))
-
-    def next(self, ended: str = "") -> None:
-        """Begin the next episode; after the last one it is over."""
-        if self._number + 1 == self._demonstrations.count:
-            self.over = True
-            return
-        self._number += 1
-        self._shown = self._demonstrations.episode(self._number)
-        self.reset(self._shown.seed, ended)
-
-    def step(self) -> None:
-        """Make one recorded step; the next episode begins after the last one."""
-        if self.progress.steps < len(self._shown):
-            super().step()
-        if not self.over and self.progress.steps >= len(self._shown):
-            last: Progress = self.progress
-            self.next(f"episode {self._number}: {last.steps} steps, return {last.total:.2f}")
