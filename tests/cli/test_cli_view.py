@@ -234,6 +234,16 @@ class TestRunning:
         first, _, last = (float(line.split(", ")[2].removesuffix(" s")) for line in lines)
         return last - first == pytest.approx(time.monotonic() - start, abs=1.5)
 
+    @pytest.mark.parametrize("count", ["1", pytest.param("2", marks=needs_mjviser)])
+    def test_sigterm_leaves_nothing_behind(self, count, tmp_path, monkeypatch):
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        with running(TASK, "--web", "--num-envs", count, "--port", str(free_port())) as viewer:
+            viewer.line("seed")
+            viewer.process.terminate()
+            _, complaints = viewer.process.communicate(timeout=30)
+            assert (viewer.process.returncode, complaints) == (143, "")
+        assert not list(tmp_path.glob("mjgym-*"))
+
     def test_only_loopback_is_bound(self):
         port = free_port()
         with running(TASK, "--port", str(port)) as viewer:

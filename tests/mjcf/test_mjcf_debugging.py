@@ -228,6 +228,7 @@ class TestDebugging:
             assert spec.compile().ngeom == arena().compile().ngeom
 
 
+@pytest.mark.slow
 class TestEnvironment:
     PROGRAM = (
         "from mjgym import mjcf\n"

@@ -126,10 +126,10 @@ def test_a_share_of_the_range_is_asked_for():
 @pytest.mark.parametrize(
     ("id", "kwargs", "message"),
     [
-        (ID, {"controller": "JOINT_POSITION"}, "OSC_POSE"),
+        (ID, {"controller": "JOINT_POSITION"}, "by differences"),
         (ID, {"controller": {"type": "OSC_POSE", "input_type": "absolute"}}, "differences"),
         (ID, {"controller": {"type": "OSC_POSE", "impedance_mode": "variable_kp"}}, "kp x"),
-        ("dmc/walker-walk-v0", {}, "OSC_POSE"),
+        ("dmc/walker-walk-v0", {}, "right_hip"),
     ],
     ids=str,
 )
@@ -366,7 +366,7 @@ def test_replay_on_the_command_line(datasets):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("dmc/walker-walk-v0",), "OSC_POSE"),
+        (("dmc/walker-walk-v0",), "right_hip"),
         ((ID, "--set", "controller=JOINT_TORQUE"), "OSC_POSE"),
         ((ID, "--camera", "frontvew"), "did you mean frontview"),
         ((ID, "--set", "robot=Pandah"), "did you mean Panda"),
@@ -379,8 +379,72 @@ def test_what_cannot_be_driven_is_refused(arguments, message):
     assert message in " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
 
 
+def test_tasks_without_controllers_get_no_advice_about_them():
+    done = CliRunner().invoke(app, ["teleop", "dmc/walker-walk-v0"])
+    assert done.exit_code == 2
+    assert "controller" not in done.output
+    assert "is none of that" in " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
+
+
+def test_an_episode_waits_for_its_first_key():
+    env, driver, _ = drive()
+    session = Session(env, driver.act, 0, driver)
+    for _ in range(3):
+        session.advance()
+    assert (session.progress.waiting, session.progress.steps) == (True, 0)
+    session.pause(True)
+    session.pause(False)  # as a page does when it opens
+    session.advance()
+    assert session.progress.steps == 0
+    session.press("up")
+    session.advance()
+    assert not session.progress.waiting
+    assert session.progress.steps > 0
+    session.reset(0)
+    session.advance()
+    assert (session.progress.waiting, session.progress.steps) == (True, 0)
+
+
+def test_without_keys_nothing_waits():
+    env = gymnasium.make("dmc/pendulum-swingup-v0")
+    session = Session(env, lambda observation: np.zeros(1))
+    session.advance()
+    assert session.progress.steps > 0
+
+
+def test_an_interrupted_step_is_not_kept(datasets):
+    """A signal arrives amid a step: the episode ends with the step before."""
+    from mjgym.viewing import demonstrations
+
+    env, driver, _ = drive()
+
+    class Interrupted(gymnasium.Wrapper):
+        broken = False
+
+        def step(self, action):
+            result = super().step(action)
+            if self.broken:
+                raise SystemExit(143)
+            return result
+
+    env = Interrupted(env)
+    recorder = demonstrations.Recorder(env, "cut")
+    session = demonstrations.Driven(recorder, driver.act, 0, driver)
+    for _ in range(4):
+        driver.press("up")
+        session.step()
+    env.broken = True
+    with pytest.raises(SystemExit):
+        session.step()
+    recorder.keep()
+    found = demonstrations.Demonstrations("cut")
+    assert len(found.episode(0)) == 4
+    assert found.episode(0).check(drive()[0]).differs is None
+
+
 @pytest.mark.slow
-def test_teleop_in_a_terminal_records_what_replay_plays(datasets):
+@pytest.mark.parametrize("end", ["q", "SIGTERM"])
+def test_teleop_in_a_terminal_records_what_replay_plays(datasets, end):
     """The command itself, with its page, driven by the terminal's keys."""
     ours, theirs = pty.openpty()
     command = [str(SCRIPT), "teleop", "robosuite/Lift", "--web", "--record", "mine"]
@@ -396,18 +460,22 @@ def test_teleop_in_a_terminal_records_what_replay_plays(datasets):
         for _ in range(20):
             os.write(ours, b"\x1b[A\x1b[6~")
             time.sleep(0.05)
-        os.write(ours, b"q")
+        if end == "q":
+            os.write(ours, b"q")
+        else:
+            process.terminate()
         out, complaints = process.communicate(timeout=60)
     finally:
         process.kill()
         os.close(ours)
-    assert process.returncode == 0, complaints
+    assert process.returncode == (0 if end == "q" else 143), complaints
     assert b"1 episode in 'mine-v0'" in out
     from mjgym.viewing import demonstrations
 
     found = demonstrations.Demonstrations("mine")
     episode = found.episode(0)
     assert (episode.actions[:, 0] == PLACE).sum() >= 3
+    assert episode.actions[0].any()  # nothing is recorded before the first key
     assert episode.check(found.environment()).differs is None
 
 

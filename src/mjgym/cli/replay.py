@@ -29,6 +29,7 @@ def replay(
 
     out = console()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(viewers.terminable())
         try:
             recorded = demonstrations.Demonstrations(name)
             if episode >= recorded.count:

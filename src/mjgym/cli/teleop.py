@@ -1,6 +1,7 @@
 """`mjgym teleop`: drive a robot's tool with the keyboard, and record."""
 
 import contextlib
+import dataclasses
 from typing import Annotated, Any
 
 import typer
@@ -34,8 +35,8 @@ def teleop(
 
     The full stop closes and opens the fingers; F9 switches to the next arm.
 
-    In the terminal: space pauses, r discards the episode, n keeps it and takes the next seed, q
-    quits.
+    Each episode waits for its first key. In the terminal: space pauses, r discards the episode, n
+    keeps it and takes the next seed, q quits.
 
     With --record, the last episode is kept when the command ends.
     """
@@ -45,11 +46,14 @@ def teleop(
     env = fields.make(id, set or [])
     out = console()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(viewers.terminable())
         stack.callback(env.close)
         plain: Any = env.unwrapped
         try:
             place = viewers.index_of(camera, plain)
-            driver = driving.Driver(plain.task.actions(plain.model))
+            driver = driving.Driver(
+                plain.task.actions(plain.model), controlled=_controlled(plain.task)
+            )
             if record is None:
                 session = viewing.Session(env, driver.act, seed, driver)
             else:
@@ -66,6 +70,10 @@ def teleop(
         out.print(facts(dict(driving.HELP)))
         keys = viewing.Keys()
         viewing.watch(session, viewer, keys, viewing.Report(out, keys.active))
+
+
+def _controlled(task: Any) -> bool:
+    return any(field.name == "controller" for field in dataclasses.fields(task))
 
 
 def _tell(out: Any, recorder: Any) -> None:

@@ -51,7 +51,7 @@ def view(
     env, place = _make(id, set or [], envs, camera, opponent)
     out = console()
     try:
-        with contextlib.closing(env):
+        with viewers.terminable(), contextlib.closing(env):
             session = viewing.Session(env, load_policy(policy, env, seed=seed), seed)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
             keys = viewing.Keys()

@@ -12,6 +12,7 @@ import numpy as np
 
 from mjgym.arrays import all_finite, copied, known_empty, namespace, where_rows
 from mjgym.envs.camera import Cameras
+from mjgym.envs.layouts import layout_of, sensing_of
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
@@ -32,7 +33,10 @@ class Observations:
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
-        self.layout = options.observe(episodes, cameras.draw)
+        sensing = sensing_of(options, episodes)
+        if sensing is not None:
+            episodes.read_through(sensing, cameras.draw)
+        self.layout = layout_of(options, episodes, sensing)
         self._episodes = episodes
         self._cameras = cameras
         self._rows = np.arange(episodes.simulation.n)

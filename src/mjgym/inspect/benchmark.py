@@ -19,7 +19,12 @@ import numpy as np
 from mujoco import rollout
 
 from mjgym.envs.vector import allowed_cores
+from mjgym.loop.episode import Episodes
+from mjgym.loop.models import compile_model
+from mjgym.sim import Single
 from mjgym.sim.engine import quiet
+from mjgym.sim.single import ONLY
+from mjgym.task import Task
 
 UNLIMITED = 1e9  # an action's bound above this is none
 WARM_UP = 100  # control steps before the first measurement: what was dropped has landed by then
@@ -174,7 +179,9 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
         if controls_of is not None:
             lows, highs = space.low, space.high
             actions = random_actions(lows, highs, (), np.float64, control_steps, seed + i)
-            controls_of[i] = _controls(env, itertools.islice(actions, control_steps))
+            controls_of[i] = _controls(
+                env.task, env.get_state(), itertools.islice(actions, control_steps)
+            )
     model, now = env.model, starts.copy()
     data = [mujoco.MjData(model) for _ in range(threads)]
     states = np.empty((num_envs, physics_steps, starts.shape[1]))
@@ -218,22 +225,33 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
     return Subject(call, control_steps * num_envs, num_envs, close=pool.close)
 
 
-def _controls(env: Any, actions: Iterable[np.ndarray]) -> np.ndarray:
-    """The controls of each physics step in which an environment makes some actions, (steps, nu)."""
-    simulation = env._episodes.simulation
-    step, found = simulation.step, []
+class _Recording(Single):
+    """One simulation that records the controls of each physics step."""
 
-    def noting(control: Any, n: int, *arguments: Any, **options: Any) -> None:
-        found.extend([np.array(control)] * n)
-        step(control, n, *arguments, **options)
+    def __init__(self, task: Task) -> None:
+        super().__init__(compile_model(task), task.varies)
+        self.controls: list[np.ndarray] = []
 
-    simulation.step = noting
-    try:
-        for action in actions:
-            env.step(action)
-    finally:
-        del simulation.step
-    return np.array(found)
+    def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
+        """Record the controls, and advance."""
+        self.controls.extend([np.array(control)] * n)
+        super().step(control, n, where, forces=forces)
+
+
+def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray]) -> np.ndarray:
+    """The controls of each physics step of a task that makes some actions, (steps, nu).
+
+    Args:
+        task: the task.
+        state: of an environment, from which the steps start.
+        actions: one for each control step.
+    """
+    simulation, rng = _Recording(task), np.random.default_rng(0)
+    episodes = Episodes(task, simulation, lambda i: rng)
+    episodes.set_state({name: value[None] for name, value in state.items()}, ONLY)
+    for action in actions:
+        episodes.step(action)
+    return np.array(simulation.controls)
 
 
 def random_actions(

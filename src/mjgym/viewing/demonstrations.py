@@ -97,7 +97,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         space = self.env.action_space
         action = np.asarray(action, dtype=space.dtype)  # as it is written
-        episode.states.append(self._state())
+        episode.states.append(self._state())  # one more than all else if the step is interrupted
         observation, reward, terminated, truncated, info = self.env.step(action)
         episode.observations.append(observation)
         episode.actions.append(action)
@@ -113,11 +113,16 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         return state
 
     def keep(self) -> None:
-        """Write the episode as far as it is, if it has any steps."""
+        """Write the episode as far as it is, if it has any steps; an interrupted step is none."""
         episode, self._episode = self._episode, None
-        if episode is None or not episode.actions:
+        if episode is None or not episode.successes:
             return
-        episode.states.append(self._state())
+        steps = len(episode.successes)
+        if len(episode.states) == steps:
+            episode.states.append(self._state())
+        del episode.observations[steps + 1 :]
+        for rows in (episode.actions, episode.rewards, episode.terminations, episode.truncations):
+            del rows[steps:]
         episode.truncations[-1] = episode.truncations[-1] or not episode.terminations[-1]
         from minari.data_collector import EpisodeBuffer
 

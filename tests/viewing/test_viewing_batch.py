@@ -56,14 +56,14 @@ def boxes(session, i):
 @pytest.fixture
 def viewer_of():
     """Make the page for a batch; all are closed afterwards."""
-    from mjgym.viewing.several import Several
+    from mjgym.viewing.batch import BatchViewer
 
     made = []
 
     def make(id, **options):
         envs = gymnasium.make_vec(id, num_envs=3, **options)
         session = Session(envs, lambda observation: np.zeros(envs.action_space.shape))
-        viewer = Several(session, 0, ports.listen("127.0.0.1", 0))
+        viewer = BatchViewer(session, 0, ports.listen("127.0.0.1", 0))
         made.append((viewer, envs))
         viewer.sync(session)
         return viewer, session

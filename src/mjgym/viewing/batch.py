@@ -1,13 +1,12 @@
 """The sub-environments of a batch beside each other on a page, through mjviser."""
 
-import asyncio
 import contextlib
 import io
 import itertools
 import math
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +45,7 @@ class _Drawn:
     ids: list[int]
 
 
-class Several:
+class BatchViewer:
     """Serves the page.
 
     Each is drawn with the sizes, places and colours of its own episode. mjviser makes the meshes;
@@ -205,7 +204,6 @@ class _Inner:
     def __init__(self, server: Any) -> None:
         self._port = server.get_port()
         self._dialled: set[tuple[str, int]] = set()
-        self._forgetting: set[asyncio.Task[None]] = set()
         try:
             websockets = server._websock_server
             connections = websockets._live_connections
@@ -221,23 +219,18 @@ class _Inner:
             server.stop()
             raise ViewerError(f"this version of viser cannot be guarded: {error}") from error
 
-    async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection, and remember its address."""
-        reader, writer = await asyncio.open_connection(_INNER, self._port)
-        address = writer.get_extra_info("sockname")[:2]
-        self._dialled.add(address)
-        forgetting = asyncio.ensure_future(self._forget(address, writer))
-        self._forgetting.add(forgetting)  # a loop keeps no task alive
-        forgetting.add_done_callback(self._forgetting.discard)
-        return reader, writer
-
-    async def _forget(self, address: tuple[str, int], writer: asyncio.StreamWriter) -> None:
-        """Let the address mean nobody any more, once the connection has ended."""
-        try:
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
-        finally:
-            self._dialled.discard(address)
+    @contextlib.contextmanager
+    def dial(self) -> Iterator[socket.socket]:
+        """Open a connection, whose address means the guard as long as it lasts."""
+        with socket.socket() as connection:
+            connection.bind((_INNER, 0))
+            address = connection.getsockname()[:2]
+            self._dialled.add(address)
+            try:
+                connection.connect((_INNER, self._port))
+                yield connection
+            finally:
+                self._dialled.discard(address)
 
 
 def _asking(session: Session, command: Command) -> Callable[[Any], None]:
