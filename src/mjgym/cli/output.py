@@ -133,6 +133,8 @@ def require(*packages: str, extra: str = "train") -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         console(stderr=True).print(
-            f'{", ".join(missing)} is not installed: pip install "mjgym[{extra}]"', soft_wrap=True
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed:"
+            f' pip install "mjgym[{extra}]"',
+            soft_wrap=True,
         )
         raise typer.Exit(1)
