@@ -85,6 +85,7 @@ def test_pictures_are_upside_down_unless_asked():
     """In a process of its own, where OpenGL ends with it."""
     code = """
 import numpy as np, mjgym.adapters.robosuite as suite
+from mjgym.adapters.robosuite.utils.camera_utils import get_real_depth_map
 asked = dict(robots="Panda", camera_names=["agentview", "all-eye_in_hand"], camera_heights=48,
              camera_widths=[64, 32], camera_depths=[True, False], camera_segmentations="element",
              initialization_noise=None, seed=1)
@@ -101,10 +102,8 @@ for name in ("agentview_image", "agentview_depth", "agentview_segmentation_eleme
 np.testing.assert_array_equal(
     above["agentview_image"], env.env.camera("agentview", width=64, height=48))
 metres = env.env.camera("agentview", kind="depth", width=64, height=48)
-planes = env.env.model.vis.map
-near, far = (x * env.env.model.stat.extent for x in (planes.znear, planes.zfar))
-depth = above["agentview_depth"][..., 0].astype(float)
-np.testing.assert_allclose(near / (1 - depth * (1 - near / far)), metres, rtol=1e-3)
+depth = get_real_depth_map(env.sim, above["agentview_depth"].astype(float))
+np.testing.assert_allclose(depth[..., 0], metres, rtol=1e-3)
 seen = set(np.unique(above["robot0_eye_in_hand_segmentation_element"]))
 assert env.env.model.geom("cube_g0").id in seen or len(seen) > 2, seen
 assert suite.make("Lift", "Panda").reset()["agentview_image"].shape == (256, 256, 3)

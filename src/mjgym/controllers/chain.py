@@ -75,6 +75,8 @@ class Chain:
         dofs: where the joints' velocities are, and their rows of `cdof`.
         qpos: where the joints' positions are.
         ctrl: where the motors' controls are.
+        qpos_low: the least position of each joint, (n,), rad; -inf without a limit.
+        qpos_high: the greatest position of each joint, (n,), rad; inf without a limit.
         torque_low: the least torque of each motor, (n,), N m.
         torque_high: the greatest torque of each motor, (n,), N m.
         mask: which of the joints move the tool, (n,) bool; None for all.
@@ -111,6 +113,8 @@ class Chain:
             [-np.inf, np.inf],
         )
         self.torque_low, self.torque_high = limits[:, 0].copy(), limits[:, 1].copy()
+        ends = np.where(model.jnt_limited[ids, None], model.jnt_range[ids], [-np.inf, np.inf])
+        self.qpos_low, self.qpos_high = ends[:, 0].copy(), ends[:, 1].copy()
         self.tool, self.origin = Point.of(model, tool), Point.of(model, origin)
         mask = chain_mask(model, self.tool.body, dofs)
         self.mask = None if mask.all() else mask
@@ -161,6 +165,8 @@ class _ArmState(State):
     qpos = _Reading(lambda _, arm, v: taken(v.qpos, arm.qpos) + 0.0)
     qvel = _Reading(lambda _, arm, v: taken(v.qvel, arm.dofs) + 0.0)
     inertia = _Reading(lambda _, arm, v: dense_inertia(v.M, *arm.inertia))
+    qpos_low = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.qpos_low))
+    qpos_high = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.qpos_high))
     torque_low = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_low))
     torque_high = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_high))
 

@@ -99,14 +99,14 @@ class Model:
         task = self._env.task
         spec = task.model()
         model = spec.compile()
-        fields = {name: getattr(self._model, name) for name in task.varies}
-        for name, value in fields.items():
-            getattr(model, name)[:] = value
+        for name in task.varies:
+            getattr(model, name)[:] = getattr(self._model, name)
         spec.copy_back(model)
+        state = self._env.get_state()
         root = etree.fromstring(spec.to_xml())
         custom = etree.SubElement(root, "custom")
-        for name, value in fields.items():
-            numbers = " ".join(map(repr, np.ravel(value).tolist()))
+        for name in task.varies:
+            numbers = " ".join(map(repr, np.ravel(state[name]).tolist()))
             etree.SubElement(custom, "numeric", name=VARIES + name, data=numbers)
         return str(etree.tostring(root, encoding="unicode"))
 
@@ -138,8 +138,9 @@ class Model:
             alike = np.allclose(getattr(found, name), getattr(own, name), PRINTED, PRINTED)
             if name not in task.varies and not alike:
                 raise ValueError(f"xml: {name} differs; make(..., vary={{...}}) changes numbers")
+        state = self._env.get_state()
         return {
-            name: np.array(value).reshape(getattr(own, name).shape).astype(getattr(own, name).dtype)
+            name: np.array(value).reshape(state[name].shape).astype(state[name].dtype)
             for name, value in held.items()
         }
 

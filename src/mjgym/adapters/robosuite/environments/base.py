@@ -53,6 +53,7 @@ def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) ->
     ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
     asked = {"robots": robots, **kwargs}
     fields = task_fields(env_name, IDS[env_name], asked, {*names, *OURS})
+    asked |= ours
     env: Any = gymnasium.make(
         IDS[env_name],
         observation="dict",
@@ -63,7 +64,8 @@ def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) ->
         **fields,
     )
     kind = type(env_name, (RobosuiteEnv,), {"__doc__": RobosuiteEnv.__doc__})
-    return kind(env.unwrapped, episodes, asked)  # type: ignore[no-any-return]
+    made: RobosuiteEnv = kind(env.unwrapped, episodes, asked)
+    return made
 
 
 class RobosuiteEnv:
@@ -87,6 +89,7 @@ class RobosuiteEnv:
         timestep: control steps since the episode began.
         cur_time: seconds since the episode began, as control steps count them.
         done: whether it is over.
+        terminated: whether the task ended it, not the horizon.
         viewer: the window, None before the first `render`.
     """
 
@@ -146,7 +149,8 @@ class RobosuiteEnv:
         self._entries, _ = self.env.reset(seed=self._seed)
         self._seed = None
         self._keep_sizes()
-        self.timestep, self.cur_time, self.done = 0, 0.0, False
+        self.timestep, self.cur_time = 0, 0.0
+        self.done = self.terminated = False
         self._observables.reset()
         return self._observation(force=True)
 
@@ -165,6 +169,7 @@ class RobosuiteEnv:
         self.timestep += 1
         self.cur_time += self.control_timestep
         over = self.timestep >= self.horizon and not self.ignore_done
+        self.terminated = terminated
         self.done = over or terminated or truncated
         return self._observation(), reward, self.done, info
 
@@ -211,6 +216,19 @@ class RobosuiteEnv:
             height = env.model.jnt_qposadr[joint] + 2
             env.data.qpos[height] += extent.bottom - after[name].bottom
         self._entries = env.set_state({"qpos": env.data.qpos.copy()})
+
+    def reseed(self, seed: int) -> None:
+        """Have the next reset begin the episode of a seed."""
+        self._seed = seed
+
+    def remade(self, **changed: Any) -> "RobosuiteEnv":
+        """Another environment that has been made alike, with other arguments of `make`."""
+        own = {
+            field.name: getattr(self._episodes, field.name)
+            for field in dataclasses.fields(Episodes)
+            if field.init
+        }
+        return make(type(self).__name__, **{**self._asked, **own, **changed})
 
     # Demonstrations: models as XML, states as vectors.
 

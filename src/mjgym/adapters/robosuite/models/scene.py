@@ -12,6 +12,7 @@ from mjgym.adapters.robosuite.models.grippers import GripperModel
 from mjgym.adapters.robosuite.models.objects import MujocoModel, MujocoObject
 from mjgym.adapters.robosuite.models.robots import RobotModel
 from mjgym.envs.env import Env
+from mjgym.robots import bases, hands
 
 # The published classes of objects, which "class" segmentation tells apart.
 CLASSES = {
@@ -72,12 +73,13 @@ class Scene:
         number = robot.number
         prefix, mount = f"robot{number}_", f"fixed_mount{number}_"
         model = self._env.model
+        stand = name_of(bases, robot.base)
         base = MujocoModel(
-            name=f"{type(robot.base).__name__}{number}",
-            class_name=type(robot.base).__name__,
+            name=f"{stand}{number}",
+            class_name=stand,
             **self._parts(self._named(mount)),
         )
-        grippers = tuple(self._gripper(each, name) for each in robot.manipulators)
+        grippers = tuple(self._gripper(each) for each in robot.manipulators)
         bodies = self._named(prefix)
         cameras = [model.camera(i).name for i in range(model.ncam)]
         return RobotModel(
@@ -92,13 +94,13 @@ class Scene:
             **self._parts(bodies) | {"joints": robot.joints},
         )
 
-    def _gripper(self, each: Any, robot: str) -> GripperModel:
+    def _gripper(self, each: Any) -> GripperModel:
         hand, prefix = each.hand, each.hand_prefix
         pads = [tuple(prefix + geom for geom in finger) for finger in hand.fingers]
-        name = type(hand).__name__
+        name = name_of(hands, hand)
         return GripperModel(
             name=f"{name}{each.robot}_{each.side}",
-            class_name=f"{robot} {name}",
+            class_name=name,
             root_body=each.link,
             prefix=prefix,
             dof=hand.law.dimensions,
@@ -227,3 +229,9 @@ class Scene:
             for each in groups.get(name, ()):
                 for site in each.sites:
                     model.site(site).rgba[3] = VISIBLE if visible else 0.0
+
+
+def name_of(catalogue: Any, part: Any) -> str:
+    """The name of a part in a catalogue, or that of its class."""
+    names = (name for name in catalogue.names() if catalogue.find(name) == part)
+    return next(names, type(part).__name__)
