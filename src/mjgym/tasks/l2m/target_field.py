@@ -1,9 +1,9 @@
 """The field of target velocities that "Learn to Move" asks a walker to follow.
 
-The plane is covered by a map of velocities, 40 m by 40 m around the place where the walker was when
-the map was made, with a velocity at every half metre; in between it is bilinear, and outside as at
-the edge. All velocities of a map lead to its sink, a place to stay at. Who has stayed there for long
-enough finds a new sink, and a new map around them.
+A map of velocities, 40 m by 40 m, lies around the place where the walker was when the map was made,
+with a velocity at every half metre; in between it is bilinear, and outside as at the edge. All its
+velocities lead to its sink, a place to stay at. Who has stayed there for long enough finds a new
+sink, and a new map around themselves.
 
 S. Song et al., "Deep reinforcement learning for modeling human locomotion control in
 neuromechanical simulation" (2021, doi 10.1186/s12984-021-00919-y), section "Learn to Move".
