@@ -24,14 +24,14 @@ class CoordinateLimits:
     stiffness: float
     damping: float
 
-    def torque(self, q: Array, u: Array) -> Array:
-        """The torques (N m) at angles (rad) and speeds (rad/s) of the coordinates."""
+    def torque(self, q: Array, u: Array) -> tuple[Array, Array]:
+        """The torques (N m) at angles (rad) and speeds (rad/s), and the dampers (N m s/rad)."""
         xp = namespace(q, u)
-        low, high = alongside(self.low, q), alongside(self.high, q)
-        above, below = q - high, low - q
+        above, below = q - alongside(self.high, q), alongside(self.low, q) - q
         # Step functions of the fifth order.
         up, down = (_step(xp.clip(x / self.transition, 0.0, 1.0)) for x in (above, below))
-        return self.stiffness * (down * below - up * above) - self.damping * (up + down) * u
+        damper = self.damping * (up + down)
+        return self.stiffness * (down * below - up * above) - damper * u, damper
 
 
 def _step(t: Array) -> Array:

@@ -176,6 +176,7 @@ class Musculoskeletal:
             "muscle_fibre_length": _flat(fibre),
             "muscle_length": _flat(paths.length),
             "muscle_torque": self._torque(paths, self._tension(paths.length, fibre)),
+            "muscle_steps": v.xp.zeros(v.lead),
         }
 
     def before_step(self, v: View, excitation: Array) -> Arrays:
@@ -184,9 +185,10 @@ class Musculoskeletal:
         paths = self._paths(v)
         fibre = _legs(v.memory["muscle_fibre_length"])
         return {
-            "muscle_excitation": parts.activation.wanted(excitation),
+            "muscle_excitation": excitation,
             "muscle_length": _flat(paths.length),
             "muscle_torque": self._torque(paths, self._tension(paths.length, fibre)),
+            "muscle_steps": v.xp.zeros(v.lead),
         }
 
     def control(self, v: View) -> Array:
@@ -194,9 +196,12 @@ class Musculoskeletal:
         layout = _parts(self.free).layout
         dt = self.timestep
         state = self._rigid(v)
-        damping, force = self._contact(v, state, dt)
-        gained = v.xp.linalg.solve(state.inertia + damping, force[..., None])[..., 0]
-        u = state.u + dt * gained
+        import os
+        TH = float(os.environ.get("TH", "1"))
+        damping, force = self._contact(v, state, 1.0)
+        kick = dt * self._kick(v)[..., None]
+        gained = v.xp.linalg.solve(state.inertia + (TH * kick[..., None]) * damping, force[..., None])[..., 0]
+        u = state.u + kick * gained
         # The slides arrive where the knees' new angles have them.
         knees = columns(state.q + dt * u, layout.knees)
         values, _, _ = skeleton.knee()(knees)
@@ -208,6 +213,12 @@ class Musculoskeletal:
         inertia = v.inertia(layout.joints)
         return total(inertia * rate[..., None, :]) + v.qfrc_bias
 
+    def _kick(self, v: View) -> Array:
+        """For how many physics steps accelerations count in this one: 1/2 first and 3/2 last."""
+        done = v.memory["muscle_steps"]
+        steps = round(0.01 / self.timestep)
+        return 1.0 - 0.5 * (done == 0) + 0.5 * (done == steps - 1)
+
     def substep(self, v: View) -> Arrays:
         """The muscles after a physics step."""
         parts, memory = _parts(self.free), v.memory
@@ -216,12 +227,13 @@ class Musculoskeletal:
         after = parts.activation.after(before, memory["muscle_excitation"], self.timestep)
         halfway = 0.5 * (_legs(memory["muscle_length"]) + paths.length)
         fibre = parts.law.after(
-            _legs(0.5 * (before + after)),
+            _legs(parts.activation.value(0.5 * (before + after))),
             halfway,
             _legs(memory["muscle_fibre_length"]),
             self.timestep,
         )
         return {
+            "muscle_steps": memory["muscle_steps"] + 1.0,
             "muscle_activation": after,
             "muscle_fibre_length": _flat(fibre),
             "muscle_length": _flat(paths.length),
@@ -248,6 +260,10 @@ class Musculoskeletal:
         padded = v.xp.concat([v.xp.zeros_like(gained[..., :1]), gained], axis=-1)
         return columns(padded, order)
 
+    def activation(self, v: View) -> Array:
+        """The muscles' activations, (..., 22), in the order of `MUSCLES`."""
+        return _parts(self.free).activation.value(v.memory["muscle_activation"])
+
     def muscles(self, v: View) -> MuscleState:
         """The state of the muscles."""
         parts, memory = _parts(self.free), v.memory
@@ -256,9 +272,8 @@ class Musculoskeletal:
         u = columns(v.qvel, parts.layout.kept)
         legs = self._of_legs(u)
         lengthening = v.xp.sum(slopes * legs[..., :, None], axis=-2)
-        activation, fibre = (
-            _legs(memory[f"muscle_{name}"]) for name in ("activation", "fibre_length")
-        )
+        activation = _legs(self.activation(v))
+        fibre = _legs(memory["muscle_fibre_length"])
         tendon = parts.law.stretched(paths.length, fibre)
         tension = tendon.force * alongside(parts.law.force, fibre)
         velocity = parts.law.velocity(activation, paths.length, fibre)
@@ -277,7 +292,7 @@ class Musculoskeletal:
     def limit_torques(self, v: View) -> Array:
         """Torques at the limits of the legs' coordinates, (..., 2, c), N m."""
         q, u = (columns(x, _parts(self.free).layout.kept) for x in (v.qpos, v.qvel))
-        return _parts(self.free).limits.torque(self._of_legs(q), self._of_legs(u))
+        return _parts(self.free).limits.torque(self._of_legs(q), self._of_legs(u))[0]
 
     def reactions(self, v: View) -> Array:
         """The ground's forces on the right and the left foot, world axes, (..., 2, 3), N."""
@@ -372,10 +387,13 @@ class Musculoskeletal:
             + along[1] * columns(bias, layout.with_y)
         )
         legs_q, legs_u = self._of_legs(q), self._of_legs(u)
-        torque = v.memory["muscle_torque"] + _flat(parts.limits.torque(legs_q, legs_u))
+        held, damper = parts.limits.torque(legs_q, legs_u)
+        torque = v.memory["muscle_torque"] + _flat(held)
+        damper = _flat(damper)
+        damper = columns(xp.concat([xp.zeros_like(damper[..., :1]), damper], axis=-1), layout.of_leg)
         padded = xp.concat([xp.zeros_like(torque[..., :1]), torque], axis=-1)
         force = columns(padded, layout.of_leg) - bias
-        return _Rigid(q, u, folded, force, self._motion(v, slopes))
+        return _Rigid(q, u, folded, force, self._motion(v, slopes), damper)
 
     def _folded(self, matrix: Array, along: list[Array]) -> Array:
         """The columns of the free coordinates, with those of the slides that go with them."""
@@ -434,18 +452,46 @@ class Musculoskeletal:
         depth_law = parts.contact
         slope = 1.5 * depth_law.dissipation * depth_law.load(-2.0 * feet.point[..., 2, :], alongside(parts.radii, feet.drag))
         slope = xp.where(feet.normal > 0, slope, 0.0)
+        import os
+        MODE = os.environ.get("MODE", "0"); ME = float(os.environ.get("ME", ".7"))
+        left = []
+        h = self.timestep
         for sphere in range(parts.radii.size):
             jacobian = moving + _cross_rows(turning, feet.arm[..., sphere : sphere + 1])
-            scale = xp.stack(
-                [feet.drag[..., sphere], feet.drag[..., sphere], slope[..., sphere]], axis=-1
-            )
-            rows.append(xp.sqrt(dt * scale)[..., None] * jacobian)
-        jacobians = xp.concat(rows, axis=-2)
-        damping = xp.matmul(jacobians.mT, jacobians)
+            dr, sl, f = feet.drag[..., sphere], slope[..., sphere], feet.normal[..., sphere]
+            vx, vy = feet.velocity[..., 0, sphere], feet.velocity[..., 1, sphere]
+            speed = xp.sqrt(vx * vx + vy * vy)
+            top = xp.clip(speed, 0.1, None)
+            th_t = th_n = 1.0
+            if "t" in MODE:
+                z = h * dr / ME
+                th_t = (1 + z) / (2 + z)
+            if "h" in MODE: th_t = 0.5
+            if "n" in MODE:
+                th_n = .5
+            w = 0.0
+            if "j" in MODE:
+                w = 1.0 * (speed > 0.1 + 1.5 * h * 0.8 * f / ME)
+            cx = 0.0
+            if "x" in MODE:
+                cx = -0.8 * sl / top * th_n
+            C = xp.zeros((*speed.shape, 3, 3))
+            tx, ty = vx / top, vy / top
+            C[..., 0, 0] = th_t * dr * (1 - w * tx * tx)
+            C[..., 1, 1] = th_t * dr * (1 - w * ty * ty)
+            C[..., 0, 1] = C[..., 1, 0] = -th_t * dr * w * tx * ty
+            C[..., 2, 2] = th_n * sl
+            C[..., 0, 2] = cx * vx
+            C[..., 1, 2] = cx * vy
+            rows.append(jacobian)
+            left.append(C @ jacobian)
+        damping = xp.matmul(xp.concat(rows, axis=-2).mT, xp.concat(left, axis=-2))
         flat = reshaped(damping, (*v.lead, 2, width * width))
         flat = xp.concat([xp.zeros_like(flat[..., :1]), flat], axis=-1)
         both = columns(flat[..., 0, :], layout.of_feet[0]) + columns(flat[..., 1, :], layout.of_feet[1])
-        return reshaped(both, (*v.lead, n, n)), force
+        both = reshaped(both, (*v.lead, n, n))
+        if "l" in MODE: both = both + 0.5*np.eye(n)*state.damper[..., None, :]
+        return both, force
 
 
 class _PathState(NamedTuple):
@@ -462,6 +508,7 @@ class _Rigid(NamedTuple):
     inertia: Array
     force: Array
     motion: Array
+    damper: Array
 
 
 class _Feet(NamedTuple):
