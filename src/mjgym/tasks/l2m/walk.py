@@ -15,18 +15,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from mjgym.actions import Action, Model
-from mjgym.arrays import Array, total
+from mjgym.arrays import Array, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.rewards import tolerance
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task, register
+from mjgym.tasks.l2m.fast import FastMusculoskeletal
 from mjgym.tasks.l2m.musculoskeletal import (
     ACTION_TO_MODEL,
     COORDINATES,
     MUSCLES,
-    Musculoskeletal,
     MuscleState,
+    Musculoskeletal,
 )
 from mjgym.tasks.l2m.target_field import TargetField
 
@@ -97,12 +98,6 @@ class Body(Protocol):
 
     def memory(self, v: View) -> Arrays:
         """What the muscles remember, at the start of an episode."""
-
-    def before_step(self, v: View, excitation: Array) -> Arrays:
-        """What the muscles remember of their excitations, (..., 22)."""
-
-    def control(self, v: View) -> Array:
-        """The controls of the model's actuators."""
 
     def positions(self, v: View) -> Array:
         """The coordinates, (..., 17) m or rad."""
@@ -250,12 +245,9 @@ class Walk(Task):
 
     # What a control step does.
 
-    def before_step(self, v: View, action: Array) -> Arrays:
-        order = v.xp.asarray(ACTION_TO_MODEL)
-        return self.body.before_step(v, v.xp.take(action, order, axis=-1))
-
-    def control(self, v: View, action: Array) -> Array:
-        return self.body.control(v)
+    def _excitation(self, v: View, action: Array) -> Array:
+        """Of the muscles, (..., 22), in the model's order."""
+        return columns(action, ACTION_TO_MODEL)
 
     # What it is worth.
 
@@ -380,7 +372,7 @@ class Walk(Task):
         outward = xp.asarray(OUTWARD) * (cosine * y - sine * x)
         force = xp.stack([cosine * x + sine * y, outward, force[..., 2]], axis=-1)
         signs = xp.asarray(EXTENSION)
-        angles, rates = (signs * _of_legs(xp, x, LEG_JOINTS) for x in (q, u))
+        angles, rates = (signs * _of_legs(x, LEG_JOINTS) for x in (q, u))
         state = body.muscles(v)
         muscles = xp.stack(
             [
@@ -390,7 +382,7 @@ class Walk(Task):
             ],
             axis=-1,
         )
-        muscles = xp.stack([_of_legs(xp, muscles[..., i], LEG_MUSCLES) for i in range(3)], axis=-1)
+        muscles = xp.stack([_of_legs(muscles[..., i], LEG_MUSCLES) for i in range(3)], axis=-1)
         entries = {}
         for leg, side in enumerate(SIDES):
             entries[f"{side}_leg/ground_reaction_forces"] = force[..., leg, :]
@@ -429,13 +421,14 @@ class Walk(Task):
         return signals
 
 
-def _of_legs(xp: Any, x: Array, places: np.ndarray) -> Array:
+def _of_legs(x: Array, places: np.ndarray) -> Array:
     """Numbers of each leg, (..., 2, k), from their places in a row."""
-    chosen = xp.take(x, xp.asarray(np.ravel(places)), axis=-1)
-    return xp.reshape(chosen, (*chosen.shape[:-1], *places.shape))
+    chosen = columns(x, np.ravel(places))
+    return reshaped(chosen, (*chosen.shape[:-1], *places.shape))
 
 
 TAGS = ("musculoskeletal",)
+FAST_TAGS = (*TAGS, "fast")
 
 
 @register("l2m/walk_around-v0", "Walk to two sinks of the target velocities, in Round 2.", TAGS)
@@ -471,7 +464,57 @@ class OpenSimWalk(Walk):
         return Musculoskeletal(planar=self.planar)
 
     def activation(self, v: View) -> Array:
-        return v.memory["muscle_activation"]
+        return self.body.activation(v)
+
+    def before_step(self, v: View, action: Array) -> Arrays:
+        return self.body.before_step(v, self._excitation(v, action))
+
+    def control(self, v: View, action: Array) -> Array:
+        return self.body.control(v)
 
     def substep(self, v: View) -> Arrays:
         return self.body.substep(v)
+
+
+@register(
+    "l2m/walk_around-fast-v0",
+    "Walk to two sinks, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+)
+@register(
+    "l2m/walk_sinks-fast-v0",
+    "Walk to one sink after the other, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+    difficulty=2,
+    time_limit=ROUND_1,
+)
+@register(
+    "l2m/walk_forward-fast-v0",
+    "Walk forward at 1.4 m/s, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+    difficulty=0,
+    time_limit=ROUND_1,
+)
+@register(
+    "l2m/walk_planar-fast-v0",
+    "Walk forward at 1.4 m/s in a plane, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+    difficulty=0,
+    planar=True,
+)
+@dataclass(frozen=True)
+class FastWalk(Walk):
+    """Walk with MuJoCo's own muscles and contacts: faster, and not to be scored against OpenSim."""
+
+    @functools.cached_property
+    def body(self) -> FastMusculoskeletal:
+        return FastMusculoskeletal(planar=self.planar)
+
+    def activation(self, v: View) -> Array:
+        return v.act
+
+    def control(self, v: View, action: Array) -> Array:
+        return self.body.control(v, self._excitation(v, action))
+
+    def current_forces(self, v: View) -> Array:
+        return True
