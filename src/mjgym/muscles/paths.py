@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mjgym.arrays import Array, alongside, columns, namespace
+from mjgym.arrays import Array, alongside, columns, namespace, reshaped, total
 
 ALWAYS = (-np.inf, np.inf)
 
@@ -132,27 +132,49 @@ class Paths:
         return always, together
 
     @functools.cached_property
-    def _points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Bodies (p,), places (sides, 3, p) and functions (3, p) of points; pieces' ends (2, s)."""
+    def _points(self) -> "_Points":
         order: dict[PathPoint, int] = {}
         ends = np.zeros((2, len(self._changing)), dtype=np.int64)
         found: list[list[PathPoint]] = [[] for _ in self.sides]
-        for k, i in enumerate(self._changing):
-            for end in (0, 1):
-                point = self._pieces[0][i].ends[end]
-                if point not in order:
-                    order[point] = len(order)
-                    for side, pieces in enumerate(self._pieces):
-                        found[side].append(pieces[i].ends[end])
-                ends[end, k] = order[point]
-        like = [(p.body, p.coordinate, p.within, p.moves) for p in found[0]]
-        for side in found:
-            if [(p.body, p.coordinate, p.within, p.moves) for p in side] != like:
-                raise ValueError("the paths of the sides are not alike")
-        bodies = np.array([point.body for point in order])
-        at = np.array([[point.at for point in side] for side in found])
-        moves = np.array([point.moves for point in order]) + 1
-        return bodies, np.ascontiguousarray(np.moveaxis(at, -1, 1)), moves.T.copy(), ends
+        pairs = [(k, i, end) for k, i in enumerate(self._changing) for end in (0, 1)]
+        # Those that move in their bodies come last.
+        for k, i, end in sorted(pairs, key=lambda x: self._pieces[0][x[1]].ends[x[2]].moving):
+            point = self._pieces[0][i].ends[end]
+            if point not in order:
+                order[point] = len(order)
+                for side, pieces in enumerate(self._pieces):
+                    found[side].append(pieces[i].ends[end])
+            ends[end, k] = order[point]
+        like = [[(p.body, p.coordinate, p.within, p.moves) for p in side] for side in found]
+        if any(side != like[0] for side in like):
+            raise ValueError("the paths of the sides are not alike")
+        points = found[0]
+        still = sum(not point.moving for point in points)
+        at = np.moveaxis(np.array([[point.at for point in side] for side in found]), -1, 1)
+        moves = np.array([point.moves for point in points[still:]]).reshape(-1, 3) + 1
+        # Pieces with an end that moves: which one, and whether it is the second.
+        drifting = [(k, e) for k in range(ends.shape[1]) for e in (0, 1) if ends[e, k] >= still]
+        pieces = np.array([k for k, _ in drifting], dtype=np.int64)
+        if len(set(pieces.tolist())) < pieces.size:
+            raise ValueError("a piece of a path has two ends that move in their bodies")
+        place = np.zeros(ends.shape[1], dtype=np.int64)
+        place[pieces] = 1 + np.arange(pieces.size)
+        rows = np.zeros((len(self.moved), ends.shape[1]))
+        for k, e in drifting:
+            rows[points[ends[e, k]].coordinate, k] = 1.0
+        return _Points(
+            bodies=np.array([point.body for point in points]),
+            still=still,
+            at=np.ascontiguousarray(at[..., :still]),
+            base=np.ascontiguousarray(at[..., still:]),
+            moves=moves.T.reshape(-1),
+            ends=ends,
+            drifting=pieces,
+            drifters=np.array([ends[e, k] - still for k, e in drifting], dtype=np.int64),
+            outward=np.array([1.0 if e else -1.0 for _, e in drifting]),
+            place=place,
+            rows=rows,
+        )
 
     @functools.cached_property
     def _conditions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -177,19 +199,14 @@ class Paths:
     @functools.cached_property
     def _sign(self) -> np.ndarray:
         """Which end of each piece a coordinate moves, (coordinates, s): 1 for the second."""
-        bodies, _, _, ends = self._points
-        first, second = (self.moved[:, bodies[end]] for end in ends)
+        points = self._points
+        first, second = (self.moved[:, points.bodies[end]] for end in points.ends)
         return second.astype(float) - first
 
     @functools.cached_property
-    def _drifting(self) -> np.ndarray:
-        """Which coordinate the moving ends of each piece depend on, (coordinates, s)."""
-        found = np.zeros_like(self._sign)
-        for k, i in enumerate(self._changing):
-            for point in self._pieces[0][i].ends:
-                if point.moving:
-                    found[point.coordinate, k] = 1.0
-        return found
+    def _owners(self) -> np.ndarray:
+        """The muscle of each piece, (s,)."""
+        return np.array([self._pieces[0][i].muscle for i in self._changing])
 
     def geometry(
         self, frames: Array, coordinates: Array, functions: Array, slopes: Array
@@ -203,43 +220,29 @@ class Paths:
             slopes: of these, (..., sides, f), m/rad.
         """
         xp = namespace(frames)
-        bodies, at, moves, ends = self._points
-        frame = columns(frames, bodies)
-        places = alongside(at, frames)
+        p = self._points
+        frame = columns(frames, p.bodies)
+        own = frame[..., p.still :]
+        still = _placed(frame[..., : p.still], alongside(p.at, frames))
+        shape = (*functions.shape[:-1], 3, p.bodies.size - p.still)
         zero = xp.zeros_like(functions[..., :1])
-        moving = np.flatnonzero(moves.any(axis=0))
-        shifts = (
-            columns(xp.concat([zero, x], axis=-1), moves[:, moving].reshape(-1))
+        shift, speed = (
+            reshaped(columns(xp.concat([zero, x], axis=-1), p.moves), shape)
             for x in (functions, slopes)
         )
-        shape = (*functions.shape[:-1], 3, moving.size)
-        shift, speed = (xp.reshape(x, shape) for x in shifts)
-        point = _placed(frame[..., 0:3, :], frame, places)
-        # Points that move in their bodies are few.
-        own = columns(frame, moving)
-        drawn = _placed(columns(point, moving), own, shift)
-        still = [int(i) for i in range(bodies.size) if i not in moving]
-        order = np.argsort([*still, *moving.tolist()])
-        velocity = _placed(xp.zeros_like(drawn), own, speed)
-        point = xp.concat([columns(point, still), drawn], axis=-1)
-        one, other = (columns(point, order[end]) for end in ends)
+        moving = _placed(own, alongside(p.base, frames) + shift)
+        point = xp.concat([still, moving], axis=-1)
+        one, other = (columns(point, end) for end in p.ends)
         way = other - one
-        x, y, z = way[..., 0, :], way[..., 1, :], way[..., 2, :]
-        length = xp.sqrt(x * x + y * y + z * z)
+        length = _norm(way)
         way = way / length[..., None, :]
-        x, y, z = way[..., 0, :], way[..., 1, :], way[..., 2, :]
-        px, py, pz = one[..., 0, :], one[..., 1, :], one[..., 2, :]
-        moment = xp.stack([py * z - pz * y, pz * x - px * z, px * y - py * x], axis=-2)
-        line = xp.concat([moment, way], axis=-2)
-        # The ends' own velocities along the pieces.
-        padded = xp.concat([xp.zeros_like(velocity[..., :1]), velocity], axis=-1)
-        place = np.zeros(bodies.size, dtype=np.int64)
-        place[moving] = 1 + np.arange(moving.size)
-        drift = xp.zeros_like(x)
-        for end, sign in zip(ends, (-1.0, 1.0), strict=True):
-            if place[end].any():
-                v = columns(padded, place[end])
-                drift = drift + sign * (v[..., 0, :] * x + v[..., 1, :] * y + v[..., 2, :] * z)
+        line = xp.concat([cross_rows(one, way), way], axis=-2)
+        # Ends that move in their bodies make their pieces longer.
+        towards = columns(way, p.drifting) * columns(_turned(own, speed), p.drifters)
+        drift = (towards[..., 0, :] + towards[..., 1, :] + towards[..., 2, :]) * alongside(
+            p.outward, frames
+        )
+        drift = columns(xp.concat([xp.zeros_like(drift[..., :1]), drift], axis=-1), p.place)
         coordinate, low, high, inside = self._conditions
         value = columns(coordinates, coordinate)
         within = (value >= alongside(low, value)) & (value <= alongside(high, value))
@@ -259,10 +262,24 @@ class Paths:
                 is at the origin, (..., sides, c, 6).
         """
         xp = namespace(motion)
-        line = geometry.line
-        slope = alongside(self._sign, line) * xp.matmul(motion, line)
-        slope = slope + alongside(self._drifting, line) * geometry.drift[..., None, :]
+        slope = alongside(self._sign, motion) * xp.matmul(motion, geometry.line)
+        slope = slope + alongside(self._points.rows, motion) * geometry.drift[..., None, :]
         return self._by_muscle(xp.where(geometry.present[..., None, :], slope, 0.0))
+
+    def torques(self, geometry: PathGeometry, motion: Array, tension: Array) -> Array:
+        """The generalised forces of the muscles on the coordinates, (..., sides, c).
+
+        Args:
+            geometry: of the paths.
+            motion: as for `slopes`.
+            tension: of the muscles, (..., sides, m), N.
+        """
+        xp = namespace(motion)
+        pull = xp.where(geometry.present, columns(tension, self._owners), 0.0)
+        # The wrench with which the pieces that a coordinate stretches resist it.
+        wrench = xp.matmul(geometry.line * pull[..., None, :], alongside(self._sign.T, motion))
+        drifting = alongside(self._points.rows, motion) * (geometry.drift * pull)[..., None, :]
+        return -(total(motion * wrench.mT) + total(drifting))
 
     def _by_muscle(self, pieces: Array) -> Array:
         """The sums over the pieces of each muscle, (..., s) to (..., m)."""
@@ -274,14 +291,62 @@ class Paths:
         return first
 
 
-def _placed(origin: Array, frame: Array, at: Array) -> Array:
-    """Points given in the axes of frames, (..., 3, p)."""
+class _Points(NamedTuple):
+    """The ends of the pieces of a path that change their lengths; p points, s pieces.
+
+    Attributes:
+        bodies: of all points, (p,); those that move in their bodies come last.
+        still: how many do not.
+        at: places of those that do not, (sides, 3, still), m.
+        base: of those that do, without what is added, (sides, 3, p - still), m.
+        moves: functions that are added, counted from 1, 0 for none, (3 (p - still),).
+        ends: points at both ends of each piece, (2, s).
+        drifting: pieces with an end that moves.
+        drifters: these ends.
+        outward: 1 where it is the second end, -1 where it is the first.
+        place: of each piece among the drifting, counted from 1, 0 for none, (s,).
+        rows: 1 where a coordinate moves an end of a piece in its body, (coordinates, s).
+    """
+
+    bodies: np.ndarray
+    still: int
+    at: np.ndarray
+    base: np.ndarray
+    moves: np.ndarray
+    ends: np.ndarray
+    drifting: np.ndarray
+    drifters: np.ndarray
+    outward: np.ndarray
+    place: np.ndarray
+    rows: np.ndarray
+
+
+def cross_rows(a: Array, b: Array) -> Array:
+    """The cross product of vectors along the last but one axis."""
+    ax, ay, az = a[..., 0, :], a[..., 1, :], a[..., 2, :]
+    bx, by, bz = b[..., 0, :], b[..., 1, :], b[..., 2, :]
+    rows = [ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx]
+    return namespace(a, b).stack(rows, axis=-2)
+
+
+def _norm(vectors: Array) -> Array:
+    """The lengths of vectors along the last but one axis."""
+    x, y, z = vectors[..., 0, :], vectors[..., 1, :], vectors[..., 2, :]
+    return namespace(vectors).sqrt(x * x + y * y + z * z)
+
+
+def _turned(frame: Array, vector: Array) -> Array:
+    """Vectors given in the axes of frames, (..., 3, p)."""
     return (
-        origin
-        + frame[..., 3:6, :] * at[..., 0:1, :]
-        + frame[..., 6:9, :] * at[..., 1:2, :]
-        + frame[..., 9:12, :] * at[..., 2:3, :]
+        frame[..., 3:6, :] * vector[..., 0:1, :]
+        + frame[..., 6:9, :] * vector[..., 1:2, :]
+        + frame[..., 9:12, :] * vector[..., 2:3, :]
     )
+
+
+def _placed(frame: Array, at: Array) -> Array:
+    """Points given in the axes of frames, (..., 3, p)."""
+    return frame[..., 0:3, :] + _turned(frame, at)
 
 
 def _pieces(muscle: int, path: Path) -> list[Piece]:

@@ -1,13 +1,15 @@
 """The walker's forces as OpenSim has them, on MuJoCo's rigid bodies.
 
-Before each physics step the generalised forces of muscles, limits and contacts give the
-accelerations of the free coordinates, by the inertia and the bias forces that MuJoCo has computed.
-The tibia's slides are no coordinates of their own: they follow from the knee's angle by splines.
-Motors drive every joint, the slides too, so that MuJoCo's step ends with the velocities that follow
-and with the slides in their place. Friction and the dampers of contact are stiff: they are taken
-implicitly.
+At each instant the generalised forces of muscles, limits and contacts give the accelerations of the
+free coordinates, by the inertia and the bias forces that MuJoCo has computed. Motors drive every
+joint, the tibias' slides too, so that MuJoCo's next step ends with the velocities that follow and
+with the slides where the knees' angles want them.
 
-After each physics step the muscles' paths are looked at again, and fibres and activations move on.
+The scheme is that of the leapfrog: each step's velocity is that of its middle. A control step's
+first physics step therefore counts accelerations for half a step, and its last one for one and a
+half, so that between control steps velocities are of the same instant as positions. Forces that
+depend on velocities are taken as in the middle of what they change, by their derivatives; friction,
+whose derivative is stiff, later than that. Fibres and activations move on after each physics step.
 """
 
 import functools
@@ -16,16 +18,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mjgym.arrays import Array, alongside, columns, namespace, reshaped, total
+from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
-from mjgym.muscles import Activation, CoordinateLimits, Paths, SpheresOnPlane, Thelen
+from mjgym.muscles import (
+    Activation,
+    CoordinateLimits,
+    PathGeometry,
+    Paths,
+    SpheresOnPlane,
+    Thelen,
+)
+from mjgym.muscles.paths import cross_rows
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.l2m import skeleton
-from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES, SLIDES
+from mjgym.tasks.l2m.coordinates import Coordinates, Knees
+from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES
 
 __all__ = ["ACTION_TO_MODEL", "COORDINATES", "MUSCLES", "MuscleState", "Musculoskeletal"]
+
+CONTROL_TIMESTEP = 0.01  # s
 
 _OF_A_LEG = ("abd", "add", "iliopsoas", "glut_max", "hamstrings", "rect_fem", "vasti", "bifemsh")
 ACTION_ORDER = tuple(
@@ -37,13 +50,15 @@ ACTION_TO_MODEL = np.array([ACTION_ORDER.index(name) for name in MUSCLES])
 """The published action's numbers in the model's order: `action[..., ACTION_TO_MODEL]`."""
 
 START_ACTIVATION = 0.05
+LIGHT = 0.7  # kg, about what a sphere of a foot has to move: how stiff friction is to it
+ANY_INERTIA = 1e-13  # kg m^2, with which equations can be solved before anything is computed
 
 
 class MuscleState(NamedTuple):
     """The state of all muscles, (..., 22) each in the order of `MUSCLES`.
 
     Attributes:
-        activation: 0 to 1.
+        activation: 0.01 to 1.
         length: of the path from origin to insertion, m.
         lengthening: its rate, m/s.
         fibre_length: m.
@@ -61,59 +76,52 @@ class MuscleState(NamedTuple):
     tendon_force: Array
 
 
-class _Layout:
-    """Where everything is in the arrays of the model with some free coordinates."""
+class _Pose(NamedTuple):
+    """What follows from the positions: knees, motion (..., c, 6) of all, its legs' part, paths."""
 
-    def __init__(self, free: tuple[str, ...]) -> None:
-        joints = skeleton.joints(free)
-        self.joints = joints
-        self.free = tuple(name for name in joints if name in free)  # in the order of the joints
-        self.kept = np.array([joints.index(name) for name in self.free])
-        self.root = [name for name in self.free if not _leg_of(name) and name != "lumbar_extension"]
-        names = skeleton.leg_coordinates(free)
-        self.legs = np.array([[self.free.index(f"{n}_{s}") for n in names] for s in SIDES])
-        self.knee = names.index("knee_angle")
-        self.knees = self.legs[:, self.knee]
-        self.slides = np.array([[joints.index(skeleton.slide(a, s)) for a in SLIDES] for s in SIDES])
-        # Of each reduced coordinate, the slide that goes with it, or itself.
-        self.with_x, self.with_y = self.kept.copy(), self.kept.copy()
-        self.with_x[self.knees], self.with_y[self.knees] = self.slides.T
-        # Of each coordinate of OpenSim's, the joint, or -1 where it is held.
-        self.coordinates = np.array([joints.index(n) if n in joints else -1 for n in COORDINATES])
-        # What moves a foot: the root and its leg.
-        roots = [self.free.index(name) for name in self.root]
-        self.foot = np.array([[*roots, *leg] for leg in self.legs])
-        # Places of each foot's coordinates in a matrix of all, counted from 1; 0 for none.
-        n, width = len(self.free), self.foot.shape[1]
-        place = np.zeros((2, n), dtype=np.int64) - 1
-        for side in (0, 1):
-            place[side, self.foot[side]] = np.arange(width)
-        both = (place[:, :, None] >= 0) & (place[:, None, :] >= 0)
-        at = place[:, :, None] * width + place[:, None, :] + 1
-        self.of_feet = np.where(both, at, 0).reshape(2, -1)
-        self.of_foot = np.where(place >= 0, place + 1, 0)
-        # Of each coordinate of all, its leg's torque, counted from 1; 0 for none.
-        self.of_leg = np.zeros(n, dtype=np.int64)
-        for k, i in enumerate(self.legs.reshape(-1)):
-            self.of_leg[i] = k + 1
+    knees: Knees
+    motion: Array
+    of_legs: Array
+    paths: PathGeometry
 
 
-def _leg_of(name: str) -> str:
-    return name[-1] if name[-2:] in ("_r", "_l") else ""
+class _Feet(NamedTuple):
+    """The spheres of the feet, (..., 2, 3, s) or (..., 2, s).
+
+    Attributes:
+        point: of contact, m.
+        arm: from the subtree's centre to it, m.
+        velocity: of the body there, m/s.
+        load: normal force at rest, N.
+        normal: normal force, N.
+        drag: of friction, N s/m.
+        force: on the foot, N.
+    """
+
+    point: Array
+    arm: Array
+    velocity: Array
+    load: Array
+    normal: Array
+    drag: Array
+    force: Array
 
 
 @dataclass(frozen=True)
 class Musculoskeletal:
     """The body of the walker: its model, and its forces as hooks of a task.
 
+    A task of control steps of 0.01 s calls `memory`, `before_step`, `control` and `substep` in its
+    hooks of the same names, with `control_every_substep`.
+
     Args:
         planar: whether it moves in the plane of walking alone: 9 coordinates instead of 14.
-        timestep: of the physics, s.
-        held: whether OpenSim's locked coordinates are held at their values.
+        substeps: physics steps in a control step, at least 2.
+        held: whether the coordinates that OpenSim locks are held at their values.
     """
 
     planar: bool = False
-    timestep: float = 0.0004
+    substeps: int = 25
     held: bool = True
 
     # What there is.
@@ -124,24 +132,24 @@ class Musculoskeletal:
         return skeleton.free_coordinates(self.planar) if self.held else COORDINATES
 
     @property
+    def timestep(self) -> float:
+        """Of the physics, s."""
+        return CONTROL_TIMESTEP / self.substeps
+
+    @property
     def strength(self) -> np.ndarray:
         """The largest isometric force of each muscle, (22,), N."""
-        return np.tile(self.law.force, 2)
+        return np.tile(self._parts.law.force, 2)
 
     @property
     def optimal_length(self) -> np.ndarray:
         """The optimal fibre length of each muscle, (22,), m."""
-        return np.tile(self.law.fibre, 2)
+        return np.tile(self._parts.law.fibre, 2)
 
     @property
     def fastest(self) -> np.ndarray:
         """The largest speed of shortening of each muscle's fibre, (22,), m/s."""
-        return np.tile(self.law.fastest, 2)
-
-    @property
-    def law(self) -> Thelen:
-        """The muscles of a leg."""
-        return _parts(self.free).law
+        return np.tile(self._parts.law.fastest, 2)
 
     def model(self) -> Spec:
         """The walker on its ground."""
@@ -152,379 +160,261 @@ class Musculoskeletal:
 
         Coordinates that are held stay where they are.
         """
-        layout = _parts(self.free).layout
-        u = np.zeros(len(COORDINATES)) if u is None else u
-        for i, joint in enumerate(layout.coordinates):
-            if joint >= 0:
-                v.qpos[joint], v.qvel[joint] = q[i], u[i]
-        knees = layout.kept[layout.knees]
-        values, slopes, _ = skeleton.knee()(v.qpos[knees])
-        v.qpos[layout.slides] = values[:, :2]
-        v.qvel[layout.slides] = slopes[:, :2] * v.qvel[knees][:, None]
+        coordinates = self._parts.coordinates
+        at = {name: i for i, name in enumerate(COORDINATES)}
+        own = [at[name] for name in coordinates.free]
+        angles, rates = np.asarray(q)[own], np.zeros(len(own)) if u is None else np.asarray(u)[own]
+        v.qpos = coordinates.joined(angles, coordinates.slid(angles))
+        v.qvel = coordinates.joined(rates, coordinates.sliding(angles, rates))
 
     # Hooks.
 
     def memory(self, v: View) -> Arrays:
         """Muscles in equilibrium at the start, at an activation of 0.05."""
-        parts = _parts(self.free)
-        paths = self._paths(v)
-        activation = v.xp.zeros_like(paths.length) + START_ACTIVATION
-        fibre = parts.law.equilibrium(activation, paths.length)
+        pose = self._pose(v)
+        length = pose.paths.length
+        activation = v.xp.zeros_like(length) + START_ACTIVATION
+        fibre = self._parts.law.equilibrium(activation, length)
         return {
             "muscle_excitation": _flat(activation),
             "muscle_activation": _flat(activation),
             "muscle_fibre_length": _flat(fibre),
-            "muscle_length": _flat(paths.length),
-            "muscle_torque": self._torque(paths, self._tension(paths.length, fibre)),
-            "muscle_steps": v.xp.zeros(v.lead),
+            "muscle_length": _flat(length),
+            "joint_force": self._drive(v, pose, fibre, 0.5),
+            "substeps": v.xp.zeros(v.lead),
         }
 
     def before_step(self, v: View, excitation: Array) -> Arrays:
         """What a control step begins with: excitations (..., 22), in the order of `MUSCLES`."""
-        parts = _parts(self.free)
-        paths = self._paths(v)
-        fibre = _legs(v.memory["muscle_fibre_length"])
+        pose = self._pose(v)
         return {
             "muscle_excitation": excitation,
-            "muscle_length": _flat(paths.length),
-            "muscle_torque": self._torque(paths, self._tension(paths.length, fibre)),
-            "muscle_steps": v.xp.zeros(v.lead),
+            "muscle_length": _flat(pose.paths.length),
+            "joint_force": self._drive(v, pose, _legs(v.memory["muscle_fibre_length"]), 0.5),
+            "substeps": v.xp.zeros(v.lead),
         }
 
     def control(self, v: View) -> Array:
-        """The joints' generalised forces by which MuJoCo's step does what it should, (..., nu)."""
-        layout = _parts(self.free).layout
-        dt = self.timestep
-        state = self._rigid(v)
-        import os
-        TH = float(os.environ.get("TH", "1"))
-        damping, force = self._contact(v, state, 1.0)
-        kick = dt * self._kick(v)[..., None]
-        gained = v.xp.linalg.solve(state.inertia + (TH * kick[..., None]) * damping, force[..., None])[..., 0]
-        u = state.u + kick * gained
-        # The slides arrive where the knees' new angles have them.
-        knees = columns(state.q + dt * u, layout.knees)
-        values, _, _ = skeleton.knee()(knees)
-        at = columns(v.qpos, layout.slides.reshape(-1))
-        slid = (_flat(values[..., :2]) - at) / dt
-        order = np.argsort([*layout.kept, *layout.slides.reshape(-1)])
-        wanted = columns(v.xp.concat([u, slid], axis=-1), order)
-        rate = (wanted - v.qvel) / dt
-        inertia = v.inertia(layout.joints)
-        return total(inertia * rate[..., None, :]) + v.qfrc_bias
-
-    def _kick(self, v: View) -> Array:
-        """For how many physics steps accelerations count in this one: 1/2 first and 3/2 last."""
-        done = v.memory["muscle_steps"]
-        steps = round(0.01 / self.timestep)
-        return 1.0 - 0.5 * (done == 0) + 0.5 * (done == steps - 1)
+        """The joints' generalised forces in the next physics step, (..., nu)."""
+        return v.memory["joint_force"]
 
     def substep(self, v: View) -> Arrays:
-        """The muscles after a physics step."""
-        parts, memory = _parts(self.free), v.memory
-        paths = self._paths(v)
+        """The muscles after a physics step, and the joints' forces in the next one."""
+        parts, memory, dt = self._parts, v.memory, self.timestep
+        pose = self._pose(v)
+        length = pose.paths.length
         before = memory["muscle_activation"]
-        after = parts.activation.after(before, memory["muscle_excitation"], self.timestep)
-        halfway = 0.5 * (_legs(memory["muscle_length"]) + paths.length)
+        after = parts.activation.after(before, memory["muscle_excitation"], dt)
         fibre = parts.law.after(
             _legs(parts.activation.value(0.5 * (before + after))),
-            halfway,
+            0.5 * (_legs(memory["muscle_length"]) + length),
             _legs(memory["muscle_fibre_length"]),
-            self.timestep,
+            dt,
         )
+        done = memory["substeps"] + 1.0
+        counts = v.xp.where(done == self.substeps - 1, 1.5, 1.0)[..., None]
         return {
-            "muscle_steps": memory["muscle_steps"] + 1.0,
             "muscle_activation": after,
             "muscle_fibre_length": _flat(fibre),
-            "muscle_length": _flat(paths.length),
-            "muscle_torque": self._torque(paths, self._tension(paths.length, fibre)),
+            "muscle_length": _flat(length),
+            "joint_force": self._drive(v, pose, fibre, counts),
+            "substeps": done,
         }
 
     # What can be read at any time.
 
     def positions(self, v: View) -> Array:
         """All coordinates, held ones too, in the order of `COORDINATES`, (..., 17)."""
-        return self._all(v.qpos, DEFAULTS if self.held else np.zeros(len(COORDINATES)))
+        return self._parts.coordinates.named(v.qpos, DEFAULTS)
 
     def speeds(self, v: View) -> Array:
         """The rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
-        return self._all(v.qvel, np.zeros(len(COORDINATES)))
+        return self._parts.coordinates.named(v.qvel, np.zeros(len(COORDINATES)))
 
     def accelerations(self, v: View) -> Array:
         """The accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
-        layout = _parts(self.free).layout
-        state = self._rigid(v)
-        _, force = self._contact(v, state, 0.0)
-        gained = v.xp.linalg.solve(state.inertia, force[..., None])[..., 0]
-        order = [layout.free.index(n) + 1 if n in layout.free else 0 for n in COORDINATES]
-        padded = v.xp.concat([v.xp.zeros_like(gained[..., :1]), gained], axis=-1)
-        return columns(padded, order)
+        coordinates = self._parts.coordinates
+        fibre = _legs(v.memory["muscle_fibre_length"])
+        inertia, _, force, _ = self._forces(v, self._pose(v), fibre, 0.0)
+        return coordinates.shown(v.xp.linalg.solve(inertia, force[..., None])[..., 0])
 
     def activation(self, v: View) -> Array:
         """The muscles' activations, (..., 22), in the order of `MUSCLES`."""
-        return _parts(self.free).activation.value(v.memory["muscle_activation"])
+        return self._parts.activation.value(v.memory["muscle_activation"])
 
     def muscles(self, v: View) -> MuscleState:
         """The state of the muscles."""
-        parts, memory = _parts(self.free), v.memory
-        paths = self._paths(v)
-        slopes = parts.paths.slopes(paths.geometry, paths.motion)
-        u = columns(v.qvel, parts.layout.kept)
-        legs = self._of_legs(u)
-        lengthening = v.xp.sum(slopes * legs[..., :, None], axis=-2)
+        parts = self._parts
+        pose = self._pose(v)
+        length = pose.paths.length
+        rates = parts.coordinates.by_leg(parts.coordinates.taken(v.qvel))
+        slopes = parts.paths.slopes(pose.paths, pose.of_legs)
+        lengthening = total(slopes.mT * rates[..., None, :])
         activation = _legs(self.activation(v))
-        fibre = _legs(memory["muscle_fibre_length"])
-        tendon = parts.law.stretched(paths.length, fibre)
+        fibre = _legs(v.memory["muscle_fibre_length"])
+        tendon = parts.law.stretched(length, fibre)
         tension = tendon.force * alongside(parts.law.force, fibre)
-        velocity = parts.law.velocity(activation, paths.length, fibre)
+        velocity = parts.law.velocity(activation, length, fibre)
         return MuscleState(
-            *map(_flat, (activation, paths.length, lengthening, fibre, velocity)),
+            *map(_flat, (activation, length, lengthening, fibre, velocity)),
             fibre_force=_flat(tension / tendon.cos),
             tendon_force=_flat(tension),
         )
 
     def moment_arms(self, v: View) -> Array:
-        """How the paths shorten with the coordinates of their legs, (..., 2, c, 11), m/rad."""
-        parts = _parts(self.free)
-        paths = self._paths(v)
-        return -parts.paths.slopes(paths.geometry, paths.motion)
+        """How the muscles' paths shorten with the coordinates of their legs, (..., 2, c, 11), m."""
+        pose = self._pose(v)
+        return -self._parts.paths.slopes(pose.paths, pose.of_legs)
 
     def limit_torques(self, v: View) -> Array:
         """Torques at the limits of the legs' coordinates, (..., 2, c), N m."""
-        q, u = (columns(x, _parts(self.free).layout.kept) for x in (v.qpos, v.qvel))
-        return _parts(self.free).limits.torque(self._of_legs(q), self._of_legs(u))[0]
+        coordinates = self._parts.coordinates
+        q, u = (coordinates.by_leg(coordinates.taken(x)) for x in (v.qpos, v.qvel))
+        return self._parts.limits.torque(q, u)[0]
 
     def reactions(self, v: View) -> Array:
         """The ground's forces on the right and the left foot, world axes, (..., 2, 3), N."""
         return total(self._feet(v).force)
 
     def reaction_wrenches(self, v: View) -> Array:
-        """The same with their moments about the world's origin (N m) behind, (..., 2, 6)."""
+        """The same, with their moments about the world's origin (N m) behind, (..., 2, 6)."""
         feet = self._feet(v)
-        moment = total(_cross_rows(feet.point, feet.force))
+        moment = total(cross_rows(feet.point, feet.force))
         return v.xp.concat([total(feet.force), moment], axis=-1)
 
     # How it is computed.
 
-    def _all(self, values: Array, held: np.ndarray) -> Array:
-        xp = namespace(values)
-        joints = _parts(self.free).layout.coordinates
-        given = columns(values, np.maximum(joints, 0))
-        return xp.where(alongside(joints >= 0, given), given, alongside(held, given))
+    @property
+    def _parts(self) -> "_Parts":
+        return _parts(self.planar, self.held)
 
-    def _of_legs(self, values: Array) -> Array:
-        """Of values of the free coordinates, those of each leg, (..., 2, c)."""
-        legs = _parts(self.free).layout.legs
-        return reshaped(columns(values, legs.reshape(-1)), (*values.shape[:-1], *legs.shape))
-
-    def _motion(self, v: View, slopes: Array) -> Array:
-        """How bodies move with the free coordinates, (..., c, 6), about the subtree's centre."""
-        layout = _parts(self.free).layout
-        xp = v.xp
-        own = v.cdof[..., layout.kept, :] if False else columns(v.cdof, layout.kept, -2)
-        # The slides go with the knees.
-        x, y = (columns(v.cdof, layout.slides[:, i], -2) for i in (0, 1))
-        more = x * slopes[..., :, 0:1] + y * slopes[..., :, 1:2]
-        padded = xp.concat([xp.zeros_like(more[..., :1, :]), more], axis=-2)
-        return own + columns(padded, _parts(self.free).knee_rows, -2)
-
-    def _paths(self, v: View) -> "_PathState":
-        parts, xp = _parts(self.free), v.xp
-        layout = parts.layout
-        q = self._of_legs(columns(v.qpos, layout.kept))
-        values, slopes, _ = skeleton.knee()(q[..., layout.knee])
-        bodies = parts.bodies
-        names = tuple(name for side in SIDES for name in parts.bodies[side])
-        centre = v.subtree_com[..., 1:2, :]
-        del bodies
-        place = v.take("xpos", names) - centre
-        turned = v.take("xmat", names)
-        lead = place.shape[:-2]
-        turned = reshaped(turned, (*lead, len(names), 3, 3))
-        turned = xp.reshape(turned.mT, (*lead, len(names), 9))
-        frames = reshaped(xp.concat([place, turned], axis=-1), (*lead, 2, -1, 12)).mT
-        geometry = parts.paths.geometry(frames, q, values[..., 2:], slopes[..., 2:])
-        motion = self._motion(v, slopes)
-        legs = layout.legs
-        own = columns(motion, legs.reshape(-1), -2)
-        own = reshaped(own, (*lead, *legs.shape, 6))
-        return _PathState(geometry.length, geometry, own)
-
-    def _tension(self, length: Array, fibre: Array) -> Array:
-        """The tendons' forces, (..., 2, 11), N."""
-        law = self.law
-        return law.stretched(length, fibre).force * alongside(law.force, fibre)
-
-    def _torque(self, paths: "_PathState", tension: Array) -> Array:
-        """The muscles' generalised forces on the legs' coordinates, (..., 2 c)."""
-        slopes = _parts(self.free).paths.slopes(paths.geometry, paths.motion)
-        return _flat(-total(slopes * tension[..., None, :]))
-
-    def _rigid(self, v: View) -> "_Rigid":
-        """The free coordinates, their inertia, and all forces but the ground's."""
-        parts, xp = _parts(self.free), v.xp
-        layout = parts.layout
-        q, u = columns(v.qpos, layout.kept), columns(v.qvel, layout.kept)
-        knees = columns(q, layout.knees)
-        _, slopes, bends = skeleton.knee()(knees)
-        # Slope of each coordinate's slides, 0 where it is no knee: (..., c).
-        along = [
-            columns(xp.concat([xp.zeros_like(knees[..., :1]), slopes[..., i]], axis=-1), parts.knee_rows)
-            for i in (0, 1)
-        ]
-        inertia = v.inertia(layout.joints)
-        bias = v.qfrc_bias
-        rates = columns(u, layout.knees)
-        turning = bends[..., :2] * (rates * rates)[..., None]
-        pushed = columns(inertia, layout.slides.reshape(-1))
-        bias = bias + total(pushed * _flat(turning)[..., None, :])
-        wide = inertia
-        folded = self._folded(wide, along)
-        folded = self._folded(folded.mT, along)
-        bias = (
-            columns(bias, layout.kept)
-            + along[0] * columns(bias, layout.with_x)
-            + along[1] * columns(bias, layout.with_y)
+    def _pose(self, v: View) -> _Pose:
+        parts, xp = self._parts, v.xp
+        coordinates = parts.coordinates
+        q = coordinates.taken(v.qpos)
+        knees = coordinates.knees(q)
+        bodies = v.rows("xpos", parts.bodies)
+        place = columns(v.xpos - v.subtree_com[..., 1:2, :], bodies, -2)
+        axes = columns(v.xmat, bodies, -2)
+        frames = xp.concat([place, columns(axes, _AXES)], axis=-1)
+        frames = reshaped(frames, (*frames.shape[:-2], len(SIDES), -1, 12)).mT
+        paths = parts.paths.geometry(
+            frames, coordinates.by_leg(q), knees.values[..., 2:], knees.slopes[..., 2:]
         )
-        legs_q, legs_u = self._of_legs(q), self._of_legs(u)
-        held, damper = parts.limits.torque(legs_q, legs_u)
-        torque = v.memory["muscle_torque"] + _flat(held)
-        damper = _flat(damper)
-        damper = columns(xp.concat([xp.zeros_like(damper[..., :1]), damper], axis=-1), layout.of_leg)
-        padded = xp.concat([xp.zeros_like(torque[..., :1]), torque], axis=-1)
-        force = columns(padded, layout.of_leg) - bias
-        return _Rigid(q, u, folded, force, self._motion(v, slopes), damper)
+        motion = coordinates.motion(v.cdof, knees)
+        legs = coordinates.legs
+        of_legs = columns(motion, legs.reshape(-1), -2)
+        of_legs = reshaped(of_legs, (*motion.shape[:-2], *legs.shape, 6))
+        return _Pose(knees, motion, of_legs, paths)
 
-    def _folded(self, matrix: Array, along: list[Array]) -> Array:
-        """The columns of the free coordinates, with those of the slides that go with them."""
-        layout = _parts(self.free).layout
-        return (
-            columns(matrix, layout.kept)
-            + along[0][..., None, :] * columns(matrix, layout.with_x)
-            + along[1][..., None, :] * columns(matrix, layout.with_y)
-        )
+    def _drive(self, v: View, pose: _Pose, fibre: Array, counts: Array) -> Array:
+        """The joints' forces for the next physics step, (..., j).
 
-    def _feet(self, v: View) -> "_Feet":
-        """The ground's forces on the spheres of the feet."""
-        parts, xp = _parts(self.free), v.xp
-        lead = v.lead
-        turned = reshaped(v.take("xmat", parts.feet), (*lead, 2, 3, 3))
-        place = v.take("xpos", parts.feet)
-        spheres = alongside(parts.spheres, turned)
-        point = place[..., :, None] + (
-            turned[..., 0:1] * spheres[:, 0:1, :]
-            + turned[..., 1:2] * spheres[:, 1:2, :]
-            + turned[..., 2:3] * spheres[:, 2:3, :]
+        Args:
+            v: the simulations.
+            pose: of the present.
+            fibre: lengths, (..., 2, 11), m.
+            counts: for how many steps the accelerations count, (..., 1).
+        """
+        coordinates, dt = self._parts.coordinates, self.timestep
+        inertia, joints, force, bias = self._forces(v, pose, fibre, counts * dt)
+        gained = v.xp.linalg.solve(inertia, force[..., None])[..., 0]
+        rates = coordinates.taken(v.qvel) + (counts * dt) * gained
+        arriving = coordinates.slid(coordinates.taken(v.qpos) + dt * rates)
+        sliding = (arriving - coordinates.slides(v.qpos)) / dt
+        wanted = (coordinates.joined(rates, sliding) - v.qvel) / dt
+        return total(joints * wanted[..., None, :]) + v.qfrc_bias
+
+    def _forces(
+        self, v: View, pose: _Pose, fibre: Array, time: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Inertia of the free coordinates and of all joints, and forces.
+
+        The first inertia is larger by what velocities change of the forces within a time (..., 1).
+        """
+        parts, xp = self._parts, v.xp
+        coordinates = parts.coordinates
+        q, u = coordinates.taken(v.qpos), coordinates.taken(v.qvel)
+        equations = coordinates.equations(v, pose.knees, u)
+        tension = parts.law.stretched(pose.paths.length, fibre).force
+        tension = tension * alongside(parts.law.force, fibre)
+        torque = parts.paths.torques(pose.paths, pose.of_legs, tension)
+        limit, damper = parts.limits.torque(coordinates.by_leg(q), coordinates.by_leg(u))
+        force = coordinates.from_legs(torque + limit) - equations.bias
+        # The ground, by the Jacobians of the points of contact: (..., 2, 3 s, w).
+        feet = self._feet(v)
+        own = columns(pose.motion, coordinates.feet.reshape(-1), -2)
+        own = reshaped(own, (*own.shape[:-2], *coordinates.feet.shape, 6))[..., None, :, :]
+        ax, ay, az = (feet.arm[..., i, :, None] for i in (0, 1, 2))
+        wx, wy, wz, vx, vy, vz = (own[..., i] for i in range(6))
+        jx, jy, jz = vx + wy * az - wz * ay, vy + wz * ax - wx * az, vz + wx * ay - wy * ax
+        jacobian = xp.concat([jx, jy, jz], axis=-2)
+        along, aslant, normal = self._damping(v, feet)
+        x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
+        damped = xp.concat(
+            [
+                along[..., None] * jx - (aslant * x)[..., None] * jz,
+                along[..., None] * jy - (aslant * y)[..., None] * jz,
+                normal[..., None] * jz,
+            ],
+            axis=-2,
         )
-        law, radius = parts.contact, alongside(parts.radii, turned)
+        pushing = reshaped(feet.force, (*feet.force.shape[:-2], -1, 1))
+        both = xp.matmul(jacobian.mT, xp.concat([damped, pushing], axis=-1))
+        force = force + coordinates.from_feet(both[..., -1])
+        damping = coordinates.matrix_from_feet(both[..., :-1])
+        eye = alongside(parts.eye, damping)
+        damping = damping + eye * (0.5 * coordinates.from_legs(damper))[..., None, :]
+        inertia = equations.inertia + ANY_INERTIA * eye + xp.asarray(time)[..., None] * damping
+        return inertia, equations.joints, force, equations.bias
+
+    def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
+        """How the ground's forces change with velocities, as far as a step should look ahead.
+
+        Returns:
+            Of friction with the slip, of friction with the speed inwards over the slip (N s^2/m^2),
+            and of the normal force with the speed inwards, (..., 2, s), N s/m.
+        """
+        law = self._parts.contact
+        # A stiff force is taken at the end of the step, another one in its middle.
+        stiffness = (self.timestep / LIGHT) * feet.drag
+        along = feet.drag * (1.0 + stiffness) / (2.0 + stiffness)
+        normal = (0.75 * law.dissipation) * feet.load * (feet.normal > 0)
+        x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
+        slip = v.xp.clip(v.xp.sqrt(x * x + y * y), law.slip, None)
+        return along, law.friction * normal / slip, normal
+
+    def _feet(self, v: View) -> _Feet:
+        parts, xp = self._parts, v.xp
+        talus = v.rows("xpos", parts.feet)
+        axes = columns(v.xmat, talus, -2)[..., None]
+        place = columns(v.xpos, talus, -2)[..., None]
+        sphere = alongside(parts.spheres, axes)
+        x, y, z = (sphere[:, i : i + 1, :] for i in (0, 1, 2))
+        point = place + axes[..., 0::3, :] * x + axes[..., 1::3, :] * y + axes[..., 2::3, :] * z
+        law, radius = parts.contact, alongside(parts.radii, axes)
         depth = law.depth(point[..., 2, :], radius)
         # Midway in the overlap, below the ground.
         point = xp.stack([point[..., 0, :], point[..., 1, :], -0.5 * depth], axis=-2)
-        motion = v.take("cvel", parts.feet)
-        arm = point - v.subtree_com[..., 1, :][..., None, :, None]
-        velocity = motion[..., 3:6, None] + _cross_rows(motion[..., 0:3, None], arm)
-        normal = law.normal(law.load(depth, radius), -velocity[..., 2, :])
+        arm = point - v.subtree_com[..., 1, None, :, None]
+        motion = columns(v.cvel, talus, -2)[..., None]
+        velocity = motion[..., 3:6, :] + cross_rows(motion[..., 0:3, :], arm)
         x, y = velocity[..., 0, :], velocity[..., 1, :]
+        load = law.load(depth, radius)
+        normal = law.normal(load, -velocity[..., 2, :])
         drag = law.drag(normal, xp.sqrt(x * x + y * y))
         force = xp.stack([-drag * x, -drag * y, normal], axis=-2)
-        return _Feet(point, arm, force, drag, normal, velocity)
-
-    def _contact(self, v: View, state: "_Rigid", dt: float) -> tuple[Array, Array]:
-        """Damping of contacts in a step of time dt as inertia, and all forces, (..., c, c), (..., c)."""
-        parts, xp = _parts(self.free), v.xp
-        layout = parts.layout
-        feet = self._feet(v)
-        n, width = len(layout.free), layout.foot.shape[1]
-        motion = columns(state.motion, layout.foot.reshape(-1), -2)
-        motion = reshaped(motion, (*v.lead, 2, width, 6))
-        moment = total(_cross_rows(feet.arm, feet.force))
-        wrench = xp.concat([moment, total(feet.force)], axis=-1)
-        each = total(motion * wrench[..., None, :])
-        padded = xp.concat([xp.zeros_like(each[..., :1]), each], axis=-1)
-        force = state.force
-        for side in (0, 1):
-            force = force + columns(padded[..., side, :], layout.of_foot[side])
-        if not dt:
-            return xp.zeros_like(state.inertia), force
-        # Jacobians of the points of contact, (..., 2, 3 spheres x 3 axes, width).
-        turning, moving = motion[..., 0:3].mT, motion[..., 3:6].mT  # (..., 2, 3, width)
-        rows = []
-        depth_law = parts.contact
-        slope = 1.5 * depth_law.dissipation * depth_law.load(-2.0 * feet.point[..., 2, :], alongside(parts.radii, feet.drag))
-        slope = xp.where(feet.normal > 0, slope, 0.0)
-        import os
-        MODE = os.environ.get("MODE", "0"); ME = float(os.environ.get("ME", ".7"))
-        left = []
-        h = self.timestep
-        for sphere in range(parts.radii.size):
-            jacobian = moving + _cross_rows(turning, feet.arm[..., sphere : sphere + 1])
-            dr, sl, f = feet.drag[..., sphere], slope[..., sphere], feet.normal[..., sphere]
-            vx, vy = feet.velocity[..., 0, sphere], feet.velocity[..., 1, sphere]
-            speed = xp.sqrt(vx * vx + vy * vy)
-            top = xp.clip(speed, 0.1, None)
-            th_t = th_n = 1.0
-            if "t" in MODE:
-                z = h * dr / ME
-                th_t = (1 + z) / (2 + z)
-            if "h" in MODE: th_t = 0.5
-            if "n" in MODE:
-                th_n = .5
-            w = 0.0
-            if "j" in MODE:
-                w = 1.0 * (speed > 0.1 + 1.5 * h * 0.8 * f / ME)
-            cx = 0.0
-            if "x" in MODE:
-                cx = -0.8 * sl / top * th_n
-            C = xp.zeros((*speed.shape, 3, 3))
-            tx, ty = vx / top, vy / top
-            C[..., 0, 0] = th_t * dr * (1 - w * tx * tx)
-            C[..., 1, 1] = th_t * dr * (1 - w * ty * ty)
-            C[..., 0, 1] = C[..., 1, 0] = -th_t * dr * w * tx * ty
-            C[..., 2, 2] = th_n * sl
-            C[..., 0, 2] = cx * vx
-            C[..., 1, 2] = cx * vy
-            rows.append(jacobian)
-            left.append(C @ jacobian)
-        damping = xp.matmul(xp.concat(rows, axis=-2).mT, xp.concat(left, axis=-2))
-        flat = reshaped(damping, (*v.lead, 2, width * width))
-        flat = xp.concat([xp.zeros_like(flat[..., :1]), flat], axis=-1)
-        both = columns(flat[..., 0, :], layout.of_feet[0]) + columns(flat[..., 1, :], layout.of_feet[1])
-        both = reshaped(both, (*v.lead, n, n))
-        if "l" in MODE: both = both + 0.5*np.eye(n)*state.damper[..., None, :]
-        return both, force
+        return _Feet(point, arm, velocity, load, normal, drag, force)
 
 
-class _PathState(NamedTuple):
-    length: Array
-    geometry: object
-    motion: Array
-
-
-class _Rigid(NamedTuple):
-    """q, u, inertia and force of the free coordinates, and how bodies move with them."""
-
-    q: Array
-    u: Array
-    inertia: Array
-    force: Array
-    motion: Array
-    damper: Array
-
-
-class _Feet(NamedTuple):
-    """Of each foot's spheres, (..., 2, 3, spheres) or (..., 2, spheres)."""
-
-    point: Array
-    arm: Array
-    force: Array
-    drag: Array
-    normal: Array
-    velocity: Array
+_AXES = np.arange(9).reshape(3, 3).T.reshape(-1)  # of a rotation matrix, its columns one by one
 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    layout: _Layout
+    """The laws of a model with their parameters, and where things are in its arrays."""
+
+    coordinates: Coordinates
     law: Thelen
     activation: Activation
     paths: Paths
@@ -532,25 +422,33 @@ class _Parts:
     contact: SpheresOnPlane
     spheres: np.ndarray
     radii: np.ndarray
+    bodies: tuple[str, ...]
     feet: tuple[str, ...]
-    bodies: dict[str, tuple[str, ...]]
-    knee_rows: np.ndarray
+    eye: np.ndarray
 
 
 @functools.cache
-def _parts(free: tuple[str, ...]) -> _Parts:
-    layout = _Layout(free)
+def _parts(planar: bool, held: bool) -> _Parts:
+    free = skeleton.free_coordinates(planar) if held else COORDINATES
+    law, activation = skeleton.muscles()
     contact, spheres, radii = skeleton.spheres()
-    rows = np.zeros(len(free), dtype=np.int64)
-    rows[layout.knees] = 1 + np.arange(len(SIDES))
-    bodies = {
-        side: tuple(b if b == "pelvis" else f"{b}_{side}" for b in skeleton.LEG_BODIES)
-        for side in SIDES
-    }
     return _Parts(
-        layout, *skeleton.muscles(), skeleton.paths(free), skeleton.limits(free), contact, spheres,
-        radii, tuple(f"talus_{side}" for side in SIDES), bodies, rows,
-    )  # fmt: skip
+        Coordinates(free),
+        law,
+        activation,
+        skeleton.paths(free),
+        skeleton.limits(free),
+        contact,
+        spheres,
+        radii,
+        tuple(
+            body if body == "pelvis" else f"{body}_{side}"
+            for side in SIDES
+            for body in skeleton.LEG_BODIES
+        ),
+        tuple(f"talus_{side}" for side in SIDES),
+        np.eye(len(free)),
+    )
 
 
 def _legs(values: Array) -> Array:
@@ -561,11 +459,3 @@ def _legs(values: Array) -> Array:
 def _flat(values: Array) -> Array:
     """(..., 2, n) to (..., 2 n)."""
     return reshaped(values, (*values.shape[:-2], values.shape[-2] * values.shape[-1]))
-
-
-def _cross_rows(a: Array, b: Array) -> Array:
-    """The cross product of vectors along the last but one axis."""
-    xp = namespace(a, b)
-    ax, ay, az = a[..., 0, :], a[..., 1, :], a[..., 2, :]
-    bx, by, bz = b[..., 0, :], b[..., 1, :], b[..., 2, :]
-    return xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-2)
