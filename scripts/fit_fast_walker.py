@@ -413,33 +413,41 @@ def fit_curves(poses: Poses) -> dict[str, dict[str, float]]:
 
 
 def fit_limits() -> dict[str, list[float]]:
-    """Two springs that push one way for the smooth onset of OpenSim's, in widths of the onset."""
-    t = np.linspace(0, 1.1, 400)
-    smooth = np.clip(10 * t**3 - 15 * t**4 + 6 * t**5, 0, None)
-    smooth = np.where(t > 1, 1.0, smooth)
+    """Two springs with dampers that push one way, for the smooth onset of OpenSim's.
 
-    def beyond(start: float) -> np.ndarray:
-        return np.maximum(t - start, 0)
+    They begin some widths of the onset beyond the limit, with shares of its stiffness and damping.
+    """
+    table = skeleton.numbers()["limits"]
+    onset = np.deg2rad(table["transition"])
+    stiffness, damping = np.rad2deg(table["stiffness"]), np.rad2deg(table["damping"])
+    t, speed = np.meshgrid(np.linspace(-0.4, 1.0, 57), np.linspace(-2.5, 2.5, 21), indexing="ij")
+    kept = np.clip(t, 0, 1)
+    smooth = 10 * kept**3 - 15 * kept**4 + 6 * kept**5
+    wanted = smooth * (stiffness * onset * t + damping * speed)
+    often = np.exp(-(speed**2) / 4)
+    largest = stiffness * onset
+
+    def torque(x: np.ndarray) -> np.ndarray:
+        springs = zip(*np.split(x, 3), strict=True)
+        return np.asarray(
+            sum(
+                np.maximum(slope * largest * (t - start) + share * damping * speed, 0)
+                for start, slope, share in springs
+            )
+        )
 
     def off(x: np.ndarray) -> float:
-        if x.min() < 0:
+        if (x < 0).any():
             return np.inf
-        pushed = x[2] * beyond(x[0]) + x[3] * beyond(x[1])
-        return float(np.max(np.abs(pushed - t * smooth)))
+        error = np.abs(torque(x) - wanted) / largest * often
+        return float(np.mean(error**8) ** (1 / 8))
 
-    starts, slopes = np.split(_least(off, (0.3, 0.6, 0.6, 1.0), (0.1,) * 4, 300), 2)
-    order = np.argsort(starts)
-    starts, slopes = starts[order], slopes[order]
-    off_by = off(np.concatenate([starts, slopes]))
-    print(f"limits: {off_by:.3f} of the torque where the onset ends, at the most")
-    # The damper comes in as the smooth onset does.
-    at = np.where(t < starts[1], 1.0, 0.0)
-    first = float((smooth * at)[t > starts[0]].sum() / at[t > starts[0]].sum())
-    return {
-        "starts": starts.tolist(),
-        "slopes": slopes.tolist(),
-        "shares": [first, 1 - first],
-    }
+    x = _least(off, (0.43, 0.22, 0.83, 0.71, 0.7, 0.18), (0.05,) * 6, 200)
+    slow = np.abs(speed) <= 1
+    far = np.abs(torque(x) - wanted)[slow].max() / largest
+    print(f"limits: {far:.1%} of the torque where the onset ends, at most, below 1 rad/s")
+    starts, slopes, shares = (part.tolist() for part in np.split(x, 3))
+    return {"starts": starts, "slopes": slopes, "shares": shares}
 
 
 # Contact.
