@@ -8,7 +8,7 @@ import pytest
 import walk_records
 from walk_records import NAMES, episodes, field_state, states, task
 
-import mjgym  # noqa: F401  (registers the ids)
+import mjgym
 from mjgym.models import compile_model
 from mjgym.sim import Single
 from mjgym.tasks.l2m.walk import (
@@ -222,7 +222,7 @@ def test_an_action_is_of_the_right_leg_then_of_the_left():
         env.step(action)
         activation = env.unwrapped.get_state()["memory.muscle_activation"]
         side, _, name = names[i].partition("_")
-        assert MUSCLES[int(np.argmax(activation))] == f"{LEG[name]}_{side}"
+        assert MUSCLES[int(np.argmax(activation))] == f"{LEG[name][0]}_{side}"
     env.close()
 
 
@@ -283,3 +283,34 @@ def test_the_body_weight_is_that_of_the_model():
     model = compile_model(OpenSimWalk())
     weight = model.body_mass.sum() * 9.80665
     assert weight == pytest.approx(BODY_WEIGHT, rel=1e-4)
+
+
+def test_four_published_steps_an_action():
+    """An action that stays for 0.04 s is worth the same time and the same distance."""
+    own = OpenSimWalk(difficulty=0, control_timestep=0.04)
+    feed = Feed(own, timestep=0.04)
+    state = standing(own, forward=0.4)
+    feed.begin(**state)
+    feed.view.memory["new_footstep"] = np.array(1.0)
+    terms, *_ = feed.step(**state)
+    assert terms["alive"] == pytest.approx(0.4)
+    assert terms["footstep"] == pytest.approx(FOOTSTEP * 0.04)
+    assert terms["velocity"] == pytest.approx(-0.04)
+    assert own.episode_steps() == 625
+
+
+def test_the_published_recipe_can_be_read():
+    """Its settings are those of the trainer, and its arguments those of the ids."""
+    pytest.importorskip("torch")
+    from mjgym.train import config
+    from mjgym.train.algorithms.td3 import TD3Config
+
+    file = mjgym.mjcf.asset_path("training/learn_to_move.yaml")
+    recipe = config.read(TD3Config, [file])
+    assert (recipe.critic, recipe.atoms, recipe.discounting, recipe.heads) == (
+        "quantile", 101, "hyperbolic", 10,
+    )  # fmt: skip
+    for id in mjgym.registry.ids(namespace="l2m"):
+        env = gymnasium.make(id, **recipe.env)
+        assert env.unwrapped.control_timestep == 0.04
+        env.close()

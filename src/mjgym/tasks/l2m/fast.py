@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.arrays import Array, columns, namespace, reshaped
+from mjgym.arrays import Array, alongside, columns, namespace, reshaped
 from mjgym.mjcf import Spec
 from mjgym.muscles import Thelen
 from mjgym.muscles.thelen import TOE_FORCE, TOE_SHAPE
@@ -271,12 +271,13 @@ class FastMusculoskeletal:
         return self._all(v, v.qvel, "qvel", np.zeros(len(COORDINATES)))
 
     def _all(self, v: View, values: Array, field: str, held: np.ndarray) -> Array:
-        xp = v.xp
         known = v.names("joint")
         moves = np.array([name in known for name in COORDINATES])
         # All joints have one number each.
         places = np.array([known.index(n) if n in known else 0 for n in COORDINATES])
-        return xp.where(xp.asarray(moves), columns(values, places), xp.asarray(held))
+        return v.xp.where(
+            alongside(moves, values), columns(values, places), alongside(held, values)
+        )
 
     def muscles(self, v: View) -> MuscleState:
         """The state of the muscles; their fibres are those of Thelen's muscle at the same force."""
@@ -286,10 +287,10 @@ class FastMusculoskeletal:
         length, lengthening = v.ten_length[..., :count], v.ten_velocity[..., :count]
         tension = -v.actuator_force[..., :count]
         legs = (*tension.shape[:-1], 2, count // 2)
-        strain = _strain(law, reshaped(tension, legs) / xp.asarray(law.force))
-        along = reshaped(length, legs) - xp.asarray(law.tendon) * (1 + strain)
-        along = xp.maximum(along, xp.asarray(LEAST_LENGTH * law.fibre))
-        thick = xp.asarray(law.fibre * np.sin(law.pennation))
+        strain = _strain(law, reshaped(tension, legs) / alongside(law.force, tension))
+        along = reshaped(length, legs) - alongside(law.tendon, length) * (1 + strain)
+        along = xp.maximum(along, alongside(LEAST_LENGTH * law.fibre, length))
+        thick = alongside(law.fibre * np.sin(law.pennation), length)
         fibre = xp.sqrt(along * along + thick * thick)
         cosine = reshaped(along / fibre, tension.shape)
         return MuscleState(
@@ -312,8 +313,8 @@ def _strain(law: Thelen, force: Array) -> Array:
     """The strain at which an elastic tendon pulls with a force, over the muscle's greatest one."""
     xp = namespace(force)
     t = math.exp(TOE_SHAPE)
-    toe = 99 * law.tendon_strain * t / (166 * t - 67)
-    slope = 0.67 / (law.tendon_strain - toe)
+    toe = alongside(99 * law.tendon_strain * t / (166 * t - 67), force)
+    slope = 0.67 / (alongside(law.tendon_strain, force) - toe)
     curved = toe / TOE_SHAPE * xp.log1p(xp.clip(force, 0.0, TOE_FORCE) * ((t - 1) / TOE_FORCE))
     return curved + xp.clip(force - TOE_FORCE, 0.0, None) / slope
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mjgym.actions import Action, Model
-from mjgym.arrays import Array, columns, reshaped, total
+from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.rewards import tolerance
 from mjgym.sim.single import SingleView
@@ -29,9 +29,9 @@ from mjgym.tasks.l2m.musculoskeletal import (
     MuscleState,
     Musculoskeletal,
 )
-from mjgym.tasks.l2m.target_field import TargetField
+from mjgym.tasks.l2m.target_field import SEEN, SEEN_SPACING, TargetField
 
-TIMESTEP = 0.01  # s, of a control step
+TIMESTEP = 0.01  # s, of a published control step
 ROUND_1, ROUND_2 = 10.0, 25.0  # s, of an episode
 BODY_WEIGHT = 75.1646 * 9.80665  # N
 
@@ -39,7 +39,7 @@ FALLEN = 0.6  # m, height of the pelvis, below which the walker has fallen
 LOADED = 0.05  # of the body weight on a foot: a rise above it is a footstep
 FEW_FOOTSTEPS = 5  # with no more than these an episode does not end well
 
-ALIVE = 0.1  # for each control step
+ALIVE = 0.1  # for each published control step
 FOOTSTEP = 10.0  # 1/s, for the time that a step has taken
 SINK = 500.0  # for each sink that has been achieved, in Round 2
 FINISH = 10.0  # for an episode that ends well, in Round 1
@@ -49,14 +49,23 @@ PACE_MARGIN = 1.4  # m/s off the target velocity, where the dense reward has fal
 START_HEIGHT = 0.94  # m, of the pelvis
 STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
 
-SIDES = ("r", "l")
-JOINTS = ("hip_abd", "hip", "knee", "ankle")
+SIDES = {"r": "right", "l": "left"}
+JOINTS = ("hip abduction", "hip extension", "knee extension", "ankle plantarflexion")
+HEADING = "pelvis, about the vertical"  # the axes of what is forward, leftward and up
 # The muscles of a leg in the order of actions and observations, with the model's names.
 LEG = {
-    "HAB": "abd", "HAD": "add", "HFL": "iliopsoas", "GLU": "glut_max", "HAM": "hamstrings",
-    "RF": "rect_fem", "VAS": "vasti", "BFSH": "bifemsh", "GAS": "gastroc", "SOL": "soleus",
-    "TA": "tib_ant",
-}  # fmt: skip
+    "HAB": ("abd", "hip abductors"),
+    "HAD": ("add", "hip adductors"),
+    "HFL": ("iliopsoas", "iliopsoas"),
+    "GLU": ("glut_max", "gluteus maximus"),
+    "HAM": ("hamstrings", "hamstrings"),
+    "RF": ("rect_fem", "rectus femoris"),
+    "VAS": ("vasti", "vasti"),
+    "BFSH": ("bifemsh", "short head of the biceps femoris"),
+    "GAS": ("gastroc", "gastrocnemius"),
+    "SOL": ("soleus", "soleus"),
+    "TA": ("tib_ant", "tibialis anterior"),
+}
 
 
 def _places(*names: str) -> tuple[int, ...]:
@@ -76,7 +85,7 @@ LEG_JOINTS = np.array(
 EXTENSION = np.array([-1.0, -1.0, 1.0, -1.0])
 OUTWARD = np.array([-1.0, 1.0])  # of each leg, leftward
 # Muscles of each leg as they are observed, (2, 11), in the model's order.
-LEG_MUSCLES = np.array([[MUSCLES.index(f"{name}_{s}") for name in LEG.values()] for s in SIDES])
+LEG_MUSCLES = np.array([[MUSCLES.index(f"{own}_{s}") for own, _ in LEG.values()] for s in SIDES])
 
 
 class Body(Protocol):
@@ -119,15 +128,15 @@ class Walk(Task):
     An action is the excitation of each muscle, first of the right leg, then of the left. The walker
     is that of Ong et al. (2019), after Delp et al. (1990).
 
-    Reward: `alive`, 0.1 in each control step. For each footstep (the load of a foot rises above 5 %
-    of the body weight), of the time since the last one was paid for: `footstep`, 10 times its
-    duration (s); `velocity`, -3 times the distance (m) by which the pelvis has gone astray from the
-    target velocities, -1 times in Round 1, which is a `difficulty` below 3; and `effort`, minus the
-    integral of the sum of squared activations. The time that is left is paid for in the same way
-    when an episode ends well: it is not cut short, and has had more than five footsteps. In Round 1
-    that pays without `velocity` and `effort`, and there is `finish`, 10. In Round 2 each achieved
-    sink pays 500 in `sink`. As published, a footstep and a sink are paid for one control step after
-    they are noticed. Success: the episode has ended well.
+    Reward: `alive`, 0.1 in each control step of 0.01 s. For each footstep (the load of a foot rises
+    above 5 % of the body weight), of the time since the last one was paid for: `footstep`, 10 times
+    its duration (s); `velocity`, -3 times the distance (m) by which the pelvis has gone astray from
+    the target velocities, -1 times in Round 1, which is a `difficulty` below 3; and `effort`, minus
+    the integral of the sum of squared activations. The time that is left is paid for in the same
+    way when an episode ends well: it is not cut short, and has had more than five footsteps. In
+    Round 1 that pays without `velocity` and `effort`, and there is `finish`, 10. In Round 2 each
+    achieved sink pays 500 in `sink`. As published, a footstep and a sink are paid for one control
+    step after they are noticed. Success: the episode has ended well.
 
     Start: standing straight and still, 0.94 m high, or as `init_pose` says; the muscles in
     equilibrium.
@@ -135,20 +144,14 @@ class Walk(Task):
     End: the pelvis is lower than 0.6 m.
 
     Observation: `v_tgt_field`, the target velocities around the walker, in its own axes;
-    `pelvis/height` (m); `pelvis/pitch` and `pelvis/roll` (rad; forward and to the right);
-    `pelvis/vel` forward, leftward and up (m/s), then of pitch, roll and yaw (rad/s). Then of the
-    right leg `r_leg/ground_reaction_forces`, in body weights, forward, outward and up;
-    `r_leg/joint` and `r_leg/d_joint`, angles of the joints (rad) and their rates; and of its
-    muscles, each with its force, length and velocity (1/s) over those that are its greatest or
-    optimal, `r_leg/HAB` (hip abductors), `r_leg/HAD` (hip adductors), `r_leg/HFL` (iliopsoas),
-    `r_leg/GLU` (gluteus maximus), `r_leg/HAM` (hamstrings), `r_leg/RF` (rectus femoris),
-    `r_leg/VAS` (vasti), `r_leg/BFSH` (short head of the biceps femoris), `r_leg/GAS`
-    (gastrocnemius), `r_leg/SOL` (soleus) and `r_leg/TA` (tibialis anterior). The left leg's
-    `l_leg/ground_reaction_forces`, `l_leg/joint`, `l_leg/d_joint`, `l_leg/HAB` (hip abductors),
-    `l_leg/HAD` (hip adductors), `l_leg/HFL` (iliopsoas), `l_leg/GLU` (gluteus maximus), `l_leg/HAM`
-    (hamstrings), `l_leg/RF` (rectus femoris), `l_leg/VAS` (vasti), `l_leg/BFSH` (short head of the
-    biceps femoris), `l_leg/GAS` (gastrocnemius), `l_leg/SOL` (soleus) and `l_leg/TA` (tibialis
-    anterior) follow.
+    `pelvis/height` (m); `pelvis/pitch` forward and `pelvis/roll` to the right (rad); `pelvis/vel`
+    forward, leftward and up (m/s), then of pitch, roll and yaw (rad/s). Then of the right leg
+    `r_leg/ground_reaction_forces`, over the body's weight; `r_leg/joint` and `r_leg/d_joint`,
+    angles (rad) of hip abduction, hip extension, knee extension and ankle plantarflexion, and their
+    rates; and of its muscles each force over the greatest, length over the optimal one, and
+    velocity over that (1/s): `r_leg/HAB`, `r_leg/HAD`, `r_leg/HFL`, `r_leg/GLU`, `r_leg/HAM`,
+    `r_leg/RF`, `r_leg/VAS`, `r_leg/BFSH`, `r_leg/GAS`, `r_leg/SOL`, `r_leg/TA`. The entries of the
+    left leg, which begin with l_leg, follow in the same order.
 
     Args:
         difficulty: 0 for a constant target of 1.4 m/s forward; 1 and 2 for sinks of the field one
@@ -170,7 +173,7 @@ class Walk(Task):
     difficulty: int = 3
     init_pose: tuple[float, ...] = STRAIGHT
     planar: bool = False
-    velocity_weight: float | None = None
+    velocity_weight: float | None = None  # 1/m
     effort_weight: float = 1.0
     dense_reward: float = 0.0
 
@@ -212,9 +215,15 @@ class Walk(Task):
 
     def actions(self, model: Model) -> Sequence[Action]:
         return [
-            Action(f"{s}_{name}", 0.0, 1.0, source=f"muscle {own}_{s}", meaning="excitation")
-            for s in SIDES
-            for name, own in LEG.items()
+            Action(
+                f"{side}_{name}",
+                0.0,
+                1.0,
+                source=f"muscle {own}_{side}",
+                meaning=f"excitation of the {whose} {muscle}",
+            )
+            for side, whose in SIDES.items()
+            for name, (own, muscle) in LEG.items()
         ]
 
     # What begins an episode.
@@ -266,16 +275,16 @@ class Walk(Task):
         """Since the last footstep that was paid for, the present step included."""
         m, activation = v.memory, self.activation(v)
         return {
-            "duration": m["duration"] + TIMESTEP,
-            "astray": m["astray"] + TIMESTEP * self._error(v),
-            "spent": m["spent"] + TIMESTEP * total(activation * activation),
+            "duration": m["duration"] + self.control_timestep,
+            "astray": m["astray"] + self.control_timestep * self._error(v),
+            "spent": m["spent"] + self.control_timestep * total(activation * activation),
         }
 
     def _upright(self, v: View) -> Array:
         return self.body.positions(v)[..., UP] >= FALLEN
 
     def _ends_well(self, v: View) -> Array:
-        over = v.time + TIMESTEP / 2 > self.time_limit
+        over = v.time + self.control_timestep / 2 > self.time_limit
         return over & self._upright(v) & (v.memory["footsteps"] > FEW_FOOTSTEPS)
 
     def terms(self, v: View) -> Arrays:
@@ -288,7 +297,7 @@ class Walk(Task):
         weight = VELOCITY_WEIGHTS[self.round] if weight is None else weight
         astray = xp.sqrt(total(sums["astray"] * sums["astray"]))
         terms = {
-            "alive": xp.full_like(new, ALIVE),
+            "alive": xp.full_like(new, ALIVE * (self.control_timestep / TIMESTEP)),
             "footstep": FOOTSTEP * sums["duration"] * rest,
             "velocity": -weight * astray * paid,
             "effort": -self.effort_weight * sums["spent"] * paid,
@@ -319,7 +328,7 @@ class Walk(Task):
         new = xp.max(loaded * (1 - m["loaded"]), axis=-1)
         going_on = 1 - m["new_footstep"]
         sums = self._sums(v)
-        field = self.field.advance(m, v.userdata, self._position(v), TIMESTEP)
+        field = self.field.advance(m, v.userdata, self._position(v), self.control_timestep)
         achieved = m["new_sink"] * 0.0
         if field:
             achieved = field["sinks_achieved"] - m["sinks_achieved"]
@@ -369,16 +378,16 @@ class Walk(Task):
         xp, body = v.xp, self.body
         force = body.reactions(v) / BODY_WEIGHT
         x, y = force[..., 0], force[..., 1]
-        outward = xp.asarray(OUTWARD) * (cosine * y - sine * x)
+        outward = alongside(OUTWARD, x) * (cosine * y - sine * x)
         force = xp.stack([cosine * x + sine * y, outward, force[..., 2]], axis=-1)
-        signs = xp.asarray(EXTENSION)
+        signs = alongside(EXTENSION, q)
         angles, rates = (signs * _of_legs(x, LEG_JOINTS) for x in (q, u))
         state = body.muscles(v)
         muscles = xp.stack(
             [
-                state.fibre_force / xp.asarray(body.strength),
-                state.fibre_length / xp.asarray(body.optimal_length),
-                state.fibre_velocity / xp.asarray(body.optimal_length),
+                state.fibre_force / alongside(body.strength, q),
+                state.fibre_length / alongside(body.optimal_length, q),
+                state.fibre_velocity / alongside(body.optimal_length, q),
             ],
             axis=-1,
         )
@@ -393,31 +402,44 @@ class Walk(Task):
         return entries
 
     def labels(self, v: View) -> dict[str, Signal]:
-        places = [i - 5 for i in range(11)]
-        of_field = [
-            f"{way} at ({x}, {y}) m" for way in ("forward", "leftward") for x in places
+        places = range(-(SEEN // 2), SEEN // 2 + 1)
+        seen = tuple(
+            f"{way} at {SEEN_SPACING * x:g} m ahead, {SEEN_SPACING * y:g} m left"
+            for way in ("forward", "leftward")
+            for x in places
             for y in places
-        ]  # fmt: skip
-        of_pelvis = ("forward", "leftward", "up", "pitch", "roll", "yaw")
+        )
+        moved = ("forward", "leftward", "up", "pitch", "roll", "yaw")
         units = ("m/s",) * 3 + ("rad/s",) * 3
-        own = "pelvis, about the vertical"
         signals = {
-            "v_tgt_field": Signal("", tuple(of_field), "m/s", own, "memory sink"),
-            "pelvis/height": Signal("", ("height",), "m", "world", "pelvis_ty"),
-            "pelvis/pitch": Signal("", ("pitch",), "rad", "", "pelvis_tilt"),
-            "pelvis/roll": Signal("", ("roll",), "rad", "", "pelvis_list"),
-            "pelvis/vel": Signal("", of_pelvis, units, own, "qvel"),
+            "v_tgt_field": Signal(
+                "target velocities around the walker", seen, "m/s", HEADING, "memory sink"
+            ),
+            "pelvis/height": Signal("height of the pelvis", ("height",), "m", "world", "qpos"),
+            "pelvis/pitch": Signal("lean forward", ("pitch",), "rad", "", "qpos"),
+            "pelvis/roll": Signal("lean to the right", ("roll",), "rad", "", "qpos"),
+            "pelvis/vel": Signal("velocity, and rates of lean", moved, units, HEADING, "qvel"),
         }
-        for side in SIDES:
+        for side, whose in SIDES.items():
             leg = f"{side}_leg"
-            names = ("forward", "outward", "up")
-            signals[f"{leg}/ground_reaction_forces"] = Signal("", names, "1", own, f"foot_{side}")
-            signals[f"{leg}/joint"] = Signal("", JOINTS, "rad", "", "qpos")
-            signals[f"{leg}/d_joint"] = Signal("", JOINTS, "rad/s", "", "qvel")
-            for name, muscle in LEG.items():
-                of = (f"{name} force", f"{name} length", f"{name} velocity")
-                units = ("1", "1", "1/s")
-                signals[f"{leg}/{name}"] = Signal("", of, units, "", f"muscle {muscle}_{side}")
+            ways = tuple(f"{whose} foot {way}" for way in ("forward", "outward", "up"))
+            joints = tuple(f"{whose} {name}" for name in JOINTS)
+            signals[f"{leg}/ground_reaction_forces"] = Signal(
+                f"the ground's force on the {whose} foot, over the body's weight",
+                ways, "1", HEADING, "contact",
+            )  # fmt: skip
+            signals[f"{leg}/joint"] = Signal(
+                f"angles of the {whose} leg", joints, "rad", "", "qpos"
+            )
+            signals[f"{leg}/d_joint"] = Signal(
+                f"rates of the angles of the {whose} leg", joints, "rad/s", "", "qvel"
+            )
+            for name, (_, muscle) in LEG.items():
+                numbers = tuple(f"{side}_{name} {x}" for x in ("force", "length", "velocity"))
+                signals[f"{leg}/{name}"] = Signal(
+                    f"force, length and velocity of the fibres of the {whose} {muscle}",
+                    numbers, ("1", "1", "1/s"), "", "muscle",
+                )  # fmt: skip
         return signals
 
 

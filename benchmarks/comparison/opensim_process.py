@@ -1,0 +1,50 @@
+"""osim-rl's "Learn to Move" environment in the process of another interpreter, driven line by line.
+
+    python opensim_process.py <difficulty> <2D or 3D> <seed>
+
+It answers as `subjects.in_process` wants it.
+"""
+
+import itertools
+import os
+import sys
+
+# What the library prints is not an answer.
+answers = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)
+
+import numpy as np  # noqa: E402
+from osim.env import L2M2019Env  # noqa: E402
+
+ACTIONS = 1000  # different ones
+MUSCLES = 22
+
+
+def main() -> None:
+    """Build the environment, then answer until the input ends."""
+    difficulty, mode, seed = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    env = L2M2019Env(visualize=False, difficulty=difficulty)
+    env.change_model(model=mode, difficulty=difficulty, seed=seed)
+
+    def reset() -> None:
+        env.reset(project=True, seed=seed, obs_as_dict=False)
+
+    rng = np.random.default_rng(seed)
+    actions = itertools.cycle(list(rng.uniform(0, 1, (ACTIONS, MUSCLES))))
+    reset()
+    answers.write("built\n")
+    for line in sys.stdin:
+        ended = False
+        if line.strip() == "reset":
+            reset()
+            answers.write("reset\n")
+            continue
+        for _ in range(int(line)):
+            if ended:
+                reset()
+            ended = env.step(next(actions), project=True, obs_as_dict=False)[2]
+        answers.write("ended\n" if ended else "going\n")
+
+
+if __name__ == "__main__":
+    main()
