@@ -21,7 +21,7 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.task import Task
 from mjgym.tasks.l2m.skeleton import SIDES
-from mjgym.tasks.l2m.walk import LEG, Walk
+from mjgym.tasks.l2m.walk import Walk
 
 CONTACT = 0.1  # of the body weight on a foot, above which it stands
 LEAST = 0.01  # stimulation
@@ -32,7 +32,17 @@ ANKLE_ZERO = np.pi / 2  # rad, of the ankle at a right angle; hip and knee are s
 # The numbers of a leg in the published order of observations: ground reaction forces, angles, their
 # rates, and force, length and velocity of each muscle.
 FIELD, PELVIS, FORCES, ANGLES, OF_A_MUSCLE = 2 * 11 * 11, 9, 3, 4, 3
-OF_A_LEG = FORCES + 2 * ANGLES + OF_A_MUSCLE * len(LEG)
+MUSCLES_OF_A_LEG = ("HAB", "HAD", "HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
+OF_A_LEG = FORCES + 2 * ANGLES + OF_A_MUSCLE * len(MUSCLES_OF_A_LEG)
+# The entries behind the field.
+ENTRIES = (
+    *(f"pelvis/{name}" for name in ("height", "pitch", "roll", "vel")),
+    *(
+        f"{side}_leg/{name}"
+        for side in SIDES
+        for name in ("ground_reaction_forces", "joint", "d_joint", *MUSCLES_OF_A_LEG)
+    ),
+)
 
 # Scale and offset of the parameters, degrees where they are angles; 1 and 0 for the others.
 SCALES = {
@@ -205,7 +215,7 @@ class Reflexes:
         }  # fmt: skip
         stimulations = {name: LEAST + x for name, x in stimulations.items()}
         stimulations |= self._sideways(seen, stance * load, swinging)
-        rows = [np.clip(stimulations[name], LEAST, 1.0) for name in LEG]
+        rows = [np.clip(stimulations[name], LEAST, 1.0) for name in MUSCLES_OF_A_LEG]
         legs = np.stack(rows, axis=-1)
         return legs.reshape(*legs.shape[:-2], -1)
 
@@ -259,39 +269,22 @@ class Reflexes:
 
 def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
     """What the reflexes are given of an observation, flat (..., 339) or by entries."""
-    muscles = list(LEG)
     if isinstance(observation, Mapping):
-        legs = [
-            np.concatenate(
-                [
-                    np.asarray(observation[f"{side}_leg/{name}"], dtype=float)
-                    for name in ("ground_reaction_forces", "joint", "d_joint", *muscles)
-                ],
-                axis=-1,
-            )
-            for side in SIDES
-        ]
-        pitch, roll = (np.asarray(observation[f"pelvis/{x}"], float) for x in ("pitch", "roll"))
-        velocity = np.asarray(observation["pelvis/vel"], dtype=float)
+        body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
     else:
-        flat = np.asarray(observation, dtype=float)
-        pelvis = flat[..., FIELD : FIELD + PELVIS]
-        pitch, roll, velocity = pelvis[..., 1], pelvis[..., 2], pelvis[..., 3:]
-        first = FIELD + PELVIS
-        legs = [flat[..., i : i + OF_A_LEG] for i in (first, first + OF_A_LEG)]
-    leg = np.stack(legs, axis=-2)
+        body = np.asarray(observation, dtype=float)[..., FIELD:]
+    pelvis = body[..., :PELVIS]
+    legs = body[..., PELVIS:].reshape(*body.shape[:-1], len(SIDES), OF_A_LEG)
     first = FORCES + 2 * ANGLES
+    muscles = {name: first + OF_A_MUSCLE * i for i, name in enumerate(MUSCLES_OF_A_LEG)}
     return Seen(
-        pitch,
-        roll,
-        velocity,
-        leg[..., 2],
-        leg[..., FORCES : FORCES + ANGLES],
-        leg[..., FORCES + ANGLES : first],
-        {
-            name: leg[..., first + OF_A_MUSCLE * muscles.index(name)]
-            for name in ("RF", "VAS", "GAS", "SOL")
-        },
+        pelvis[..., 1],
+        pelvis[..., 2],
+        pelvis[..., 3:],
+        legs[..., 2],
+        legs[..., FORCES : FORCES + ANGLES],
+        legs[..., FORCES + ANGLES : first],
+        {name: legs[..., muscles[name]] for name in ("RF", "VAS", "GAS", "SOL")},
     )
 
 
