@@ -38,7 +38,7 @@ def compile_anew(task: Task) -> mujoco.MjModel:
 
 
 def compile_undrawn(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, np.ndarray]:
-    """The task's model without the geoms that only pictures need, which may be most of them.
+    """The task's model without geoms that only pictures need, and without idle tendons.
 
     Its states and what moves them are the same to the bit.
 
@@ -56,6 +56,8 @@ def compile_undrawn(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, 
     felt = _felt_geoms(whole)
     for geom in [geom for geom in spec.geoms if not felt[geom.id]]:  # ids change meanwhile
         spec.delete(geom)
+    for tendon in [tendon for tendon in spec.tendons if not _is_felt(whole, tendon.id)]:
+        spec.delete(tendon)
     bare = spec.compile()
     _free_frames(bare, task.varies)
     of_geoms = (np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS)
@@ -99,6 +101,28 @@ def _felt_geoms(model: mujoco.MjModel) -> np.ndarray:
     if np.isin(model.sensor_type, (_BY_RAYS, *_BY_BODIES)).any():
         felt[:] = True
     return felt
+
+
+def _is_felt(model: mujoco.MjModel, tendon: int) -> bool:
+    """Whether a tendon moves anything, or is looked at by the engine."""
+    kind = int(mujoco.mjtObj.mjOBJ_TENDON)
+    driven = model.actuator_trnid[model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_TENDON), 0]
+    linked = model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON)
+    referred = [
+        driven,
+        model.eq_obj1id[linked],
+        model.eq_obj2id[linked],
+        model.sensor_objid[model.sensor_objtype == kind],
+    ]
+    forces = (
+        model.tendon_limited,
+        model.tendon_stiffness,
+        model.tendon_damping,
+        model.tendon_frictionloss,
+        model.tendon_armature,
+        model.tendon_actfrclimited,
+    )
+    return any(tendon in x for x in referred) or any(bool(np.any(x[tendon])) for x in forces)
 
 
 def _free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:

@@ -153,7 +153,17 @@ class Musculoskeletal:
 
     def model(self) -> Spec:
         """The walker on its ground."""
-        return skeleton.compose(self.free, self.timestep)
+        spec = skeleton.compose(self.free, self.timestep)
+        skeleton.draw_muscles(spec)
+        return spec
+
+    def colours(self, v: View) -> Arrays:
+        """The muscles' colours, which show their activations, for a task's hook of that name."""
+        activation = self.activation(v)
+        return {
+            f"material muscle {name}": skeleton.muscle_colour(activation[..., i])
+            for i, name in enumerate(MUSCLES)
+        }
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
         """Write a pose, and velocities or 0, in the order of `COORDINATES`, (17,) each.

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.arrays import Array, namespace
 from mjgym.muscles import (
     Activation,
     CoordinateLimits,
@@ -306,6 +307,38 @@ def compose(free: Sequence[str], timestep: float) -> mjcf.Spec:
         xyaxes=(1, 0, 0, 0, 0.1, 1),
     )  # fmt: skip
     return spec
+
+
+def draw_muscles(spec: mjcf.Spec) -> None:
+    """Add tendons that show where the muscles run, each of the material "muscle <name>".
+
+    They pull at nothing. Points that come and go are always there, and those that move stay where
+    they are with a straight knee.
+    """
+    straight, _, _ = knee()(np.zeros(()))
+    moving = [id(point) for _, point in _moving_points()]
+    for side in SIDES:
+        for name, muscle in numbers()["muscles"].items():
+            own = f"{name}_{side}"
+            mjcf.add(spec, "material", name=f"muscle {own}", rgba=muscle_colour(np.zeros(())))
+            tendon = mjcf.add(spec, "tendon", name=own, width=0.006, material=f"muscle {own}")
+            for i, row in enumerate(muscle["path"]):
+                at = row.get("at")
+                if at is None:
+                    first = len(SLIDES) * (1 + moving.index(id(row)))
+                    at = (float(straight[first]), float(straight[first + 1]), row["z"])
+                body = row["body"] if row["body"] == "pelvis" else f"{row['body']}_{side}"
+                site = mjcf.add(
+                    spec.body(body), "site", name=f"{own} {i}", pos=upright(at, side), group=4
+                )
+                mjcf.add(tendon, "site", site=site)
+
+
+def muscle_colour(activation: Array) -> Array:
+    """The colour of a muscle: from dark blue at rest to bright red, (..., 4)."""
+    xp = namespace(activation)
+    one = xp.ones_like(activation)
+    return xp.stack([0.2 + 0.75 * activation, 0.15 * one, 0.5 - 0.4 * activation, one], axis=-1)
 
 
 def _body(
