@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from body_records import EPISODES, episodes
 
-
 from mjgym.tasks.l2m.reflex import Reflexes, parameters
 
 # Start of the recorded walk in the plane: velocities, height, lean, then both legs' angles.

@@ -151,6 +151,10 @@ class Paths:
         points = found[0]
         still = sum(not point.moving for point in points)
         at = np.moveaxis(np.array([[point.at for point in side] for side in found]), -1, 1)
+        spread = np.zeros((len(self.sides), 4 * self.moved.shape[1], len(points)))
+        for k, point in enumerate(points):
+            spread[:, 4 * point.body, k] = 1.0
+            spread[:, 4 * point.body + 1 : 4 * point.body + 4, k] = at[:, :, k]
         moves = np.array([point.moves for point in points[still:]]).reshape(-1, 3) + 1
         # Pieces with an end that moves: which one, and whether it is the second.
         drifting = [(k, e) for k in range(ends.shape[1]) for e in (0, 1) if ends[e, k] >= still]
@@ -165,8 +169,8 @@ class Paths:
         return _Points(
             bodies=np.array([point.body for point in points]),
             still=still,
-            at=np.ascontiguousarray(at[..., :still]),
-            base=np.ascontiguousarray(at[..., still:]),
+            spread=spread,
+            axes=4 * np.array([p.body for p in points[still:]]) + np.arange(1, 4)[:, None],
             moves=moves.T.reshape(-1),
             ends=ends,
             drifting=pieces,
@@ -214,31 +218,31 @@ class Paths:
         """Lengths and lines of the paths.
 
         Args:
-            frames: of the bodies, (..., sides, 12, bodies): the origin's place and the three axes.
+            frames: of the bodies, (..., sides, 3, 4 bodies): of each the origin's place (m) and
+                then the three axes, in columns.
             coordinates: (..., sides, c), rad.
             functions: values of the functions that points move by, (..., sides, f), m.
             slopes: of these, (..., sides, f), m/rad.
         """
         xp = namespace(frames)
         p = self._points
-        frame = columns(frames, p.bodies)
-        own = frame[..., p.still :]
-        still = _placed(frame[..., : p.still], alongside(p.at, frames))
+        point = xp.matmul(frames, alongside(p.spread, frames))
         shape = (*functions.shape[:-1], 3, p.bodies.size - p.still)
         zero = xp.zeros_like(functions[..., :1])
         shift, speed = (
             reshaped(columns(xp.concat([zero, x], axis=-1), p.moves), shape)
             for x in (functions, slopes)
         )
-        moving = _placed(own, alongside(p.base, frames) + shift)
-        point = xp.concat([still, moving], axis=-1)
+        axes = [columns(frames, x) for x in p.axes]
+        moving = point[..., p.still :] + _along(axes, shift)
+        point = xp.concat([point[..., : p.still], moving], axis=-1)
         one, other = (columns(point, end) for end in p.ends)
         way = other - one
         length = _norm(way)
         way = way / length[..., None, :]
         line = xp.concat([cross_rows(one, way), way], axis=-2)
         # Ends that move in their bodies make their pieces longer.
-        towards = columns(way, p.drifting) * columns(_turned(own, speed), p.drifters)
+        towards = columns(way, p.drifting) * columns(_along(axes, speed), p.drifters)
         drift = (towards[..., 0, :] + towards[..., 1, :] + towards[..., 2, :]) * alongside(
             p.outward, frames
         )
@@ -297,8 +301,8 @@ class _Points(NamedTuple):
     Attributes:
         bodies: of all points, (p,); those that move in their bodies come last.
         still: how many do not.
-        at: places of those that do not, (sides, 3, still), m.
-        base: of those that do, without what is added, (sides, 3, p - still), m.
+        spread: by which frames give the points' places, (sides, 4 bodies, p).
+        axes: columns of frames that are the axes of those that move, (3, p - still).
         moves: functions that are added, counted from 1, 0 for none, (3 (p - still),).
         ends: points at both ends of each piece, (2, s).
         drifting: pieces with an end that moves.
@@ -310,8 +314,8 @@ class _Points(NamedTuple):
 
     bodies: np.ndarray
     still: int
-    at: np.ndarray
-    base: np.ndarray
+    spread: np.ndarray
+    axes: np.ndarray
     moves: np.ndarray
     ends: np.ndarray
     drifting: np.ndarray
@@ -335,18 +339,10 @@ def _norm(vectors: Array) -> Array:
     return namespace(vectors).sqrt(x * x + y * y + z * z)
 
 
-def _turned(frame: Array, vector: Array) -> Array:
-    """Vectors given in the axes of frames, (..., 3, p)."""
-    return (
-        frame[..., 3:6, :] * vector[..., 0:1, :]
-        + frame[..., 6:9, :] * vector[..., 1:2, :]
-        + frame[..., 9:12, :] * vector[..., 2:3, :]
-    )
-
-
-def _placed(frame: Array, at: Array) -> Array:
-    """Points given in the axes of frames, (..., 3, p)."""
-    return frame[..., 0:3, :] + _turned(frame, at)
+def _along(axes: list[Array], vector: Array) -> Array:
+    """Vectors given by their components along three axes, (..., 3, p)."""
+    x, y, z = axes
+    return x * vector[..., 0:1, :] + y * vector[..., 1:2, :] + z * vector[..., 2:3, :]
 
 
 def _pieces(muscle: int, path: Path) -> list[Piece]:

@@ -72,7 +72,9 @@ def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
 def _moved(coefficients: np.ndarray, by: float) -> np.ndarray:
     """The coefficients of a cubic about a point further to the right."""
     a, b, c, d = coefficients
-    return np.array([a + by * (b + by * (c + by * d)), b + by * (2 * c + by * 3 * d), c + 3 * by * d, d])
+    return np.array(
+        [a + by * (b + by * (c + by * d)), b + by * (2 * c + by * 3 * d), c + 3 * by * d, d]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,14 +121,24 @@ class Splines:
 
     def __call__(self, x: Array) -> tuple[Array, Array, Array]:
         """Values, slopes and second derivatives at x (...), (..., m) each."""
-        xp = namespace(x)
-        where = xp.searchsorted(alongside(self.knots, x), reshaped(x, (-1,)), side="right")
-        table = xp.take(alongside(self.table, x), where, axis=0)
-        found = reshaped(table, (*shape(x), *self.table.shape[1:]))
-        origin = reshaped(xp.take(alongside(self.origins, x), where, axis=0), shape(x))
-        d = (x - origin)[..., None]
+        found, d = self._found(x, self.table)
         value = found[..., 0, :] + d * (
             found[..., 1, :] + d * (found[..., 2, :] + d * found[..., 3, :])
         )
         slope = found[..., 4, :] + d * (found[..., 5, :] + d * found[..., 6, :])
         return value, slope, found[..., 7, :] + d * found[..., 8, :]
+
+    def values(self, x: Array) -> Array:
+        """Values at x (...), (..., m): the same to the bit."""
+        found, d = self._found(x, self.table[:, :4])
+        return found[..., 0, :] + d * (
+            found[..., 1, :] + d * (found[..., 2, :] + d * found[..., 3, :])
+        )
+
+    def _found(self, x: Array, table: np.ndarray) -> tuple[Array, Array]:
+        """The coefficients of the pieces at x, and how far it is from where they are expanded."""
+        xp = namespace(x)
+        where = xp.searchsorted(alongside(self.knots, x), reshaped(x, (-1,)), side="right")
+        rows = xp.take(alongside(table, x), where, axis=0)
+        origin = reshaped(xp.take(alongside(self.origins, x), where, axis=0), shape(x))
+        return reshaped(rows, (*shape(x), *table.shape[1:])), (x - origin)[..., None]

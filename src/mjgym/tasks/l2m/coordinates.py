@@ -87,7 +87,10 @@ class Coordinates:
             self._blocks[side][np.ix_(foot, foot)] = 1 + side * width * width + numbers
         self._blocks = self._blocks.reshape(legs, -1)
         self._of_feet = np.array(
-            [_places(n, foot) + (np.isin(np.arange(n), foot) * side * width) for side, foot in enumerate(self.feet)]
+            [
+                _places(n, foot) + (np.isin(np.arange(n), foot) * side * width)
+                for side, foot in enumerate(self.feet)
+            ]
         )
 
     # Of values of the joints.
@@ -146,7 +149,7 @@ class Coordinates:
 
     def slid(self, free: Array) -> Array:
         """Where the slides are at the knees' angles, (..., 4), m."""
-        return _by_axis(skeleton.knee()(columns(free, self._knees))[0])
+        return _by_axis(skeleton.slides().values(columns(free, self._knees)))
 
     def sliding(self, free: Array, rates: Array) -> Array:
         """The slides' velocities, (..., 4), m/s."""
@@ -157,8 +160,13 @@ class Coordinates:
     def motion(self, cdof: Array, knees: Knees) -> Array:
         """How bodies move with the free coordinates, (..., c, 6), about the subtree's centre."""
         slides = columns(cdof, self._slides, -2)
-        more = slides[..., :2, :] * knees.slopes[..., 0:1] + slides[..., 2:, :] * knees.slopes[..., 1:2]
-        padded = namespace(cdof).concat([namespace(more).zeros_like(more[..., :1, :]), more], axis=-2)
+        more = (
+            slides[..., :2, :] * knees.slopes[..., 0:1]
+            + slides[..., 2:, :] * knees.slopes[..., 1:2]
+        )
+        padded = namespace(cdof).concat(
+            [namespace(more).zeros_like(more[..., :1, :]), more], axis=-2
+        )
         return columns(cdof, self._kept, -2) + columns(padded, self._of_knees, -2)
 
     def equations(self, v: View, knees: Knees, rates: Array) -> Equations:
@@ -230,4 +238,3 @@ def _padded(values: Array) -> Array:
 def _by_axis(functions: Array) -> Array:
     """The first two functions of both knees, (..., 2, k) to (..., 4): both of x, then both of y."""
     return namespace(functions).concat([functions[..., 0], functions[..., 1]], axis=-1)
-

@@ -303,11 +303,11 @@ class Musculoskeletal:
         coordinates = parts.coordinates
         q = coordinates.taken(v.qpos)
         knees = coordinates.knees(q)
-        bodies = v.rows("xpos", parts.bodies)
-        place = columns(v.xpos - v.subtree_com[..., 1:2, :], bodies, -2)
-        axes = columns(v.xmat, bodies, -2)
-        frames = xp.concat([place, columns(axes, _AXES)], axis=-1)
-        frames = reshaped(frames, (*frames.shape[:-2], len(SIDES), -1, 12)).mT
+        place = columns(v.xpos, parts.bodies, -2) - v.subtree_com[..., 1:2, :]
+        axes = columns(v.xmat, parts.bodies, -2)
+        frames = xp.concat([place, axes], axis=-1)
+        frames = columns(reshaped(frames, (*frames.shape[:-2], -1)), parts.frames)
+        frames = reshaped(frames, (*frames.shape[:-1], len(SIDES), 3, -1))
         paths = parts.paths.geometry(
             frames, coordinates.by_leg(q), knees.values[..., 2:], knees.slopes[..., 2:]
         )
@@ -354,18 +354,23 @@ class Musculoskeletal:
         # The ground, by the Jacobians of the points of contact: (..., 2, 3 s, w).
         feet = self._feet(v)
         own = columns(pose.motion, coordinates.feet.reshape(-1), -2)
-        own = reshaped(own, (*own.shape[:-2], *coordinates.feet.shape, 6))[..., None, :, :]
-        ax, ay, az = (feet.arm[..., i, :, None] for i in (0, 1, 2))
-        wx, wy, wz, vx, vy, vz = (own[..., i] for i in range(6))
-        jx, jy, jz = vx + wy * az - wz * ay, vy + wz * ax - wx * az, vz + wx * ay - wy * ax
-        jacobian = xp.concat([jx, jy, jz], axis=-2)
+        own = reshaped(own, (*own.shape[:-2], *coordinates.feet.shape, 6))
+        arm = reshaped(feet.arm, (*feet.arm.shape[:-2], -1))
+        numbers = xp.concat([xp.zeros_like(arm[..., :1]), arm, -arm], axis=-1)
+        numbers = xp.concat([numbers, xp.ones_like(arm[..., :1])], axis=-1)
+        lever = columns(numbers, parts.lever)
+        lever = reshaped(lever, (*lever.shape[:-1], -1, 6))
+        jacobian = xp.matmul(lever, own.mT)
         along, aslant, normal = self._damping(v, feet)
         x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
+        s = parts.radii.size
+        up = jacobian[..., 2 * s :, :]
+        slip = xp.concat([aslant * x, aslant * y], axis=-1)[..., None]
+        stuck = xp.concat([along, along], axis=-1)[..., None]
         damped = xp.concat(
             [
-                along[..., None] * jx - (aslant * x)[..., None] * jz,
-                along[..., None] * jy - (aslant * y)[..., None] * jz,
-                normal[..., None] * jz,
+                stuck * jacobian[..., : 2 * s, :] - slip * xp.concat([up, up], axis=-2),
+                normal[..., None] * up,
             ],
             axis=-2,
         )
@@ -396,7 +401,7 @@ class Musculoskeletal:
 
     def _feet(self, v: View) -> _Feet:
         parts, xp = self._parts, v.xp
-        talus = v.rows("xpos", parts.feet)
+        talus = parts.feet
         axes = columns(v.xmat, talus, -2)[..., None]
         place = columns(v.xpos, talus, -2)[..., None]
         sphere = alongside(parts.spheres, axes)
@@ -417,7 +422,21 @@ class Musculoskeletal:
         return _Feet(point, arm, velocity, load, normal, drag, force)
 
 
-_AXES = np.arange(9).reshape(3, 3).T.reshape(-1)  # of a rotation matrix, its columns one by one
+# Of a body's place and rotation matrix in a row, the rows of its frame: x, y and z of the place and
+# of the three axes.
+_FRAME = np.array([[0, 3, 4, 5], [1, 6, 7, 8], [2, 9, 10, 11]])[:, None, :]
+
+
+def _lever(spheres: int) -> np.ndarray:
+    """How points move with a body: places in [0, arms, -arms, 1], of matrices (3 s, 6)."""
+    place = np.zeros((3, spheres, 6), dtype=np.int64)
+    arms = 1 + np.arange(3 * spheres).reshape(3, spheres)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        place[i, :, j] = arms[k]  # of the turning's cross product with the arm
+        place[i, :, k] = arms[j] + 3 * spheres
+        place[i, :, 3 + i] = 1 + 6 * spheres
+    return place.reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,8 +451,10 @@ class _Parts:
     contact: SpheresOnPlane
     spheres: np.ndarray
     radii: np.ndarray
-    bodies: tuple[str, ...]
-    feet: tuple[str, ...]
+    bodies: np.ndarray
+    feet: np.ndarray
+    frames: np.ndarray
+    lever: np.ndarray
     eye: np.ndarray
 
 
@@ -442,6 +463,12 @@ def _parts(planar: bool, held: bool) -> _Parts:
     free = skeleton.free_coordinates(planar) if held else COORDINATES
     law, activation = skeleton.muscles()
     contact, spheres, radii = skeleton.spheres()
+    names = [
+        body if body == "pelvis" else f"{body}_{side}"
+        for side in SIDES
+        for body in skeleton.LEG_BODIES
+    ]
+    bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # behind the world
     return _Parts(
         Coordinates(free),
         law,
@@ -451,12 +478,10 @@ def _parts(planar: bool, held: bool) -> _Parts:
         contact,
         spheres,
         radii,
-        tuple(
-            body if body == "pelvis" else f"{body}_{side}"
-            for side in SIDES
-            for body in skeleton.LEG_BODIES
-        ),
-        tuple(f"talus_{side}" for side in SIDES),
+        bodies,
+        np.array([skeleton.BODIES.index(f"talus_{side}") + 1 for side in SIDES]),
+        (12 * np.arange(bodies.size).reshape(len(SIDES), 1, -1, 1) + _FRAME).reshape(-1),
+        _lever(radii.size),
         np.eye(len(free)),
     )
 

@@ -174,8 +174,10 @@ class Reflexes:
             + swinging * _positive(p["HFL_6_PG"] * late + p["HFL_6_DG"] * alpha_rate)
             + hold_leg * _positive(p["HFL_10_PG"] * (hip - hip_target))
         )  # fmt: skip
-        balance = stance * load * _positive(
-            p["GLU_3_PG"] * (theta - p["theta_tgt"]) + p["GLU_3_DG"] * theta_rate
+        balance = (
+            stance
+            * load
+            * _positive(p["GLU_3_PG"] * (theta - p["theta_tgt"]) + p["GLU_3_DG"] * theta_rate)
         )
         gluteus = (
             balance

@@ -28,8 +28,8 @@ from mjgym.muscles import (
     Path,
     PathPoint,
     Paths,
-    Splines,
     SpheresOnPlane,
+    Splines,
     Thelen,
     cubic_spline,
 )
@@ -150,6 +150,15 @@ def turning(axis: Sequence[float], side: str = "r") -> Vector:
     """An axis of turning, which a mirror leaves as it is along z and turns round otherwise."""
     x, y, z = upright(axis)
     return (x, y, z) if side == "r" else (-x, y, -z)
+
+
+@functools.cache
+def slides() -> Splines:
+    """Offsets of the tibia in the femur along OpenSim's x and y (m), of the knee's angle."""
+    table = numbers()["knee"]
+    return Splines.of(
+        [cubic_spline(table[axis]["angle"], table[axis]["offset"]) for axis in SLIDES]
+    )
 
 
 @functools.cache
