@@ -212,7 +212,7 @@ class TestReplay:
                 assert off[~slid].max() < 0.005
 
     def test_order_of_the_action(self, name):
-        """The numbers of the action go to the muscles that their names say, in all of an episode."""
+        """The numbers of the action go to the muscles that their names say, all the time."""
         record, walker = episodes()[name], Walker.of(name)
         activation = record["a"][0].copy()
         law = walker.body._parts.activation

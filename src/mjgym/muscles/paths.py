@@ -158,11 +158,11 @@ class Paths:
         moves = np.array([point.moves for point in points[still:]]).reshape(-1, 3) + 1
         # Pieces with an end that moves: which one, and whether it is the second.
         drifting = [(k, e) for k in range(ends.shape[1]) for e in (0, 1) if ends[e, k] >= still]
-        pieces = np.array([k for k, _ in drifting], dtype=np.int64)
-        if len(set(pieces.tolist())) < pieces.size:
+        drawn = np.array([k for k, _ in drifting], dtype=np.int64)
+        if len(set(drawn.tolist())) < drawn.size:
             raise ValueError("a piece of a path has two ends that move in their bodies")
         place = np.zeros(ends.shape[1], dtype=np.int64)
-        place[pieces] = 1 + np.arange(pieces.size)
+        place[drawn] = 1 + np.arange(drawn.size)
         rows = np.zeros((len(self.moved), ends.shape[1]))
         for k, e in drifting:
             rows[points[ends[e, k]].coordinate, k] = 1.0
@@ -173,7 +173,7 @@ class Paths:
             axes=4 * np.array([p.body for p in points[still:]]) + np.arange(1, 4)[:, None],
             moves=moves.T.reshape(-1),
             ends=ends,
-            drifting=pieces,
+            drifting=drawn,
             drifters=np.array([ends[e, k] - still for k, e in drifting], dtype=np.int64),
             outward=np.array([1.0 if e else -1.0 for _, e in drifting]),
             place=place,
@@ -205,7 +205,8 @@ class Paths:
         """Which end of each piece a coordinate moves, (coordinates, s): 1 for the second."""
         points = self._points
         first, second = (self.moved[:, points.bodies[end]] for end in points.ends)
-        return second.astype(float) - first
+        sign: np.ndarray = second.astype(float) - first
+        return sign
 
     @functools.cached_property
     def _owners(self) -> np.ndarray:

@@ -46,7 +46,7 @@ def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
     if n != values.size or n < 2 or n == 3 or (np.diff(knots) <= 0).any():
         raise ValueError(f"a spline needs 2, 4 or more ascending knots, got {knots.tolist()}")
     width, slope = np.diff(knots), np.diff(values) / np.diff(knots)
-    bend = np.zeros(n)  # the second derivative at each knot
+    bend: np.ndarray = np.zeros(n)  # the second derivative at each knot
     if n > 3:
         second = np.diff(slope) / (knots[2:] - knots[:-2])
         third = np.diff(second) / (knots[3:] - knots[:-3])  # divided differences

@@ -64,16 +64,19 @@ class Thelen:
     def shortest(self) -> np.ndarray:
         """The shortest fibre, m: it is as steep as it gets."""
         steepest: np.ndarray = self._thickness / math.sqrt(1 - LEAST_COS**2)
-        return np.maximum(steepest, 0.01 * self.fibre)
+        found: np.ndarray = np.maximum(steepest, 0.01 * self.fibre)
+        return found
 
     @functools.cached_property
     def fastest(self) -> np.ndarray:
         """The largest speed of shortening, m/s."""
-        return self.max_velocity * self.fibre
+        speed: np.ndarray = self.max_velocity * self.fibre
+        return speed
 
     @functools.cached_property
     def _thickness(self) -> np.ndarray:
-        return self.fibre * np.sin(self.pennation)
+        thickness: np.ndarray = self.fibre * np.sin(self.pennation)
+        return thickness
 
     @functools.cached_property
     def _toe(self) -> np.ndarray:

@@ -81,11 +81,11 @@ class Coordinates:
         self._all = np.array(at)
         self._shown = np.array([own.index(name) + 1 if name in own else 0 for name in COORDINATES])
         width = self.feet.shape[1]
-        self._blocks = np.zeros((legs, n, n), dtype=np.int64)
+        blocks = np.zeros((legs, n, n), dtype=np.int64)
         for side, foot in enumerate(self.feet):
             numbers = np.arange(width * width).reshape(width, width)
-            self._blocks[side][np.ix_(foot, foot)] = 1 + side * width * width + numbers
-        self._blocks = self._blocks.reshape(legs, -1)
+            blocks[side][np.ix_(foot, foot)] = 1 + side * width * width + numbers
+        self._blocks = blocks.reshape(legs, -1)
         self._of_feet = np.array(
             [
                 _places(n, foot) + (np.isin(np.arange(n), foot) * side * width)
@@ -213,7 +213,8 @@ class Coordinates:
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
         """Each knee in its row of what is gained."""
-        return np.arange(len(SIDES)) * len(self.free) + self._knees
+        own: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
+        return own
 
     @functools.cached_property
     def _corners(self) -> np.ndarray:

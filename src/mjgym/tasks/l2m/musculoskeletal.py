@@ -245,7 +245,7 @@ class Musculoskeletal:
         """The accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         coordinates = self._parts.coordinates
         fibre = _legs(v.memory["muscle_fibre_length"])
-        inertia, _, force, _ = self._forces(v, self._pose(v), fibre, 0.0)
+        inertia, _, force = self._forces(v, self._pose(v), fibre, 0.0)
         return coordinates.shown(v.xp.linalg.solve(inertia, force[..., None])[..., 0])
 
     def activation(self, v: View) -> Array:
@@ -265,10 +265,9 @@ class Musculoskeletal:
         tendon = parts.law.stretched(length, fibre)
         tension = tendon.force * alongside(parts.law.force, fibre)
         velocity = parts.law.velocity(activation, length, fibre)
+        force = tension / tendon.cos
         return MuscleState(
-            *map(_flat, (activation, length, lengthening, fibre, velocity)),
-            fibre_force=_flat(tension / tendon.cos),
-            tendon_force=_flat(tension),
+            *map(_flat, (activation, length, lengthening, fibre, velocity, force, tension))
         )
 
     def moment_arms(self, v: View) -> Array:
@@ -327,7 +326,7 @@ class Musculoskeletal:
             counts: for how many steps the accelerations count, (..., 1).
         """
         coordinates, dt = self._parts.coordinates, self.timestep
-        inertia, joints, force, bias = self._forces(v, pose, fibre, counts * dt)
+        inertia, joints, force = self._forces(v, pose, fibre, counts * dt)
         gained = v.xp.linalg.solve(inertia, force[..., None])[..., 0]
         rates = coordinates.taken(v.qvel) + (counts * dt) * gained
         arriving = coordinates.slid(coordinates.taken(v.qpos) + dt * rates)
@@ -337,7 +336,7 @@ class Musculoskeletal:
 
     def _forces(
         self, v: View, pose: _Pose, fibre: Array, time: Array
-    ) -> tuple[Array, Array, Array, Array]:
+    ) -> tuple[Array, Array, Array]:
         """Inertia of the free coordinates and of all joints, and forces.
 
         The first inertia is larger by what velocities change of the forces within a time (..., 1).
@@ -381,7 +380,7 @@ class Musculoskeletal:
         eye = alongside(parts.eye, damping)
         damping = damping + eye * (0.5 * coordinates.from_legs(damper))[..., None, :]
         inertia = equations.inertia + ANY_INERTIA * eye + xp.asarray(time)[..., None] * damping
-        return inertia, equations.joints, force, equations.bias
+        return inertia, equations.joints, force
 
     def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
         """How the ground's forces change with velocities, as far as a step should look ahead.

@@ -169,16 +169,13 @@ class Reflexes:
         standing = stance * ~begins + initiating * (1 - load_other)
         force = seen.force
 
+        leaning = theta - p["theta_tgt"]
         hip_flexion = (
-            stance * load * _positive(-p["HFL_3_PG"] * (theta - p["theta_tgt"]) - p["HFL_3_DG"] * theta_rate)
+            stance * load * _positive(-p["HFL_3_PG"] * leaning - p["HFL_3_DG"] * theta_rate)
             + swinging * _positive(p["HFL_6_PG"] * late + p["HFL_6_DG"] * alpha_rate)
             + hold_leg * _positive(p["HFL_10_PG"] * (hip - hip_target))
         )  # fmt: skip
-        balance = (
-            stance
-            * load
-            * _positive(p["GLU_3_PG"] * (theta - p["theta_tgt"]) + p["GLU_3_DG"] * theta_rate)
-        )
+        balance = stance * load * _positive(p["GLU_3_PG"] * leaning + p["GLU_3_DG"] * theta_rate)
         gluteus = (
             balance
             + swinging * _positive(-p["GLU_6_PG"] * late - p["GLU_6_DG"] * alpha_rate)
@@ -194,10 +191,11 @@ class Reflexes:
             - standing * straight
             + hold_leg * _positive(-p["VAS_10_PG"] * (knee - p["knee_tgt"]))
         )
+        bending = p["BFSH_7_PG"] * (knee - p["knee_sw_tgt"]) - p["BFSH_7_DG_alpha"] * alpha_rate
         biceps = (
             standing * _positive(p["BFSH_2_PG"] * (knee - p["knee_off_st"]))
             + (initiating * load_other + flex)
-            * _positive(-p["BFSH_7_DG_alpha"] * alpha_rate + p["BFSH_7_PG"] * (knee - p["knee_sw_tgt"]))
+            * _positive(bending)
             + hold_knee
             * _positive(
                 p["BFSH_8_DG"] * (knee_rate - p["knee_off_st"]) * p["BFSH_8_DG"] * late
@@ -298,4 +296,5 @@ def _first_phases(lead: tuple[int, ...]) -> dict[str, np.ndarray]:
 
 
 def _positive(x: np.ndarray) -> np.ndarray:
-    return np.maximum(x, 0.0)
+    found: np.ndarray = np.maximum(x, 0.0)
+    return found

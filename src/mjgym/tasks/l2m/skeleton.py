@@ -38,7 +38,8 @@ Vector = tuple[float, float, float]
 
 SIDES = ("r", "l")
 LEG_BODIES = ("pelvis", "femur", "tibia", "talus")  # between which muscles run
-SLIDES = ("x", "y")  # how the tibia slides in the femur, in OpenSim's axes
+# How the tibia slides in the femur, in OpenSim's axes.
+SLIDES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0)}
 
 # Bones are drawn by capsules between two points (OpenSim's axes of their bodies, right side) and
 # ellipsoids (middle, half axes), m.
@@ -92,7 +93,8 @@ SIDED_DRAWINGS = ("pelvis", "torso")  # bodies in the middle, whose drawings hav
 def numbers() -> dict[str, Any]:
     """The model's numbers, as the file has them."""
     path = mjcf.asset_path("l2m/walker.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def _names(table: Mapping[str, Any]) -> tuple[str, ...]:
@@ -132,7 +134,7 @@ def free_coordinates(planar: bool = False) -> tuple[str, ...]:
 
 def of(coordinate: str) -> dict[str, Any]:
     """The numbers of a coordinate of either side."""
-    table: dict[str, Any] = numbers()["coordinates"]
+    table: dict[str, dict[str, Any]] = numbers()["coordinates"]
     return table[coordinate] if coordinate in table else table[coordinate[:-2]]
 
 
@@ -141,7 +143,7 @@ DEFAULTS = np.array([of(name).get("value", 0.0) for name in COORDINATES])
 
 
 def upright(vector: Sequence[float], side: str = "r") -> Vector:
-    """A vector in OpenSim's axes (y up) of the right side, in the axes used here, of either side."""
+    """A vector in OpenSim's axes (y up) and of the right side, in the axes here, of either side."""
     x, y, z = vector
     return (x, -z if side == "r" else z, y)
 
@@ -228,8 +230,13 @@ def muscles() -> tuple[Thelen, Activation]:
         return np.array([row.get(name, common.get(name)) for row in rows], dtype=float)
 
     law = Thelen(
-        *(each(name) for name in ("force", "fibre", "tendon", "pennation")),
-        *(each(name) for name in ("tendon_strain", "passive_strain", "passive_shape")),
+        force=each("force"),
+        fibre=each("fibre"),
+        tendon=each("tendon"),
+        pennation=each("pennation"),
+        tendon_strain=each("tendon_strain"),
+        passive_strain=each("passive_strain"),
+        passive_shape=each("passive_shape"),
         max_velocity=common["max_velocity"],
         force_length_width=common["force_length_width"],
         force_velocity_shape=common["force_velocity_shape"],
@@ -256,7 +263,7 @@ def limits(free: Sequence[str]) -> CoordinateLimits:
 
 
 def spheres() -> tuple[SpheresOnPlane, np.ndarray, np.ndarray]:
-    """The law of contact, places of a foot's spheres in the talus (sides, 3, spheres), and radii."""
+    """The law of contact, places of feet's spheres in the talus (sides, 3, spheres), and radii."""
     table, bodies = numbers()["contact"], numbers()["bodies"]
     law = SpheresOnPlane(*(table[x] for x in ("stiffness", "dissipation", "friction", "slip")))
     rows = table["spheres"].values()
@@ -374,16 +381,14 @@ def _body(
             body, mass=row["mass"], ipos=upright(row["com"], side or "r"),
             inertia=(inertia[0], inertia[2], inertia[1]), explicitinertial=True,
         )  # fmt: skip
+    tibia = {slide(name, side): {"slide": unit} for name, unit in SLIDES.items()}
     for joint in joints([c for c in own if c in free]):
-        if joint in own:
-            kind = "slide" if "slide" in of(joint) else "turn"
-            axis = of(joint)[kind]
+        motion = tibia[joint] if joint in tibia else of(joint)
+        if "slide" in motion:
+            mjcf.add(body, "joint", name=joint, type="slide", axis=upright(motion["slide"]))
         else:
-            kind, axis = "slide", (1, 0, 0) if joint == slide("x", side) else (0, 1, 0)
-        if kind == "slide":
-            mjcf.add(body, "joint", name=joint, type="slide", axis=upright(axis))
-        else:
-            mjcf.add(body, "joint", name=joint, type="hinge", axis=turning(axis, side or "r"))
+            turn = turning(motion["turn"], side or "r")
+            mjcf.add(body, "joint", name=joint, type="hinge", axis=turn)
     _draw(body, name.removesuffix(f"_{side}") if side else name, side)
     return body
 
