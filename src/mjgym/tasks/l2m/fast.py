@@ -137,7 +137,9 @@ def _add_muscle(spec: Spec, name: str, side: str) -> None:
     row, common = skeleton.numbers()["muscles"][name], skeleton.numbers()["muscle"]
     curve = fitted()["curves"][name]
     muscle = f"{name}_{side}"
-    tendon = mjcf.add(spec, "tendon", name=muscle, width=0.008, rgba=(0.6, 0.15, 0.15, 1))
+    look = f"muscle {muscle}"
+    mjcf.add(spec, "material", name=look, rgba=skeleton.muscle_colour(np.zeros(())))
+    tendon = mjcf.add(spec, "tendon", name=muscle, width=0.006, material=look)
     for i, point in enumerate(fitted()["paths"].get(name, row["path"])):
         _add_point(spec, tendon, f"{muscle} {i}", point, side)
     scale, optimum = curve["scale"], curve["optimum"]

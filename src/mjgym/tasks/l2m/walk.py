@@ -29,6 +29,7 @@ from mjgym.tasks.l2m.musculoskeletal import (
     MuscleState,
     Musculoskeletal,
 )
+from mjgym.tasks.l2m.skeleton import muscle_colour
 from mjgym.tasks.l2m.target_field import SEEN, SEEN_SPACING, TargetField
 
 TIMESTEP = 0.01  # s, of a published control step
@@ -225,6 +226,14 @@ class Walk(Task):
             for side, whose in SIDES.items()
             for name, (own, muscle) in LEG.items()
         ]
+
+    def colours(self, v: View) -> Arrays:
+        """Muscles from pale to red by their activations."""
+        activation = self.activation(v)
+        return {
+            f"material muscle {name}": muscle_colour(activation[..., i])
+            for i, name in enumerate(MUSCLES)
+        }
 
     # What begins an episode.
 
