@@ -16,18 +16,12 @@ import numpy as np
 from cma_es import search
 
 from mjgym import atomic
-from mjgym.tasks.l2m.reflex import IN_DEGREES, SCALES, Reflexes, parameters
+from mjgym.tasks.l2m.reflex import IN_DEGREES, SCALES, START, Reflexes, parameters
 
 TARGET = Path(__file__).parents[1] / "assets/l2m/reflex_fast.toml"
 ID = "l2m/walk_planar-fast-v0"
 SPEED = 1.4  # m/s, of the target field
 SPREAD = 0.08  # of each parameter at first
-# As the walk on OpenSim's forces begins.
-START = (
-    1.7, 0.5, 0.9023245653983965, 0.2012303881285583,
-    0.0, -0.6952390849304798, -0.3231075259785814, 0.1709011708233401,
-    0.0, -0.052823239143419, -0.8041966456860847, -0.1745329251994329,
-)  # fmt: skip
 
 
 def reflexes(points: np.ndarray) -> Reflexes:

@@ -5,14 +5,8 @@ import numpy as np
 import pytest
 from body_records import EPISODES, episodes
 
-from mjgym.tasks.l2m.reflex import Reflexes, parameters
+from mjgym.tasks.l2m.reflex import START, Reflexes, parameters
 
-# Start of the recorded walk in the plane: velocities, height, lean, then both legs' angles.
-START = (
-    1.7, 0.5, 0.9023245653983965, 0.2012303881285583,
-    0.0, -0.6952390849304798, -0.3231075259785814, 0.1709011708233401,
-    0.0, -0.052823239143419, -0.8041966456860847, -0.1745329251994329,
-)  # fmt: skip
 DISTANCE = 35.3  # m, that it walks in OpenSim in 25 s
 STEP_TIME = 0.53  # s
 DRIVEN = {"planar": "planar", "reflex": "spatial"}  # episodes and parameters
@@ -59,9 +53,9 @@ def test_of_no_other_task():
         Reflexes.of(other)
 
 
-def walked(steps):
+def walked(steps, id="l2m/walk_planar-v0"):
     """Distance (m), times of footsteps (s) and whether it fell, after some control steps."""
-    env = gymnasium.make("l2m/walk_planar-v0", init_pose=START, dtype="float64")
+    env = gymnasium.make(id, init_pose=START, dtype="float64")
     observation, _ = env.reset(seed=0)
     script = Reflexes.of(env.unwrapped.task)
     taken = []
@@ -91,6 +85,13 @@ def test_it_walks_for_a_whole_episode():
     assert not fell
     assert distance == pytest.approx(DISTANCE, rel=0.05)
     assert np.mean(np.diff(taken[5:])) == pytest.approx(STEP_TIME, rel=0.05)
+
+
+def test_it_walks_for_a_whole_episode_on_muscles_of_mujoco():
+    """With parameters of its own: those of OpenSim's walk fall after two seconds."""
+    distance, _, fell = walked(2500, "l2m/walk_planar-fast-v0")
+    assert not fell
+    assert distance > 30
 
 
 def test_many_walk_as_one():

@@ -11,6 +11,7 @@ from walk_records import NAMES, episodes, field_state, states, task
 import mjgym
 from mjgym.models import compile_model
 from mjgym.sim import Single
+from mjgym.tasks.l2m.reflex import START
 from mjgym.tasks.l2m.walk import (
     BODY_WEIGHT,
     COORDINATES,
@@ -198,13 +199,8 @@ def test_weights_and_the_dense_reward():
 
 def test_the_recorded_start_pose():
     """`init_pose` is that of the recorded episode, whose muscles are in equilibrium."""
-    pose = (
-        1.7, 0.5, 0.9023245653983965, 0.2012303881285583,
-        0, -0.6952390849304798, -0.3231075259785814, 0.1709011708233401,
-        0, -0.052823239143419, -0.8041966456860847, -0.1745329251994329,
-    )  # fmt: skip
     recorded = episodes()["reflex"]["obs"][0]
-    env = gymnasium.make("l2m/walk_around-v0", dtype="float64", init_pose=pose)
+    env = gymnasium.make("l2m/walk_around-v0", dtype="float64", init_pose=START)
     observed, _ = env.reset(seed=0)
     velocities = np.setdiff1d(np.arange(FIELD, 339), fibre_velocities())
     np.testing.assert_allclose(observed[velocities], recorded[velocities], atol=1e-4)

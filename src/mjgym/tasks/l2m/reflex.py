@@ -1,5 +1,6 @@
 """A walker by reflexes alone: each muscle's stimulation is a function of what the body senses.
 
+    env = gymnasium.make("l2m/walk_planar-v0", init_pose=START)
     script = Reflexes.of(env.unwrapped.task)
     observation, info = env.reset()
     while True:
@@ -21,7 +22,14 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.task import Task
 from mjgym.tasks.l2m.skeleton import SIDES
-from mjgym.tasks.l2m.walk import Walk
+from mjgym.tasks.l2m.walk import FastWalk, Walk
+
+# Where the recorded walks begin, for `init_pose`.
+START = (
+    1.7, 0.5, 0.9023245653983965, 0.2012303881285583,
+    0.0, -0.6952390849304798, -0.3231075259785814, 0.1709011708233401,
+    0.0, -0.052823239143419, -0.8041966456860847, -0.1745329251994329,
+)  # fmt: skip
 
 CONTACT = 0.1  # of the body weight on a foot, above which it stands
 LEAST = 0.01  # stimulation
@@ -90,11 +98,12 @@ class Seen(NamedTuple):
 
 @functools.cache
 def parameters(which: str) -> Mapping[str, float]:
-    """The parameters of "planar" or "spatial", unscaled, by name.
+    """The parameters of "planar", "planar-fast" or "spatial", unscaled, by name.
 
-    "spatial" does not walk: it is where an optimisation may start.
+    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's own muscles; "spatial" does
+    not walk: it is where an optimisation may start.
     """
-    path = mjcf.asset_path("l2m/reflex.toml")
+    path = mjcf.asset_path("l2m/reflex_fast.toml" if which.endswith("-fast") else "l2m/reflex.toml")
     table: dict[str, dict[str, float]] = tomllib.loads(path.read_text(encoding="utf-8"))
     return table[which]
 
@@ -125,7 +134,9 @@ class Reflexes:
         """
         if not isinstance(task, Walk):
             raise ValueError(f"no reflexes for {type(task).__name__}, only for Walk")
-        return cls(parameters("planar" if task.planar else "spatial"))
+        if not task.planar:
+            return cls(parameters("spatial"))
+        return cls(parameters("planar-fast" if isinstance(task, FastWalk) else "planar"))
 
     def restart(self, where: np.ndarray | None = None) -> None:
         """Begin anew: everywhere, or in some environments of many, bool."""
