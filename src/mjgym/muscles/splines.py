@@ -119,26 +119,17 @@ class Splines:
                     table[piece, :4, j] = spline.expanded(end)[0], 0, 0, 0
         return cls(knots, origins, table)
 
-    def __call__(self, x: Array) -> tuple[Array, Array, Array]:
-        """Values, slopes and second derivatives at x (...), (..., m) each."""
-        found, d = self._found(x, self.table)
+    def __call__(self, x: Array) -> tuple[Array, Array, Array, Array]:
+        """Values, slopes, second and third derivatives at x (...), (..., m) each."""
+        xp = namespace(x)
+        where = xp.searchsorted(alongside(self.knots, x), reshaped(x, (-1,)), side="right")
+        rows = xp.take(alongside(self.table, x), where, axis=0)
+        found = reshaped(rows, (*shape(x), *self.table.shape[1:]))
+        origin = reshaped(xp.take(alongside(self.origins, x), where, axis=0), shape(x))
+        d = (x - origin)[..., None]
         value = found[..., 0, :] + d * (
             found[..., 1, :] + d * (found[..., 2, :] + d * found[..., 3, :])
         )
         slope = found[..., 4, :] + d * (found[..., 5, :] + d * found[..., 6, :])
-        return value, slope, found[..., 7, :] + d * found[..., 8, :]
-
-    def values(self, x: Array) -> Array:
-        """Values at x (...), (..., m): the same to the bit."""
-        found, d = self._found(x, self.table[:, :4])
-        return found[..., 0, :] + d * (
-            found[..., 1, :] + d * (found[..., 2, :] + d * found[..., 3, :])
-        )
-
-    def _found(self, x: Array, table: np.ndarray) -> tuple[Array, Array]:
-        """The coefficients of the pieces at x, and how far it is from where they are expanded."""
-        xp = namespace(x)
-        where = xp.searchsorted(alongside(self.knots, x), reshaped(x, (-1,)), side="right")
-        rows = xp.take(alongside(table, x), where, axis=0)
-        origin = reshaped(xp.take(alongside(self.origins, x), where, axis=0), shape(x))
-        return reshaped(rows, (*shape(x), *table.shape[1:])), (x - origin)[..., None]
+        third = found[..., 8, :]
+        return value, slope, found[..., 7, :] + d * third, third

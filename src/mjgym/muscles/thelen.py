@@ -108,7 +108,7 @@ class Thelen:
         along = xp.sqrt(fibre * fibre - thickness2)
         strain = xp.clip((length - along) * inverse - 1.0, 0.0, None)
         scale = TOE_FORCE / math.expm1(TOE_SHAPE)
-        rising = scale * xp.exp(xp.minimum(strain * exponent, xp.asarray(TOE_SHAPE)))
+        rising = scale * xp.exp(xp.clip(strain * exponent, None, TOE_SHAPE))
         straight = strain > toe
         force = xp.where(straight, slope * (strain - toe) + TOE_FORCE, rising - scale)
         steep = xp.where(straight, slope, exponent * rising)
@@ -190,8 +190,8 @@ class Thelen:
         shortens = y0 <= x
         steep = (2 + 2 / af) / (flen - 1)
         b = xp.where(shortens, x + y0 * (1 / af), steep * (flen * x - y0))
-        by = xp.where(shortens, xp.asarray(1 / af), xp.asarray(-steep))
-        bx = xp.where(shortens, xp.asarray(1.0), xp.asarray(steep * flen))
+        by = xp.where(shortens, xp.full_like(x, 1 / af), -steep)
+        bx = xp.where(shortens, xp.ones_like(x), steep * flen)
         k = ((0.25 + 0.75 * activation) * alongside(self.fastest, fibre)) / b
         over = (y0 - x) / b
         vy = k * (1.0 - over * by)

@@ -16,12 +16,16 @@ from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.skeleton import COORDINATES, SIDES, SLIDES
 
 
+MENDED = 0.02  # in a physics step, of what a tibia is out of its place
+
+
 class Knees(NamedTuple):
-    """Functions of the knees' angles, as `skeleton.knee` has them, (..., 2, k) each."""
+    """Functions of the knees' angles and their derivatives, see `skeleton.knee`, (..., 2, k)."""
 
     values: Array
     slopes: Array
     bends: Array
+    thirds: Array
 
 
 class Equations(NamedTuple):
@@ -147,15 +151,31 @@ class Coordinates:
         """Functions of the knees' angles."""
         return Knees(*skeleton.knee()(columns(free, self._knees)))
 
-    def slid(self, free: Array) -> Array:
-        """Where the slides are at the knees' angles, (..., 4), m."""
-        return _by_axis(skeleton.slides().values(columns(free, self._knees)))
-
-    def sliding(self, free: Array, rates: Array) -> Array:
-        """The slides' velocities, (..., 4), m/s."""
-        slopes = skeleton.knee()(columns(free, self._knees))[1]
+    def placed(self, free: Array, rates: Array) -> tuple[Array, Array]:
+        """Where the slides are at the knees' angles (m), and their velocities (m/s), (..., 4)."""
+        knees = self.knees(free)
         speed = columns(rates, self._knees)
-        return _by_axis(slopes) * namespace(speed).concat([speed, speed], axis=-1)
+        twice = namespace(speed).concat([speed, speed], axis=-1)
+        return _by_axis(knees.values), _by_axis(knees.slopes) * twice
+
+    def sliding(self, knees: Knees, slides: Array, rates: Array, time: float) -> Array:
+        """The velocities at which the slides follow the knees for a time, (..., 4), m/s.
+
+        What they are out of place is made good little by little: at once, rounding would become
+        forces.
+
+        Args:
+            knees: functions of the knees' angles at the start.
+            slides: where they are, (..., 4), m.
+            rates: of the free coordinates meanwhile, (..., c).
+            time: s.
+        """
+        speed = columns(rates, self._knees)
+        twice = namespace(speed).concat([speed, speed], axis=-1)
+        turn = twice * time
+        slope, bend, third = (_by_axis(x) for x in (knees.slopes, knees.bends, knees.thirds))
+        following = twice * (slope + turn * (bend / 2 + turn * (third / 6)))
+        return following + (MENDED / time) * (_by_axis(knees.values) - slides)
 
     def motion(self, cdof: Array, knees: Knees) -> Array:
         """How bodies move with the free coordinates, (..., c, 6), about the subtree's centre."""

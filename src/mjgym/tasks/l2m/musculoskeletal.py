@@ -3,7 +3,7 @@
 At each instant the generalised forces of muscles, limits and contacts give the accelerations of the
 free coordinates, by the inertia and the bias forces that MuJoCo has computed. Motors drive every
 joint, the tibias' slides too, so that MuJoCo's next step ends with the velocities that follow and
-with the slides where the knees' angles want them.
+with the slides where the knees' angles want them (to 1e-8 m).
 
 The scheme is that of the leapfrog: each step's velocity is that of its middle. A control step's
 first physics step therefore counts accelerations for half a step, and its last one for one and a
@@ -174,8 +174,8 @@ class Musculoskeletal:
         at = {name: i for i, name in enumerate(COORDINATES)}
         own = [at[name] for name in coordinates.free]
         angles, rates = np.asarray(q)[own], np.zeros(len(own)) if u is None else np.asarray(u)[own]
-        v.qpos = coordinates.joined(angles, coordinates.slid(angles))
-        v.qvel = coordinates.joined(rates, coordinates.sliding(angles, rates))
+        at, sliding = coordinates.placed(angles, rates)
+        v.qpos, v.qvel = coordinates.joined(angles, at), coordinates.joined(rates, sliding)
 
     # Hooks.
 
@@ -190,18 +190,19 @@ class Musculoskeletal:
             "muscle_activation": _flat(activation),
             "muscle_fibre_length": _flat(fibre),
             "muscle_length": _flat(length),
-            "joint_force": self._drive(v, pose, fibre, 0.5),
-            "substeps": v.xp.zeros(v.lead),
+            "joint_force": self._drive(v, pose, fibre, self._each(v, 0.5)),
+            "substeps": self._each(v, 0.0)[..., 0],
         }
 
     def before_step(self, v: View, excitation: Array) -> Arrays:
         """What a control step begins with: excitations (..., 22), in the order of `MUSCLES`."""
         pose = self._pose(v)
+        fibre = _legs(v.memory["muscle_fibre_length"])
         return {
             "muscle_excitation": excitation,
             "muscle_length": _flat(pose.paths.length),
-            "joint_force": self._drive(v, pose, _legs(v.memory["muscle_fibre_length"]), 0.5),
-            "substeps": v.xp.zeros(v.lead),
+            "joint_force": self._drive(v, pose, fibre, self._each(v, 0.5)),
+            "substeps": self._each(v, 0.0)[..., 0],
         }
 
     def control(self, v: View) -> Array:
@@ -222,7 +223,8 @@ class Musculoskeletal:
             dt,
         )
         done = memory["substeps"] + 1.0
-        counts = v.xp.where(done == self.substeps - 1, 1.5, 1.0)[..., None]
+        last = v.xp.astype(done == self.substeps - 1, done.dtype)
+        counts = 1.0 + 0.5 * last[..., None]
         return {
             "muscle_activation": after,
             "muscle_fibre_length": _flat(fibre),
@@ -245,7 +247,7 @@ class Musculoskeletal:
         """The accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         coordinates = self._parts.coordinates
         fibre = _legs(v.memory["muscle_fibre_length"])
-        inertia, _, force = self._forces(v, self._pose(v), fibre, 0.0)
+        inertia, _, force = self._forces(v, self._pose(v), fibre, self._each(v, 0.0))
         return coordinates.shown(v.xp.linalg.solve(inertia, force[..., None])[..., 0])
 
     def activation(self, v: View) -> Array:
@@ -297,6 +299,11 @@ class Musculoskeletal:
     def _parts(self) -> "_Parts":
         return _parts(self.planar, self.held)
 
+    @staticmethod
+    def _each(v: View, number: float) -> Array:
+        """A number for each simulation, (..., 1)."""
+        return v.xp.full((*v.lead, 1), number, dtype=v.xp.float64)
+
     def _pose(self, v: View) -> _Pose:
         parts, xp = self._parts, v.xp
         coordinates = parts.coordinates
@@ -329,8 +336,7 @@ class Musculoskeletal:
         inertia, joints, force = self._forces(v, pose, fibre, counts * dt)
         gained = v.xp.linalg.solve(inertia, force[..., None])[..., 0]
         rates = coordinates.taken(v.qvel) + (counts * dt) * gained
-        arriving = coordinates.slid(coordinates.taken(v.qpos) + dt * rates)
-        sliding = (arriving - coordinates.slides(v.qpos)) / dt
+        sliding = coordinates.sliding(pose.knees, coordinates.slides(v.qpos), rates, dt)
         wanted = (coordinates.joined(rates, sliding) - v.qvel) / dt
         return total(joints * wanted[..., None, :]) + v.qfrc_bias
 
@@ -379,7 +385,7 @@ class Musculoskeletal:
         damping = coordinates.matrix_from_feet(both[..., :-1])
         eye = alongside(parts.eye, damping)
         damping = damping + eye * (0.5 * coordinates.from_legs(damper))[..., None, :]
-        inertia = equations.inertia + ANY_INERTIA * eye + xp.asarray(time)[..., None] * damping
+        inertia = equations.inertia + ANY_INERTIA * eye + time[..., None] * damping
         return inertia, equations.joints, force
 
     def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
@@ -393,7 +399,7 @@ class Musculoskeletal:
         # A stiff force is taken at the end of the step, another one in its middle.
         stiffness = (self.timestep / LIGHT) * feet.drag
         along = feet.drag * (1.0 + stiffness) / (2.0 + stiffness)
-        normal = (0.75 * law.dissipation) * feet.load * (feet.normal > 0)
+        normal = (0.75 * law.dissipation) * v.xp.where(feet.normal > 0, feet.load, 0.0)
         x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
         slip = v.xp.clip(v.xp.sqrt(x * x + y * y), law.slip, None)
         return along, law.friction * normal / slip, normal

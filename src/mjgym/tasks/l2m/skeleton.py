@@ -155,15 +155,6 @@ def turning(axis: Sequence[float], side: str = "r") -> Vector:
 
 
 @functools.cache
-def slides() -> Splines:
-    """Offsets of the tibia in the femur along OpenSim's x and y (m), of the knee's angle."""
-    table = numbers()["knee"]
-    return Splines.of(
-        [cubic_spline(table[axis]["angle"], table[axis]["offset"]) for axis in SLIDES]
-    )
-
-
-@functools.cache
 def knee() -> Splines:
     """Offsets of the tibia in the femur along OpenSim's x and y (m), then those of moving points.
 
@@ -256,9 +247,9 @@ def limits(free: Sequence[str]) -> CoordinateLimits:
     return CoordinateLimits(
         low,
         high,
-        np.deg2rad(table["transition"]),
-        np.rad2deg(table["stiffness"]),
-        np.rad2deg(table["damping"]),
+        float(np.deg2rad(table["transition"])),
+        float(np.rad2deg(table["stiffness"])),
+        float(np.rad2deg(table["damping"])),
     )
 
 
@@ -331,7 +322,7 @@ def draw_muscles(spec: mjcf.Spec) -> None:
     They pull at nothing. Points that come and go are always there, and those that move stay where
     they are with a straight knee.
     """
-    straight, _, _ = knee()(np.zeros(()))
+    straight = knee()(np.zeros(()))[0]
     moving = [id(point) for _, point in _moving_points()]
     for side in SIDES:
         for name, muscle in numbers()["muscles"].items():
