@@ -6,6 +6,7 @@ of NeuroEngineering and Rehabilitation 18:126 (2021), doi 10.1186/s12984-021-009
 competition of NeurIPS 2019 that osim-rl's L2M2019Env ran on OpenSim.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -178,8 +179,8 @@ class Walk(Task):
     effort_weight: float = 1.0
     dense_reward: float = 0.0
 
-    time_limit = ROUND_2
-    control_timestep = TIMESTEP
+    time_limit: float = dataclasses.field(default=ROUND_2, kw_only=True)  # s
+    control_timestep: float = dataclasses.field(default=TIMESTEP, kw_only=True)  # s
 
     def __post_init__(self) -> None:
         _ = self.field
