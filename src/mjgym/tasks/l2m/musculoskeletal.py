@@ -49,6 +49,7 @@ ACTION_ORDER = tuple(
 ACTION_TO_MODEL = np.array([ACTION_ORDER.index(name) for name in MUSCLES])
 """The published action's numbers in the model's order: `action[..., ACTION_TO_MODEL]`."""
 
+KILO = 1e3
 START_ACTIVATION = 0.05
 LIGHT = 0.7  # kg, about what a sphere of a foot has to move: how stiff friction is to it
 ANY_INERTIA = 1e-13  # kg m^2, with which equations can be solved before anything is computed
@@ -207,7 +208,7 @@ class Musculoskeletal:
 
     def control(self, v: View) -> Array:
         """The joints' generalised forces in the next physics step, (..., nu)."""
-        return v.memory["joint_force"]
+        return KILO * v.memory["joint_force"]
 
     def substep(self, v: View) -> Arrays:
         """The muscles after a physics step, and the joints' forces in the next one."""
@@ -324,7 +325,7 @@ class Musculoskeletal:
         return _Pose(knees, motion, of_legs, paths)
 
     def _drive(self, v: View, pose: _Pose, fibre: Array, counts: Array) -> Array:
-        """The joints' forces for the next physics step, (..., j).
+        """The joints' forces for the next physics step, (..., j), kN or kN m.
 
         Args:
             v: the simulations.
@@ -335,10 +336,11 @@ class Musculoskeletal:
         coordinates, dt = self._parts.coordinates, self.timestep
         inertia, joints, force = self._forces(v, pose, fibre, counts * dt)
         gained = v.xp.linalg.solve(inertia, force[..., None])[..., 0]
-        rates = coordinates.taken(v.qvel) + (counts * dt) * gained
+        change = counts * gained
+        rates = coordinates.taken(v.qvel) + dt * change
         sliding = coordinates.sliding(pose.knees, coordinates.slides(v.qpos), rates, dt)
-        wanted = (coordinates.joined(rates, sliding) - v.qvel) / dt
-        return total(joints * wanted[..., None, :]) + v.qfrc_bias
+        wanted = coordinates.joined(change, (sliding - coordinates.slides(v.qvel)) / dt)
+        return (total(joints * wanted[..., None, :]) + v.qfrc_bias) / KILO
 
     def _forces(
         self, v: View, pose: _Pose, fibre: Array, time: Array
