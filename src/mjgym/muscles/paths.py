@@ -155,7 +155,8 @@ class Paths:
         for k, point in enumerate(points):
             spread[:, 4 * point.body, k] = 1.0
             spread[:, 4 * point.body + 1 : 4 * point.body + 4, k] = at[:, :, k]
-        moves = np.array([point.moves for point in points[still:]]).reshape(-1, 3) + 1
+        moves = np.array([point.moves for point in points[still:]], dtype=np.int64)
+        moves = moves.reshape(-1, 3) + 1
         # Pieces with an end that moves: which one, and whether it is the second.
         drifting = [(k, e) for k in range(ends.shape[1]) for e in (0, 1) if ends[e, k] >= still]
         drawn = np.array([k for k, _ in drifting], dtype=np.int64)
@@ -170,7 +171,8 @@ class Paths:
             bodies=np.array([point.body for point in points]),
             still=still,
             spread=spread,
-            axes=4 * np.array([p.body for p in points[still:]]) + np.arange(1, 4)[:, None],
+            axes=4 * np.array([p.body for p in points[still:]], dtype=np.int64)
+            + np.arange(1, 4)[:, None],
             moves=moves.T.reshape(-1),
             ends=ends,
             drifting=drawn,
@@ -247,7 +249,7 @@ class Paths:
         drift = (towards[..., 0, :] + towards[..., 1, :] + towards[..., 2, :]) * alongside(
             p.outward, frames
         )
-        drift = columns(xp.concat([xp.zeros_like(drift[..., :1]), drift], axis=-1), p.place)
+        drift = columns(xp.concat([xp.zeros_like(length[..., :1]), drift], axis=-1), p.place)
         coordinate, low, high, inside = self._conditions
         value = columns(coordinates, coordinate)
         within = (value >= alongside(low, value)) & (value <= alongside(high, value))
