@@ -198,6 +198,14 @@ class Task:
         or "material <name>"; only asked for when something is drawn."""
         return {}
 
+    def scripted_policy(self) -> Callable[[Any], Any] | None:
+        """A policy by rules, from an observation of the environment or the batch to the action.
+
+        It may remember what it has seen, and then has a method `restart` that begins anew. None
+        where there is none.
+        """
+        return None
+
     # What begins an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:

@@ -50,7 +50,7 @@ class Walker:
 
     @classmethod
     def of(cls, name, substeps=None):
-        options = {} if substeps is None else {"substeps": substeps}
+        options = {} if substeps is None else {"longest_step": 0.01 / substeps}
         return cls(Musculoskeletal(planar=planar(name), **options))
 
     def put(self, q, u, activation=None, fibre=None):

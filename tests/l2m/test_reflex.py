@@ -3,8 +3,10 @@
 import gymnasium
 import numpy as np
 import pytest
+import typer
 from body_records import EPISODES, episodes
 
+from mjgym.cli.policies import load_policy
 from mjgym.tasks.l2m.reflex import START, Reflexes, parameters
 
 DISTANCE = 35.3  # m, that it walks in OpenSim in 25 s
@@ -105,3 +107,18 @@ def test_many_walk_as_one():
         many, *_ = envs.step(scripts[0](many))
         one, *_ = env.step(scripts[1](one))
         np.testing.assert_array_equal(many[1], one)
+
+
+class TestCommandLine:
+    """`--policy scripted`."""
+
+    @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+    def test_it_acts_in_one_and_in_many(self, make):
+        env = make("l2m/walk_planar-v0", init_pose=START)
+        observation, _ = env.reset(seed=0)
+        action = load_policy("scripted", env)(observation)
+        np.testing.assert_array_equal(action, Reflexes.of(env.unwrapped.task)(observation))
+
+    def test_a_task_without_one(self):
+        with pytest.raises(typer.BadParameter, match="no scripted policy for dmc/walker-walk-v0"):
+            load_policy("scripted", gymnasium.make("dmc/walker-walk-v0"))

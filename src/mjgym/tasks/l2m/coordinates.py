@@ -15,7 +15,6 @@ from mjgym.sim.views import View
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.skeleton import COORDINATES, SIDES, SLIDES
 
-
 MENDED = 0.02  # in a physics step, of what a tibia is out of its place
 
 

@@ -13,6 +13,7 @@ whose derivative is stiff, later than that. Fibres and activations move on after
 """
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,14 +32,12 @@ from mjgym.muscles import (
 from mjgym.muscles.paths import cross_rows
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays
+from mjgym.task import WHOLE, Arrays
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.coordinates import Coordinates, Knees
 from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES
 
 __all__ = ["ACTION_TO_MODEL", "COORDINATES", "MUSCLES", "MuscleState", "Musculoskeletal"]
-
-CONTROL_TIMESTEP = 0.01  # s
 
 _OF_A_LEG = ("abd", "add", "iliopsoas", "glut_max", "hamstrings", "rect_fem", "vasti", "bifemsh")
 ACTION_ORDER = tuple(
@@ -112,17 +111,19 @@ class _Feet(NamedTuple):
 class Musculoskeletal:
     """The body of the walker: its model, and its forces as hooks of a task.
 
-    A task of control steps of 0.01 s calls `memory`, `before_step`, `control` and `substep` in its
-    hooks of the same names, with `control_every_substep`.
+    A task calls `memory`, `before_step`, `control` and `substep` in its hooks of the same names,
+    with `control_every_substep`.
 
     Args:
         planar: whether it moves in the plane of walking alone: 9 coordinates instead of 14.
-        substeps: physics steps in a control step, at least 2.
+        control_timestep: s.
+        longest_step: of the physics, s, of which there are at least two in a control step.
         held: whether the coordinates that OpenSim locks are held at their values.
     """
 
     planar: bool = False
-    substeps: int = 25
+    control_timestep: float = 0.01
+    longest_step: float = 0.0004
     held: bool = True
 
     # What there is.
@@ -133,9 +134,14 @@ class Musculoskeletal:
         return skeleton.free_coordinates(self.planar) if self.held else COORDINATES
 
     @property
+    def substeps(self) -> int:
+        """Physics steps in a control step."""
+        return max(2, math.ceil(self.control_timestep / self.longest_step - WHOLE))
+
+    @property
     def timestep(self) -> float:
         """Of the physics, s."""
-        return CONTROL_TIMESTEP / self.substeps
+        return self.control_timestep / self.substeps
 
     @property
     def strength(self) -> np.ndarray:

@@ -22,7 +22,6 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.task import Task
 from mjgym.tasks.l2m.skeleton import SIDES
-from mjgym.tasks.l2m.walk import FastWalk, Walk
 
 # Where the recorded walks begin, for `init_pose`.
 START = (
@@ -132,11 +131,10 @@ class Reflexes:
         Raises:
             ValueError: the task is none of walking.
         """
-        if not isinstance(task, Walk):
-            raise ValueError(f"no reflexes for {type(task).__name__}, only for Walk")
-        if not task.planar:
-            return cls(parameters("spatial"))
-        return cls(parameters("planar-fast" if isinstance(task, FastWalk) else "planar"))
+        policy = task.scripted_policy()
+        if not isinstance(policy, cls):
+            raise ValueError(f"no reflexes for {type(task).__name__}, only for walking")
+        return policy
 
     def restart(self, where: np.ndarray | None = None) -> None:
         """Begin anew: everywhere, or in some environments of many, bool."""

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from mjgym.tasks.l2m.musculoskeletal import (
     MuscleState,
     Musculoskeletal,
 )
+from mjgym.tasks.l2m.reflex import Reflexes, parameters
 from mjgym.tasks.l2m.skeleton import muscle_colour
 from mjgym.tasks.l2m.target_field import SEEN, SEEN_SPACING, TargetField
 
@@ -172,6 +173,9 @@ class Walk(Task):
         ValueError: the difficulty is unknown, or the pose is not of 12 numbers.
     """
 
+    reflexes: ClassVar[str] = ""
+    """The parameters with which reflexes walk in the plane."""
+
     difficulty: int = 3
     init_pose: tuple[float, ...] = STRAIGHT
     planar: bool = False
@@ -227,6 +231,9 @@ class Walk(Task):
             for side, whose in SIDES.items()
             for name, (own, muscle) in LEG.items()
         ]
+
+    def scripted_policy(self) -> Reflexes:
+        return Reflexes(parameters(self.reflexes if self.planar else "spatial"))
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""
@@ -490,10 +497,11 @@ class OpenSimWalk(Walk):
     """Walk with muscles, contacts and joint limits whose forces are OpenSim's."""
 
     control_every_substep = True
+    reflexes = "planar"
 
     @functools.cached_property
     def body(self) -> Musculoskeletal:
-        return Musculoskeletal(planar=self.planar)
+        return Musculoskeletal(self.planar, self.control_timestep)
 
     def activation(self, v: View) -> Array:
         return self.body.activation(v)
@@ -537,6 +545,8 @@ class OpenSimWalk(Walk):
 @dataclass(frozen=True)
 class FastWalk(Walk):
     """Walk with MuJoCo's own muscles and contacts: faster, and not to be scored against OpenSim."""
+
+    reflexes = "planar-fast"
 
     @functools.cached_property
     def body(self) -> FastMusculoskeletal:
