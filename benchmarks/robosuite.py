@@ -27,7 +27,6 @@ repeats is shown. Control steps per second are those of all sub-environments tog
 import functools
 import itertools
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -59,41 +58,8 @@ def robosuite(folder: Path, settings: Settings) -> Subject:
     """
     task = settings.id.partition("/")[2].removesuffix("-v0")
     robots = "Panda,Panda" if task.startswith("TwoArm") else "Panda"
-    process = subprocess.Popen(
-        [installation.python_of(folder), PROCESS, task, robots, str(settings.seed)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-    )
-    requests, answers = process.stdin, process.stdout
-    assert requests is not None
-    assert answers is not None
-
-    def answer() -> str:
-        line = answers.readline()
-        if not line:
-            raise RuntimeError(f"robosuite's process ended with {process.wait()}")
-        return line.strip()
-
-    def ask(request: str) -> str:
-        requests.write(f"{request}\n")
-        return answer()
-
-    def release() -> None:
-        requests.close()
-        process.wait()
-
-    answer()
-    return Subject(
-        advance=ask,
-        actions=itertools.repeat(str(AT_ONCE)),
-        control_steps=AT_ONCE,
-        ended=lambda result: result == "ended",
-        restart=lambda: ask("reset"),
-        reset=lambda: ask("reset"),
-        release=release,
-    )
+    python = installation.python_of(folder)
+    return subjects.in_process([python, PROCESS, task, robots, str(settings.seed)], AT_ONCE)
 
 
 def one_call(settings: Settings) -> Subject:

@@ -24,6 +24,8 @@ from PIL import Image, ImageOps
 from mjgym import Env, registry
 from mjgym.envs.pixels import viewpoint
 from mjgym.robots import arms
+from mjgym.tasks.l2m.reflex import START, Reflexes
+from mjgym.tasks.l2m.walk import Walk
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.tasks.robosuite.scripted_policies import scripted_policy
@@ -121,6 +123,8 @@ STRAY = Shot(
         "pitch": ((5.6, 4.8), (5.6, 4.8)), "goal": (0.6, 1.5, 0.65), "opponent": "random",
     },
 )  # fmt: skip
+# The reflexes walk in the plane, and fall to the side within a second elsewhere.
+STROLL = Shot(scripted=True, end=0.7, still=0.35, arguments={"init_pose": START})
 # Poses of gaits, by ids without versions: joints (rad), forward lean (rad), lift (m).
 GAITS: dict[str, tuple[dict[str, float], float, float]] = {
     "dmc/walker-walk": (
@@ -250,6 +254,8 @@ SHOTS = {  # by the beginning of an id; the longest one counts
         id.removesuffix("-v0"): replace(DESK_ARM, eye=84 if "vision" in id else 0)
         for id in registry.ids(namespace="manipulation")
     },
+    "l2m/": STROLL,
+    "l2m/walk_planar": replace(STROLL, begin=1.0, still=1.9, end=3.1),
     "locomotion/ant": ANT,
     "locomotion/ant-escape": replace(ANT, seed=67, still=1.0),
     "locomotion/ant-go": replace(ANT, seed=6),
@@ -342,7 +348,7 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     if how.trained:
         yield from act(env, trained.of(id).policy, observation)
     if how.scripted:
-        yield from perform(env)
+        yield from perform(env, observation)
     model, data = env.model, env.data
     if env.action_space.shape != (model.nu,) and "opponent" not in how.arguments:
         yield from reach(env, how)
@@ -412,13 +418,20 @@ def reach(env: Any, how: Shot) -> Iterator[tuple[float, Any]]:
         time += env.control_timestep
 
 
-def perform(env: Any) -> Iterator[tuple[float, Any]]:
+def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     """Go through an episode as a scripted policy does."""
-    soccer = "opponent" in {f.name for f in fields(env.task)}
-    script, time = scripted.team if soccer else scripted_policy(env.task), 0.0
+    walks = isinstance(env.task, Walk)
+    script: Any
+    if walks:
+        script = Reflexes.of(env.task)
+    elif "opponent" in {f.name for f in fields(env.task)}:
+        script = scripted.team
+    else:
+        script = scripted_policy(env.task)
+    time = 0.0
     while True:
         yield time, env
-        env.step(script(env.observe()))
+        observation, *_ = env.step(script(observation if walks else env.observe()))
         time += env.control_timestep
 
 

@@ -34,6 +34,7 @@ GALLERY = "../gallery"  # as the guides see it
 TABLETOP = "robosuite"  # the namespace
 NAMESPACES = {  # with an example of each
     "dmc": "walker-walk",
+    "l2m": "walk_around",
     "locomotion": "ant-run_walls",
     "manipulation": "stack_2_bricks_features",
     "robosuite": "Lift",

@@ -23,6 +23,8 @@ RATIOS = {
     "batch / robosuite": ("batch", "robosuite"),
     "batch / one call": ("batch", "one call"),
     "single / robosuite": ("single", "robosuite"),
+    "batch / OpenSim": ("batch", "opensim"),
+    "single / OpenSim": ("single", "opensim"),
 }
 PACKAGES = ("mjgym", "mujoco", "gymnasium", "numpy", "envpool", "dm_control")
 

@@ -7,9 +7,11 @@ Each function here builds one subject and runs in a process of its own. All are 
 
 import contextlib
 import itertools
+import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -252,6 +254,47 @@ def with_time_steps(
         reset=env.reset,
         begin=begin,
         release=env.close,
+    )
+
+
+def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
+    """A peer's environment in a process of another interpreter, driven line by line.
+
+    Args:
+        command: starts a process that says "built", answers "reset" with "reset", and a number with
+            "going", or with "ended" if an episode has ended in the last of as many control steps.
+        control_steps: that it makes for each request.
+    """
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    requests, answers = process.stdin, process.stdout
+    assert requests is not None
+    assert answers is not None
+
+    def answer() -> str:
+        line = answers.readline()
+        if not line:
+            raise RuntimeError(f"the peer's process ended with {process.wait()}")
+        return line.strip()
+
+    def ask(request: str) -> str:
+        requests.write(f"{request}\n")
+        return answer()
+
+    def release() -> None:
+        requests.close()
+        process.wait()
+
+    answer()
+    return Subject(
+        advance=ask,
+        actions=itertools.repeat(str(control_steps)),
+        control_steps=control_steps,
+        ended=lambda result: result == "ended",
+        restart=lambda: ask("reset"),
+        reset=lambda: ask("reset"),
+        release=release,
     )
 
 

@@ -44,6 +44,13 @@ def columns(x: Array, places: Sequence[int] | np.ndarray, axis: int = -1) -> Arr
     return xp.take(x, xp.asarray(places, device=x.device), axis=axis)
 
 
+def alongside(constant: np.ndarray, x: Array) -> Array:
+    """A constant array of NumPy in the library of another array, on its device."""
+    if isinstance(x, np.ndarray | np.generic | float):
+        return constant
+    return namespace(x).asarray(constant, device=x.device)
+
+
 def trace(x: Array) -> Array:
     """The sum of the diagonal of each matrix, (..., n, n) to (...)."""
     return x.trace(0, -2, -1) if isinstance(x, np.ndarray) else namespace(x).linalg.trace(x)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 FOLDER = ASSETS / "gallery"
 LIMIT = 6_000_000  # bytes of all that is committed
-SPACES = ("dmc", "locomotion", "manipulation", "robosuite", "soccer")
+SPACES = ("dmc", "l2m", "locomotion", "manipulation", "robosuite", "soccer")
 IDS = [id for space in SPACES for id in registry.ids(namespace=space)]
 
 

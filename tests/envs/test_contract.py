@@ -32,6 +32,9 @@ SOME = [
     "manipulation/stack_2_of_3_bricks_random_order_features-v0",
     "robosuite/Lift-v0",
 ]
+# As published, a walker stands straight at the start, and its target velocity is constant.
+NOTHING_DRAWN = [f"l2m/walk_{name}-v0" for name in ("forward", "forward-fast", "planar",
+                                                    "planar-fast")]  # fmt: skip
 every_id = pytest.mark.parametrize("id", registry.ids())
 # The loop does these by itself, whatever the task: a few ids of each kind will do.
 some_ids = pytest.mark.parametrize("id", SOME)
@@ -80,6 +83,11 @@ def test_seeded_episodes_repeat_also_after_another_one(id):
         assert equal(episode, rollout(again, 4))
     # The scene is another one with another seed, even where a walker stands as before.
     observation = fresh.reset(seed=6)[0]
+    if id in NOTHING_DRAWN:
+        assert equal(observation, first[0])
+        env.close()
+        fresh.close()
+        return
     other = fresh.unwrapped.get_state()
     assert any(not np.array_equal(x, other[name]) for name, x in start.items() if name != "rng")
     assert id.startswith("locomotion/") or not np.array_equal(observation, first[0])

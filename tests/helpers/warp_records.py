@@ -236,6 +236,9 @@ WHY = {
     "inertia: its matrix has a condition number above 1e5, of which float32 leaves two digits": (
         r"dmc/(swimmer|dog)-.*|locomotion/rodent-.*"
     ),
+    "muscles: fibres on stiff tendons, of whose length float32 leaves four digits of the force": (
+        r"l2m/walk_[a-z]+-v0"
+    ),
     "contacts: in one step of 32 the hand leaves the pedestal of its own arm, still 0.3 micrometres"
     " deep after a physics step in double precision and free already in float32, so that it gets"
     " one push less; the others are within 5e-6": r"robosuite/Door-v0",
@@ -284,7 +287,8 @@ def above(found: Errors, bound: Mapping[str, Any]) -> list[str]:
     wrong = [
         f"{name} {n:.1e} > {bound[name]:.1e}" for name, n in numbers.items() if n > bound[name]
     ]
-    return wrong + ([f"hooks {found.hooks:.1e} > {SAME:.1e}"] if found.hooks > SAME else [])
+    same = bound.get("hooks", SAME)
+    return wrong + ([f"hooks {found.hooks:.1e} > {same:.1e}"] if found.hooks > same else [])
 
 
 class DoubleView(ConvertedView):

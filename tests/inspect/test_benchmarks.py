@@ -401,7 +401,7 @@ def test_robosuite_runs_in_a_process_of_another_interpreter(
     assert window.calls >= 1
     subject.release()
     settings = subjects.Settings("robosuite/Lift-v0", 4, 2, seed=3)
-    with pytest.raises(RuntimeError, match="robosuite's process ended with 1"):
+    with pytest.raises(RuntimeError, match="the peer's process ended with 1"):
         tabletop.robosuite(tmp_path, settings)
 
 

@@ -24,6 +24,7 @@ LAYERS = {
     "sim": 1,
     "variation": 1,
     "mjcf": 1,
+    "muscles": 1,
     "observables": 1,
     "resets": 1,
     "controllers": 1,

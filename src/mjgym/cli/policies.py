@@ -13,8 +13,8 @@ from mjgym.cli.ids import RUN, ModuleError, load
 if TYPE_CHECKING:
     from mjgym.train.results.policy import AnyPolicy
 
-RANDOM, ZERO, TRAINED = "random", "zero", "trained"
-FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", the folder of a run, or "module:function"'
+RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
+FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", the folder of a run, or "module:function"'
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
@@ -48,8 +48,9 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
     Args:
         text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
-            "trained", the policy that comes with the package, the folder of a run of `mjgym train`,
-            whose policy acts without noise, or "module:function", where the module may be a file.
+            "trained", the policy that comes with the package, "scripted", the task's own by rules,
+            the folder of a run of `mjgym train`, whose policy acts without noise, or
+            "module:function", where the module may be a file.
             The function is called with the observation and returns the action; for a batch, with
             those of all sub-environments.
         env: single or vector environment, whose observations and actions these are.
@@ -74,6 +75,8 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
         return lambda observation: rng.uniform(low, high)
     if text == TRAINED:
         return _checked(text, _packaged(env), space.shape)
+    if text == SCRIPTED:
+        return _checked(text, _scripted(env), space.shape)
     if Path(text).is_dir():
         return _checked(text, _of_run(text, env), space.shape)
     return _checked(text, _find(text), space.shape)
@@ -90,6 +93,14 @@ def _packaged(env: Any) -> Callable[[Any], Any]:
         raise _refused(f"{error}.") from None
     _require_spaces(f"the trained policy of {env.spec.id}", found.policy, env)
     return found.policy
+
+
+def _scripted(env: Any) -> Callable[[Any], Any]:
+    """The task's own policy by rules."""
+    policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
+    if policy is None:
+        raise _refused(f"There is no scripted policy for {env.spec.id}.")
+    return policy
 
 
 def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:

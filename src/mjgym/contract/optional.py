@@ -1,6 +1,6 @@
 """The second page of a task's contract: the hooks that few tasks need."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from mjgym.arrays import Array
@@ -111,3 +111,11 @@ class OptionalHooks(Fields):
         """Colours that show the episode's state, (..., 4) each, by "geom <name>", "site <name>"
         or "material <name>"; only asked for when something is drawn."""
         return {}
+
+    def scripted_policy(self) -> Callable[[Any], Any] | None:
+        """A policy by rules, from an observation of the environment or the batch to the action.
+
+        It may remember what it has seen, and then has a method `restart` that begins anew. None
+        where there is none.
+        """
+        return None

@@ -1,4 +1,4 @@
-"""Models without visual geoms, for simulations that nobody draws."""
+"""Models without visual geoms and idle tendons, for simulations that nobody draws."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from mjgym.task import Task
 
 
 def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, np.ndarray]:
-    """Compile the task's model without the geoms that only pictures need, often most of them.
+    """Compile the task's model without geoms that only pictures need, and without idle tendons.
 
     Its states and what moves them are the same to the bit.
 
@@ -29,6 +29,8 @@ def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.M
     physical = _physical_geoms(whole)
     for geom in [geom for geom in spec.geoms if not physical[geom.id]]:  # ids change meanwhile
         spec.delete(geom)
+    for tendon in [tendon for tendon in spec.tendons if not _is_physical(whole, tendon.id)]:
+        spec.delete(tendon)
     bare = spec.compile()
     free_frames(bare, task.varies)
     of_geoms = (np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS)
@@ -50,6 +52,27 @@ _BY_BODIES = tuple(
     int(getattr(mujoco.mjtSensor, f"mjSENS_GEOM{kind}")) for kind in ("DIST", "NORMAL", "FROMTO")
 )
 _AROUND = tuple(int(x) for x in (mujoco.mjtWrap.mjWRAP_SPHERE, mujoco.mjtWrap.mjWRAP_CYLINDER))
+
+
+def _is_physical(model: mujoco.MjModel, tendon: int) -> bool:
+    """Whether a tendon exerts a force, or an actuator, a constraint or a sensor refers to it."""
+    kind = int(mujoco.mjtObj.mjOBJ_TENDON)
+    linked = model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON)
+    referred = (
+        model.actuator_trnid[model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_TENDON), 0],
+        model.eq_obj1id[linked],
+        model.eq_obj2id[linked],
+        model.sensor_objid[model.sensor_objtype == kind],
+    )
+    forces = (
+        model.tendon_limited,
+        model.tendon_stiffness,
+        model.tendon_damping,
+        model.tendon_frictionloss,
+        model.tendon_armature,
+        model.tendon_actfrclimited,
+    )
+    return any(tendon in x for x in referred) or any(bool(np.any(x[tendon])) for x in forces)
 
 
 def _physical_geoms(model: mujoco.MjModel) -> np.ndarray:

@@ -28,7 +28,7 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
-from mjgym.sim.shards import NotingBatch, Shard, is_of_geoms, shares
+from mjgym.sim.shards import NotingBatch, Shard, may_be_missing, shares
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
@@ -143,7 +143,7 @@ class ShardView(BatchedView):
         self.__dict__.update(_whole=whole, _part=rows, _complete=complete)
 
     def _field(self, name: str) -> Array:
-        if is_of_geoms(name) and not self._complete:
+        if may_be_missing(name) and not self._complete:
             return getattr(self._whole, name)[self._part]
         return super()._field(name)
 
@@ -214,7 +214,10 @@ class Batched:
         self._own_model = copy.copy(model) if n >= MIN_SHARDED else model
         # Keep visual geoms if collision masks vary.
         self._without_visuals = (
-            None if self.episode_fields.keys() & set(FILTERS) else without_visuals
+            None
+            if self.episode_fields.keys() & set(FILTERS)
+            or any(name.startswith("tendon_") for name in self.episode_fields)
+            else without_visuals
         )
         self._shards: list[Shard] = []
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
@@ -264,8 +267,8 @@ class Batched:
         if self.n < MIN_SHARDED or not self._divides():
             work(self, ...)
             return
-        watched = self._without_visuals is not None and any(map(is_of_geoms, self.batch.outputs))
-        if watched:  # where geoms are that shards do not have
+        watched = self._without_visuals is not None and any(map(may_be_missing, self.batch.outputs))
+        if watched:  # where geoms or tendons are that shards do not have
             self._without_visuals = None
             self._join()
         if not self._shards:
@@ -295,7 +298,7 @@ class Batched:
         model, kept = self._own_model, np.arange(self.model.ngeom)
         if self._without_visuals is not None:
             model, kept = self._without_visuals(model)
-        complete = kept.size == self.model.ngeom
+        complete = kept.size == self.model.ngeom and model.ntendon == self.model.ntendon
         if complete:
             self._without_visuals = None
         threads = self.batch.nthread

@@ -136,6 +136,11 @@ class Shard:
             raise mujoco.batch.SimulationError(self.rows.start + error.ids, message) from None
 
 
+def may_be_missing(name: str) -> bool:
+    """Whether a field has a row for each geom or tendon, some of which shards may do without."""
+    return name.startswith(("geom_", "ten_", "tendon_"))
+
+
 def is_of_geoms(name: str) -> bool:
     """Whether a field of MjData or MjModel has a row for each geom."""
     return name.startswith("geom_")

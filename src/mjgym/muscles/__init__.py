@@ -1,0 +1,27 @@
+"""Muscles and contacts as laws: parameters in frozen dataclasses, pure functions on arrays.
+
+They follow OpenSim's formulae. Arrays have any leading shape and belong to any array library;
+parameters broadcast against them.
+"""
+
+from mjgym.muscles.activation import Activation
+from mjgym.muscles.contact import SpheresOnPlane
+from mjgym.muscles.limits import CoordinateLimits
+from mjgym.muscles.paths import Path, PathGeometry, PathPoint, Paths
+from mjgym.muscles.splines import Spline, Splines, cubic_spline
+from mjgym.muscles.thelen import Tendon, Thelen
+
+__all__ = [
+    "Activation",
+    "CoordinateLimits",
+    "Path",
+    "PathGeometry",
+    "PathPoint",
+    "Paths",
+    "SpheresOnPlane",
+    "Spline",
+    "Splines",
+    "Tendon",
+    "Thelen",
+    "cubic_spline",
+]

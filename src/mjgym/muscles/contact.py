@@ -1,0 +1,49 @@
+"""Contact of spheres with the plane z = 0."""
+
+from dataclasses import dataclass
+
+from mjgym.arrays import Array, namespace
+
+
+@dataclass(frozen=True)
+class SpheresOnPlane:
+    """The force of Hunt and Crossley (1975), with regularised Coulomb friction, as OpenSim has it.
+
+    Args:
+        stiffness: of both materials, N/m^2.
+        dissipation: of both materials, s/m.
+        friction: coefficient, static and dynamic.
+        slip: speed below which friction grows with it, m/s.
+    """
+
+    stiffness: float
+    dissipation: float
+    friction: float
+    slip: float
+
+    def depth(self, height: Array, radius: Array) -> Array:
+        """How far spheres with their centres at a height reach into the plane, m, at least 0."""
+        return namespace(height).clip(radius - height, 0.0, None)
+
+    def load(self, depth: Array, radius: Array) -> Array:
+        """The normal force of spheres at rest, N."""
+        k = 0.5 * self.stiffness ** (2 / 3)
+        return (4 / 3 * k) * depth * namespace(depth).sqrt((radius * k) * depth)
+
+    def normal(self, load: Array, inward: Array) -> Array:
+        """The normal force, N.
+
+        Args:
+            load: the force at rest, N.
+            inward: speed into the plane of the point midway in the overlap, m/s.
+        """
+        return load * namespace(load).clip(1 + (1.5 * self.dissipation) * inward, 0.0, None)
+
+    def drag(self, normal: Array, slip: Array) -> Array:
+        """How much friction force there is per slip speed, N s/m: times the velocity, against it.
+
+        Args:
+            normal: the normal force, N.
+            slip: speed along the plane of the point midway in the overlap, m/s.
+        """
+        return (self.friction * normal) / namespace(slip).clip(slip, self.slip, None)

@@ -1,0 +1,38 @@
+"""Torques that hold coordinates within their limits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mjgym.arrays import Array, alongside, namespace
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateLimits:
+    """Springs and dampers that come up smoothly beyond a range, as OpenSim's.
+
+    Args:
+        low, high: the range, rad.
+        transition: within which the spring comes up, rad.
+        stiffness: N m/rad.
+        damping: N m s/rad.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    transition: float
+    stiffness: float
+    damping: float
+
+    def torque(self, q: Array, u: Array) -> tuple[Array, Array]:
+        """The torques (N m) at angles (rad) and speeds (rad/s), and the dampers (N m s/rad)."""
+        xp = namespace(q, u)
+        above, below = q - alongside(self.high, q), alongside(self.low, q) - q
+        # Step functions of the fifth order.
+        up, down = (_step(xp.clip(x / self.transition, 0.0, 1.0)) for x in (above, below))
+        damper = self.damping * (up + down)
+        return self.stiffness * (down * below - up * above) - damper * u, damper
+
+
+def _step(t: Array) -> Array:
+    return t * t * t * (10 + t * (6 * t - 15))

@@ -1,0 +1,209 @@
+"""Muscles with elastic tendons: Thelen (2003), doi 10.1115/1.1531112, as OpenSim has them."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mjgym.arrays import Array, alongside, namespace
+
+TOE_SHAPE = 3.0  # exponent of the tendon's curve below TOE_FORCE
+TOE_FORCE = 0.33  # of the largest isometric force, where the tendon's curve becomes a line
+NEAR_LARGEST = 0.95  # of the largest force of a lengthening fibre, where its curve becomes a line
+LEAST_COS = 0.1  # of the largest pennation angle
+HALVINGS = 60  # of the range in which an equilibrium is looked for
+
+
+class Tendon(NamedTuple):
+    """A tendon's state.
+
+    Attributes:
+        force: over the largest isometric force.
+        slope: of the force with the strain.
+        cos: cosine of the pennation angle.
+    """
+
+    force: Array
+    slope: Array
+    cos: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Thelen:
+    """The parameters of muscles, in arrays that broadcast against those of their states.
+
+    Args:
+        force: largest isometric force, N.
+        fibre: optimal fibre length, m.
+        tendon: slack length of the tendon, m.
+        pennation: angle at the optimal fibre length, rad; the muscle's thickness is constant.
+        tendon_strain: at the largest isometric force.
+        passive_strain: of the fibre, where its passive force is the largest isometric one.
+        passive_shape: exponent of the passive curve.
+        max_velocity: largest speed of shortening, optimal fibre lengths a second.
+        force_length_width: of the active curve.
+        force_velocity_shape: Af.
+        lengthening_force: largest force of a lengthening fibre over the isometric one.
+    """
+
+    force: np.ndarray
+    fibre: np.ndarray
+    tendon: np.ndarray
+    pennation: np.ndarray
+    tendon_strain: np.ndarray
+    passive_strain: np.ndarray
+    passive_shape: np.ndarray
+    max_velocity: float = 15.0
+    force_length_width: float = 0.45
+    force_velocity_shape: float = 0.25
+    lengthening_force: float = 1.4
+
+    @functools.cached_property
+    def shortest(self) -> np.ndarray:
+        """The shortest fibre, m: it is as steep as it gets."""
+        steepest: np.ndarray = self._thickness / math.sqrt(1 - LEAST_COS**2)
+        found: np.ndarray = np.maximum(steepest, 0.01 * self.fibre)
+        return found
+
+    @functools.cached_property
+    def fastest(self) -> np.ndarray:
+        """The largest speed of shortening, m/s."""
+        speed: np.ndarray = self.max_velocity * self.fibre
+        return speed
+
+    @functools.cached_property
+    def _thickness(self) -> np.ndarray:
+        thickness: np.ndarray = self.fibre * np.sin(self.pennation)
+        return thickness
+
+    @functools.cached_property
+    def _toe(self) -> np.ndarray:
+        """The tendon's strain where its curve becomes a line."""
+        t = math.exp(TOE_SHAPE)
+        return 99 * self.tendon_strain * t / (166 * t - 67)
+
+    @functools.cached_property
+    def _constants(self) -> tuple[np.ndarray, ...]:
+        """Squared thickness, 1 / slack length, toe, exponents and slopes of the tendon's curve."""
+        slope = 0.67 / (self.tendon_strain - self._toe)
+        return (self._thickness**2, 1 / self.tendon, self._toe, TOE_SHAPE / self._toe, slope)
+
+    @functools.cached_property
+    def _passive(self) -> tuple[np.ndarray, ...]:
+        """1 / optimal length, exponent and scale of the passive curve."""
+        rate, scale = self.passive_shape / self.passive_strain, np.expm1(self.passive_shape)
+        return 1 / self.fibre, rate, 1 / scale
+
+    def stretched(self, length: Array, fibre: Array) -> Tendon:
+        """The tendon's state.
+
+        Args:
+            length: of the whole path, m.
+            fibre: its length, m.
+        """
+        xp = namespace(fibre)
+        thickness2, inverse, toe, exponent, slope = (alongside(x, fibre) for x in self._constants)
+        along = xp.sqrt(fibre * fibre - thickness2)
+        strain = xp.clip((length - along) * inverse - 1.0, 0.0, None)
+        scale = TOE_FORCE / math.expm1(TOE_SHAPE)
+        rising = scale * xp.exp(xp.clip(strain * exponent, None, TOE_SHAPE))
+        straight = strain > toe
+        force = xp.where(straight, slope * (strain - toe) + TOE_FORCE, rising - scale)
+        steep = xp.where(straight, slope, exponent * rising)
+        return Tendon(force, xp.where(strain > 0, steep, 0.0), along / fibre)
+
+    def passive_force(self, fibre: Array) -> Array:
+        """The force of a stretched fibre, over the largest isometric force."""
+        inverse, rate, scale = (alongside(x, fibre) for x in self._passive)
+        return scale * namespace(fibre).expm1(
+            rate * namespace(fibre).clip(fibre * inverse - 1.0, 0.0, None)
+        )
+
+    def active_force(self, fibre: Array) -> Array:
+        """The isometric force of a fibre at full activation, over the largest one."""
+        strain = fibre * alongside(self._passive[0], fibre) - 1.0
+        return namespace(fibre).exp((-1 / self.force_length_width) * (strain * strain))
+
+    def velocity(self, activation: Array, length: Array, fibre: Array) -> Array:
+        """The fibre's velocity, m/s, positive where it lengthens.
+
+        Args:
+            activation: of the muscle.
+            length: of the whole path, m.
+            fibre: its length, m.
+        """
+        return self._velocity(activation, length, fibre)[0]
+
+    def after(self, activation: Array, length: Array, fibre: Array, dt: float) -> Array:
+        """The fibre's length after a short time, m.
+
+        By the linearly implicit midpoint rule: of second order, and stable however stiff.
+
+        Args:
+            activation: of the muscle, halfway.
+            length: of the whole path, halfway, m.
+            fibre: its length at the start, m.
+            dt: the time, s.
+        """
+        velocity, slope = self._velocity(activation, length, fibre)
+        longer = fibre + dt * velocity / (1.0 - (0.5 * dt) * slope)
+        xp = namespace(fibre)
+        return xp.maximum(longer, alongside(self.shortest, fibre))
+
+    def equilibrium(self, activation: Array, length: Array) -> Array:
+        """The fibre's length at which it stands still, m.
+
+        Args:
+            activation: of the muscle.
+            length: of the whole path at rest, m.
+        """
+        xp = namespace(length)
+        low = xp.zeros_like(length) + alongside(self.shortest, length)
+        slack = length - alongside(self.tendon, length)
+        thickness2 = alongside(self._constants[0], length)
+        # Beyond this the tendon is slack, and the fibre pulls.
+        high = xp.maximum(low, xp.sqrt(xp.clip(slack, 0.0, None) ** 2 + thickness2))
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            tendon = self.stretched(length, middle)
+            fibre = activation * self.active_force(middle) + self.passive_force(middle)
+            longer = tendon.force > fibre * tendon.cos
+            low, high = xp.where(longer, middle, low), xp.where(longer, high, middle)
+        return 0.5 * (low + high)
+
+    def _velocity(self, activation: Array, length: Array, fibre: Array) -> tuple[Array, Array]:
+        """The fibre's velocity, m/s, and its slope with the fibre's length, 1/s."""
+        xp = namespace(fibre)
+        tendon = self.stretched(length, fibre)
+        inverse, rate, scale = (alongside(x, fibre) for x in self._passive)
+        strain = fibre * inverse - 1.0
+        stretch = xp.exp(rate * xp.clip(strain, 0.0, None))
+        width = 1 / self.force_length_width
+        x = activation * xp.exp(-width * (strain * strain))
+        pull = tendon.force / tendon.cos
+        y = pull - scale * (stretch - 1.0)  # what is left to the active fibre
+        # The curve between force and velocity, which goes on straight on both sides.
+        af, flen = self.force_velocity_shape, self.lengthening_force
+        y0 = xp.clip(y, xp.zeros_like(x), (NEAR_LARGEST * flen) * x)
+        shortens = y0 <= x
+        steep = (2 + 2 / af) / (flen - 1)
+        b = xp.where(shortens, x + y0 * (1 / af), steep * (flen * x - y0))
+        by = xp.where(shortens, xp.full_like(x, 1 / af), -steep)
+        bx = xp.where(shortens, xp.ones_like(x), steep * flen)
+        k = ((0.25 + 0.75 * activation) * alongside(self.fastest, fibre)) / b
+        over = (y0 - x) / b
+        vy = k * (1.0 - over * by)
+        velocity = k * (y0 - x) + vy * (y - y0)
+        vx = k * (-1.0 - over * bx)
+        # How y and x change with the fibre's length.
+        cos = tendon.cos
+        leaning = pull * (1.0 - cos * cos) / fibre
+        dy = (leaning + tendon.slope * alongside(self._constants[1], fibre)) / (-cos * cos)
+        dy = dy - xp.where(strain > 0, (scale * rate * inverse) * stretch, 0.0)
+        dx = (-2 * width * inverse) * strain * x
+        slope = vy * dy + vx * dx
+        shortest = fibre <= alongside(self.shortest, fibre)
+        stuck = shortest & (velocity < 0)
+        return xp.where(stuck, 0.0, velocity), xp.where(stuck, 0.0, slope)

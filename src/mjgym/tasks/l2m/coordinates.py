@@ -1,0 +1,260 @@
+"""The free coordinates among the model's joints, and equations of motion in them.
+
+A tibia slides in its femur as its knee's angle says, by splines. MuJoCo has joints for the slides;
+here they are eliminated: with T the derivative of all joints by the free coordinates, inertia and
+bias forces are T' M T and T' (bias + M dT/dt u).
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from mjgym.arrays import Array, alongside, columns, namespace, reshaped
+from mjgym.sim.views import View
+from mjgym.tasks.l2m import skeleton
+from mjgym.tasks.l2m.skeleton import COORDINATES, SIDES, SLIDES
+
+MENDED = 0.02  # in a physics step, of what a tibia is out of its place
+
+
+class Knees(NamedTuple):
+    """Functions of the knees' angles and their derivatives, see `skeleton.knee`, (..., 2, k)."""
+
+    values: Array
+    slopes: Array
+    bends: Array
+    thirds: Array
+
+
+class Equations(NamedTuple):
+    """Equations of motion in c free coordinates.
+
+    Attributes:
+        joints: inertia of all joints, (..., j, j).
+        inertia: of the free coordinates, (..., c, c).
+        bias: their bias forces, (..., c).
+    """
+
+    joints: Array
+    inertia: Array
+    bias: Array
+
+
+class Coordinates:
+    """The free coordinates of a model, in the order of its joints.
+
+    Args:
+        free: their names.
+
+    Attributes:
+        joints: the names of the model's joints.
+        free: the names of the free coordinates, in their order.
+        legs: the places among them of each leg's, (2, c).
+        feet: the places of those that move each foot: the root's, then its leg's, (2, w).
+    """
+
+    def __init__(self, free: tuple[str, ...]) -> None:
+        joints = skeleton.joints(free)
+        own = tuple(name for name in joints if name in free)
+        names = skeleton.leg_coordinates(own)
+        self.joints, self.free = joints, own
+        self.legs = np.array([[own.index(f"{n}_{side}") for n in names] for side in SIDES])
+        root = [own.index(name) for name in own if skeleton.of(name)["body"] == "pelvis"]
+        self.feet = np.array([[*root, *leg] for leg in self.legs])
+        self._knee = names.index("knee_angle")
+        self._knees = self.legs[:, self._knee]
+        self._kept = np.array([joints.index(name) for name in own])
+        slides = [[joints.index(skeleton.slide(axis, s)) for s in SIDES] for axis in SLIDES]
+        self._slides = np.array(slides).reshape(-1)  # both of x, then both of y
+        n, legs = len(own), len(SIDES)
+        # Places in arrays with a zero in front.
+        self._of_knees = _places(n, self._knees)
+        self._of_legs = _places(n, self.legs.reshape(-1))
+        self._everywhere = np.argsort([*self._kept, *self._slides])
+        self._pairs = (self._kept[:, None] * len(joints) + self._kept).reshape(-1)
+        more = np.zeros((n, n), dtype=np.int64)  # what a knee's row and column gain
+        for side, knee in enumerate(self._knees):
+            more[knee, :] = more[:, knee] = 1 + side * n + np.arange(n)
+        for side, knee in enumerate(self._knees):
+            more[knee, self._knees] = 0  # the legs do not feel each other
+            more[knee, knee] = 1 + legs * n + side
+        self._more = more.reshape(-1)
+        at = [joints.index(name) if name in joints else -1 for name in COORDINATES]
+        self._all = np.array(at)
+        self._shown = np.array([own.index(name) + 1 if name in own else 0 for name in COORDINATES])
+        width = self.feet.shape[1]
+        blocks = np.zeros((legs, n, n), dtype=np.int64)
+        for side, foot in enumerate(self.feet):
+            numbers = np.arange(width * width).reshape(width, width)
+            blocks[side][np.ix_(foot, foot)] = 1 + side * width * width + numbers
+        self._blocks = blocks.reshape(legs, -1)
+        self._of_feet = np.array(
+            [
+                _places(n, foot) + (np.isin(np.arange(n), foot) * side * width)
+                for side, foot in enumerate(self.feet)
+            ]
+        )
+
+    # Of values of the joints.
+
+    def taken(self, joints: Array) -> Array:
+        """The free coordinates' among values of the joints, (..., c)."""
+        return columns(joints, self._kept)
+
+    def slides(self, joints: Array) -> Array:
+        """The slides' among values of the joints, (..., 4): both of x, then both of y."""
+        return columns(joints, self._slides)
+
+    def joined(self, free: Array, slides: Array) -> Array:
+        """Values of all joints, (..., j)."""
+        return columns(namespace(free).concat([free, slides], axis=-1), self._everywhere)
+
+    def named(self, joints: Array, held: np.ndarray) -> Array:
+        """Values of all of OpenSim's coordinates, in its order; what is not free has a constant."""
+        found = columns(joints, np.maximum(self._all, 0))
+        return namespace(found).where(
+            alongside(self._all >= 0, found), found, alongside(held, found)
+        )
+
+    def shown(self, free: Array) -> Array:
+        """Values of the free coordinates in OpenSim's order, 0 for the others."""
+        return columns(_padded(free), self._shown)
+
+    # Of values of the free coordinates.
+
+    def by_leg(self, free: Array) -> Array:
+        """Those of each leg, (..., 2, c)."""
+        found = columns(free, self.legs.reshape(-1))
+        return reshaped(found, (*found.shape[:-1], *self.legs.shape))
+
+    def from_legs(self, legs: Array) -> Array:
+        """Values of all, from those of the legs; 0 elsewhere."""
+        return columns(_padded(reshaped(legs, (*legs.shape[:-2], -1))), self._of_legs)
+
+    def from_feet(self, feet: Array) -> Array:
+        """Sums of what each foot gives the coordinates that move it, (..., 2, w) to (..., c)."""
+        padded = _padded(reshaped(feet, (*feet.shape[:-2], -1)))
+        return columns(padded, self._of_feet[0]) + columns(padded, self._of_feet[1])
+
+    def matrix_from_feet(self, feet: Array) -> Array:
+        """The same of matrices, (..., 2, w, w) to (..., c, c)."""
+        n = len(self.free)
+        padded = _padded(reshaped(feet, (*feet.shape[:-3], -1)))
+        both = columns(padded, self._blocks[0]) + columns(padded, self._blocks[1])
+        return reshaped(both, (*both.shape[:-1], n, n))
+
+    # Knees.
+
+    def knees(self, free: Array) -> Knees:
+        """Functions of the knees' angles."""
+        return Knees(*skeleton.knee()(columns(free, self._knees)))
+
+    def placed(self, free: Array, rates: Array) -> tuple[Array, Array]:
+        """Where the slides are at the knees' angles (m), and their velocities (m/s), (..., 4)."""
+        knees = self.knees(free)
+        speed = columns(rates, self._knees)
+        twice = namespace(speed).concat([speed, speed], axis=-1)
+        return _by_axis(knees.values), _by_axis(knees.slopes) * twice
+
+    def sliding(self, knees: Knees, slides: Array, rates: Array, time: float) -> Array:
+        """The velocities at which the slides follow the knees for a time, (..., 4), m/s.
+
+        What they are out of place is made good little by little: at once, rounding would become
+        forces.
+
+        Args:
+            knees: functions of the knees' angles at the start.
+            slides: where they are, (..., 4), m.
+            rates: of the free coordinates meanwhile, (..., c).
+            time: s.
+        """
+        speed = columns(rates, self._knees)
+        twice = namespace(speed).concat([speed, speed], axis=-1)
+        turn = twice * time
+        slope, bend, third = (_by_axis(x) for x in (knees.slopes, knees.bends, knees.thirds))
+        following = twice * (slope + turn * (bend / 2 + turn * (third / 6)))
+        return following + (MENDED / time) * (_by_axis(knees.values) - slides)
+
+    def motion(self, cdof: Array, knees: Knees) -> Array:
+        """How bodies move with the free coordinates, (..., c, 6), about the subtree's centre."""
+        slides = columns(cdof, self._slides, -2)
+        more = (
+            slides[..., :2, :] * knees.slopes[..., 0:1]
+            + slides[..., 2:, :] * knees.slopes[..., 1:2]
+        )
+        padded = namespace(cdof).concat(
+            [namespace(more).zeros_like(more[..., :1, :]), more], axis=-2
+        )
+        return columns(cdof, self._kept, -2) + columns(padded, self._of_knees, -2)
+
+    def equations(self, v: View, knees: Knees, rates: Array) -> Equations:
+        """Inertia and bias forces at the present state.
+
+        Args:
+            v: the simulations.
+            knees: functions of the knees' angles.
+            rates: of the free coordinates, (..., c).
+        """
+        xp, n = v.xp, len(self.free)
+        joints = v.inertia(self.joints)
+        rows = columns(joints, self._slides, -2)
+        x, y = knees.slopes[..., 0:1], knees.slopes[..., 1:2]
+        # How the slides' velocities would change at a constant rate of the knees.
+        speed = columns(rates, self._knees)
+        speed = speed * speed
+        turning = _by_axis(knees.bends) * xp.concat([speed, speed], axis=-1)
+        pushed = rows * turning[..., None]
+        bias = v.qfrc_bias + (
+            pushed[..., 0, :] + pushed[..., 1, :] + pushed[..., 2, :] + pushed[..., 3, :]
+        )
+        of_slides = columns(bias, self._slides)
+        gain = x[..., 0] * of_slides[..., :2] + y[..., 0] * of_slides[..., 2:]
+        bias = columns(bias, self._kept) + columns(_padded(gain), self._of_knees)
+        # A knee's row and column gain those of its slides.
+        rows = columns(rows, self._kept)
+        more = x * rows[..., :2, :] + y * rows[..., 2:, :]
+        flat = reshaped(joints, (*joints.shape[:-2], -1))
+        own = columns(flat, self._corners)
+        sx, sy = x[..., 0], y[..., 0]
+        corner = (
+            2.0 * columns(reshaped(more, (*more.shape[:-2], -1)), self._diagonal)
+            + sx * sx * own[..., 0:2]
+            + (2.0 * sx) * sy * own[..., 2:4]
+            + sy * sy * own[..., 4:6]
+        )
+        gained = xp.concat(
+            [xp.zeros_like(flat[..., :1]), reshaped(more, (*more.shape[:-2], -1)), corner], axis=-1
+        )
+        inertia = columns(flat, self._pairs) + columns(gained, self._more)
+        return Equations(joints, reshaped(inertia, (*inertia.shape[:-1], n, n)), bias)
+
+    @functools.cached_property
+    def _diagonal(self) -> np.ndarray:
+        """Each knee in its row of what is gained."""
+        own: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
+        return own
+
+    @functools.cached_property
+    def _corners(self) -> np.ndarray:
+        """The slides' own inertias, xx, xy and yy of both sides, in the flat matrix of joints."""
+        x, y = self._slides.reshape(2, -1)
+        return np.concatenate([a * len(self.joints) + b for a, b in ((x, x), (x, y), (y, y))])
+
+
+def _places(n: int, where: np.ndarray) -> np.ndarray:
+    """For each of n, its place among some, counted from 1; 0 where it is none of them."""
+    found = np.zeros(n, dtype=np.int64)
+    found[where] = 1 + np.arange(where.size)
+    return found
+
+
+def _padded(values: Array) -> Array:
+    """Values with a zero in front."""
+    xp = namespace(values)
+    return xp.concat([xp.zeros_like(values[..., :1]), values], axis=-1)
+
+
+def _by_axis(functions: Array) -> Array:
+    """The first two functions of both knees, (..., 2, k) to (..., 4): both of x, then both of y."""
+    return namespace(functions).concat([functions[..., 0], functions[..., 1]], axis=-1)

@@ -1,0 +1,509 @@
+"""The walker's forces as OpenSim has them, on MuJoCo's rigid bodies.
+
+At each instant the generalised forces of muscles, limits and contacts give the accelerations of the
+free coordinates, by the inertia and the bias forces that MuJoCo has computed. Motors drive every
+joint, the tibias' slides too, so that MuJoCo's next step ends with the velocities that follow and
+with the slides where the knees' angles want them (to 1e-8 m).
+
+The scheme is that of the leapfrog: each step's velocity is that of its middle. A control step's
+first physics step therefore counts accelerations for half a step, and its last one for one and a
+half, so that between control steps velocities are of the same instant as positions. Forces that
+depend on velocities are taken as in the middle of what they change, by their derivatives; friction,
+whose derivative is stiff, later than that. Fibres and activations move on after each physics step.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mjgym.arrays import Array, alongside, columns, reshaped, total
+from mjgym.mjcf import Spec
+from mjgym.muscles import (
+    Activation,
+    CoordinateLimits,
+    PathGeometry,
+    Paths,
+    SpheresOnPlane,
+    Thelen,
+)
+from mjgym.muscles.paths import cross_rows
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import WHOLE, Arrays
+from mjgym.tasks.l2m import skeleton
+from mjgym.tasks.l2m.coordinates import Coordinates, Knees
+from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES
+
+__all__ = ["ACTION_TO_MODEL", "COORDINATES", "MUSCLES", "MuscleState", "Musculoskeletal"]
+
+_OF_A_LEG = ("abd", "add", "iliopsoas", "glut_max", "hamstrings", "rect_fem", "vasti", "bifemsh")
+ACTION_ORDER = tuple(
+    f"{name}_{side}" for side in SIDES for name in (*_OF_A_LEG, "gastroc", "soleus", "tib_ant")
+)
+"""The muscles in the order of the published action."""
+
+ACTION_TO_MODEL = np.array([ACTION_ORDER.index(name) for name in MUSCLES])
+"""The published action's numbers in the model's order: `action[..., ACTION_TO_MODEL]`."""
+
+KILO = 1e3
+START_ACTIVATION = 0.05
+LIGHT = 0.7  # kg, about what a sphere of a foot has to move: how stiff friction is to it
+ANY_INERTIA = 1e-13  # kg m^2, with which equations can be solved before anything is computed
+
+
+class MuscleState(NamedTuple):
+    """The state of all muscles, (..., 22) each in the order of `MUSCLES`.
+
+    Attributes:
+        activation: 0.01 to 1.
+        length: of the path from origin to insertion, m.
+        lengthening: its rate, m/s.
+        fibre_length: m.
+        fibre_velocity: m/s.
+        fibre_force: along the fibre, N.
+        tendon_force: N.
+    """
+
+    activation: Array
+    length: Array
+    lengthening: Array
+    fibre_length: Array
+    fibre_velocity: Array
+    fibre_force: Array
+    tendon_force: Array
+
+
+class _Pose(NamedTuple):
+    """What follows from the positions: knees, motion (..., c, 6) of all, its legs' part, paths."""
+
+    knees: Knees
+    motion: Array
+    of_legs: Array
+    paths: PathGeometry
+
+
+class _Feet(NamedTuple):
+    """The spheres of the feet, (..., 2, 3, s) or (..., 2, s).
+
+    Attributes:
+        point: of contact, m.
+        arm: from the subtree's centre to it, m.
+        velocity: of the body there, m/s.
+        load: normal force at rest, N.
+        normal: normal force, N.
+        drag: of friction, N s/m.
+        force: on the foot, N.
+    """
+
+    point: Array
+    arm: Array
+    velocity: Array
+    load: Array
+    normal: Array
+    drag: Array
+    force: Array
+
+
+@dataclass(frozen=True)
+class Musculoskeletal:
+    """The body of the walker: its model, and its forces as hooks of a task.
+
+    A task calls `memory`, `before_step`, `control` and `substep` in its hooks of the same names,
+    with `control_every_substep`.
+
+    Args:
+        planar: whether it moves in the plane of walking alone: 9 coordinates instead of 14.
+        control_timestep: s.
+        longest_step: of the physics, s, of which there are at least two in a control step.
+        held: whether the coordinates that OpenSim locks are held at their values.
+    """
+
+    planar: bool = False
+    control_timestep: float = 0.01
+    longest_step: float = 0.0004
+    held: bool = True
+
+    # What there is.
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The coordinates that move."""
+        return skeleton.free_coordinates(self.planar) if self.held else COORDINATES
+
+    @property
+    def substeps(self) -> int:
+        """Physics steps in a control step."""
+        return max(2, math.ceil(self.control_timestep / self.longest_step - WHOLE))
+
+    @property
+    def timestep(self) -> float:
+        """Of the physics, s."""
+        return self.control_timestep / self.substeps
+
+    @property
+    def strength(self) -> np.ndarray:
+        """The largest isometric force of each muscle, (22,), N."""
+        return np.tile(self._parts.law.force, 2)
+
+    @property
+    def optimal_length(self) -> np.ndarray:
+        """The optimal fibre length of each muscle, (22,), m."""
+        return np.tile(self._parts.law.fibre, 2)
+
+    @property
+    def fastest(self) -> np.ndarray:
+        """The largest speed of shortening of each muscle's fibre, (22,), m/s."""
+        return np.tile(self._parts.law.fastest, 2)
+
+    def model(self) -> Spec:
+        """The walker on its ground."""
+        spec = skeleton.compose(self.free, self.timestep)
+        skeleton.draw_muscles(spec)
+        return spec
+
+    def colours(self, v: View) -> Arrays:
+        """The muscles' colours, which show their activations, for a task's hook of that name."""
+        activation = self.activation(v)
+        return {
+            f"material muscle {name}": skeleton.muscle_colour(activation[..., i])
+            for i, name in enumerate(MUSCLES)
+        }
+
+    def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
+        """Write a pose, and velocities or 0, in the order of `COORDINATES`, (17,) each.
+
+        Coordinates that are held stay where they are.
+        """
+        coordinates = self._parts.coordinates
+        at = {name: i for i, name in enumerate(COORDINATES)}
+        own = [at[name] for name in coordinates.free]
+        angles, rates = np.asarray(q)[own], np.zeros(len(own)) if u is None else np.asarray(u)[own]
+        at, sliding = coordinates.placed(angles, rates)
+        v.qpos, v.qvel = coordinates.joined(angles, at), coordinates.joined(rates, sliding)
+
+    # Hooks.
+
+    def memory(self, v: View) -> Arrays:
+        """Muscles in equilibrium at the start, at an activation of 0.05."""
+        pose = self._pose(v)
+        length = pose.paths.length
+        activation = v.xp.zeros_like(length) + START_ACTIVATION
+        fibre = self._parts.law.equilibrium(activation, length)
+        return {
+            "muscle_excitation": _flat(activation),
+            "muscle_activation": _flat(activation),
+            "muscle_fibre_length": _flat(fibre),
+            "muscle_length": _flat(length),
+            "joint_force": self._drive(v, pose, fibre, self._each(v, 0.5)),
+            "substeps": self._each(v, 0.0)[..., 0],
+        }
+
+    def before_step(self, v: View, excitation: Array) -> Arrays:
+        """What a control step begins with: excitations (..., 22), in the order of `MUSCLES`."""
+        pose = self._pose(v)
+        fibre = _legs(v.memory["muscle_fibre_length"])
+        return {
+            "muscle_excitation": excitation,
+            "muscle_length": _flat(pose.paths.length),
+            "joint_force": self._drive(v, pose, fibre, self._each(v, 0.5)),
+            "substeps": self._each(v, 0.0)[..., 0],
+        }
+
+    def control(self, v: View) -> Array:
+        """The joints' generalised forces in the next physics step, (..., nu)."""
+        return KILO * v.memory["joint_force"]
+
+    def substep(self, v: View) -> Arrays:
+        """The muscles after a physics step, and the joints' forces in the next one."""
+        parts, memory, dt = self._parts, v.memory, self.timestep
+        pose = self._pose(v)
+        length = pose.paths.length
+        before = memory["muscle_activation"]
+        after = parts.activation.after(before, memory["muscle_excitation"], dt)
+        fibre = parts.law.after(
+            _legs(parts.activation.value(0.5 * (before + after))),
+            0.5 * (_legs(memory["muscle_length"]) + length),
+            _legs(memory["muscle_fibre_length"]),
+            dt,
+        )
+        done = memory["substeps"] + 1.0
+        last = v.xp.astype(done == self.substeps - 1, done.dtype)
+        counts = 1.0 + 0.5 * last[..., None]
+        return {
+            "muscle_activation": after,
+            "muscle_fibre_length": _flat(fibre),
+            "muscle_length": _flat(length),
+            "joint_force": self._drive(v, pose, fibre, counts),
+            "substeps": done,
+        }
+
+    # What can be read at any time.
+
+    def positions(self, v: View) -> Array:
+        """All coordinates, held ones too, in the order of `COORDINATES`, (..., 17)."""
+        return self._parts.coordinates.named(v.qpos, DEFAULTS)
+
+    def speeds(self, v: View) -> Array:
+        """The rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        return self._parts.coordinates.named(v.qvel, np.zeros(len(COORDINATES)))
+
+    def accelerations(self, v: View) -> Array:
+        """The accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        coordinates = self._parts.coordinates
+        fibre = _legs(v.memory["muscle_fibre_length"])
+        inertia, _, force = self._forces(v, self._pose(v), fibre, self._each(v, 0.0))
+        return coordinates.shown(v.xp.linalg.solve(inertia, force[..., None])[..., 0])
+
+    def activation(self, v: View) -> Array:
+        """The muscles' activations, (..., 22), in the order of `MUSCLES`."""
+        return self._parts.activation.value(v.memory["muscle_activation"])
+
+    def muscles(self, v: View) -> MuscleState:
+        """The state of the muscles."""
+        parts = self._parts
+        pose = self._pose(v)
+        length = pose.paths.length
+        rates = parts.coordinates.by_leg(parts.coordinates.taken(v.qvel))
+        slopes = parts.paths.slopes(pose.paths, pose.of_legs)
+        lengthening = total(slopes.mT * rates[..., None, :])
+        activation = _legs(self.activation(v))
+        fibre = _legs(v.memory["muscle_fibre_length"])
+        tendon = parts.law.stretched(length, fibre)
+        tension = tendon.force * alongside(parts.law.force, fibre)
+        velocity = parts.law.velocity(activation, length, fibre)
+        force = tension / tendon.cos
+        return MuscleState(
+            *map(_flat, (activation, length, lengthening, fibre, velocity, force, tension))
+        )
+
+    def moment_arms(self, v: View) -> Array:
+        """How the muscles' paths shorten with the coordinates of their legs, (..., 2, c, 11), m."""
+        pose = self._pose(v)
+        return -self._parts.paths.slopes(pose.paths, pose.of_legs)
+
+    def limit_torques(self, v: View) -> Array:
+        """Torques at the limits of the legs' coordinates, (..., 2, c), N m."""
+        coordinates = self._parts.coordinates
+        q, u = (coordinates.by_leg(coordinates.taken(x)) for x in (v.qpos, v.qvel))
+        return self._parts.limits.torque(q, u)[0]
+
+    def reactions(self, v: View) -> Array:
+        """The ground's forces on the right and the left foot, world axes, (..., 2, 3), N."""
+        return total(self._feet(v).force)
+
+    def reaction_wrenches(self, v: View) -> Array:
+        """The same, with their moments about the world's origin (N m) behind, (..., 2, 6)."""
+        feet = self._feet(v)
+        moment = total(cross_rows(feet.point, feet.force))
+        return v.xp.concat([total(feet.force), moment], axis=-1)
+
+    # How it is computed.
+
+    @property
+    def _parts(self) -> "_Parts":
+        return _parts(self.planar, self.held)
+
+    @staticmethod
+    def _each(v: View, number: float) -> Array:
+        """A number for each simulation, (..., 1)."""
+        return v.xp.full((*v.lead, 1), number, dtype=v.xp.float64)
+
+    def _pose(self, v: View) -> _Pose:
+        parts, xp = self._parts, v.xp
+        coordinates = parts.coordinates
+        q = coordinates.taken(v.qpos)
+        knees = coordinates.knees(q)
+        place = columns(v.xpos, parts.bodies, -2) - v.subtree_com[..., 1:2, :]
+        axes = columns(v.xmat, parts.bodies, -2)
+        frames = xp.concat([place, axes], axis=-1)
+        frames = columns(reshaped(frames, (*frames.shape[:-2], -1)), parts.frames)
+        frames = reshaped(frames, (*frames.shape[:-1], len(SIDES), 3, -1))
+        paths = parts.paths.geometry(
+            frames, coordinates.by_leg(q), knees.values[..., 2:], knees.slopes[..., 2:]
+        )
+        motion = coordinates.motion(v.cdof, knees)
+        legs = coordinates.legs
+        of_legs = columns(motion, legs.reshape(-1), -2)
+        of_legs = reshaped(of_legs, (*motion.shape[:-2], *legs.shape, 6))
+        return _Pose(knees, motion, of_legs, paths)
+
+    def _drive(self, v: View, pose: _Pose, fibre: Array, counts: Array) -> Array:
+        """The joints' forces for the next physics step, (..., j), kN or kN m.
+
+        Args:
+            v: the simulations.
+            pose: of the present.
+            fibre: lengths, (..., 2, 11), m.
+            counts: for how many steps the accelerations count, (..., 1).
+        """
+        coordinates, dt = self._parts.coordinates, self.timestep
+        inertia, joints, force = self._forces(v, pose, fibre, counts * dt)
+        gained = v.xp.linalg.solve(inertia, force[..., None])[..., 0]
+        change = counts * gained
+        rates = coordinates.taken(v.qvel) + dt * change
+        sliding = coordinates.sliding(pose.knees, coordinates.slides(v.qpos), rates, dt)
+        wanted = coordinates.joined(change, (sliding - coordinates.slides(v.qvel)) / dt)
+        return (total(joints * wanted[..., None, :]) + v.qfrc_bias) / KILO
+
+    def _forces(
+        self, v: View, pose: _Pose, fibre: Array, time: Array
+    ) -> tuple[Array, Array, Array]:
+        """Inertia of the free coordinates and of all joints, and forces.
+
+        The first inertia is larger by what velocities change of the forces within a time (..., 1).
+        """
+        parts, xp = self._parts, v.xp
+        coordinates = parts.coordinates
+        q, u = coordinates.taken(v.qpos), coordinates.taken(v.qvel)
+        equations = coordinates.equations(v, pose.knees, u)
+        tension = parts.law.stretched(pose.paths.length, fibre).force
+        tension = tension * alongside(parts.law.force, fibre)
+        torque = parts.paths.torques(pose.paths, pose.of_legs, tension)
+        limit, damper = parts.limits.torque(coordinates.by_leg(q), coordinates.by_leg(u))
+        force = coordinates.from_legs(torque + limit) - equations.bias
+        # The ground, by the Jacobians of the points of contact: (..., 2, 3 s, w).
+        feet = self._feet(v)
+        own = columns(pose.motion, coordinates.feet.reshape(-1), -2)
+        own = reshaped(own, (*own.shape[:-2], *coordinates.feet.shape, 6))
+        arm = reshaped(feet.arm, (*feet.arm.shape[:-2], -1))
+        numbers = xp.concat([xp.zeros_like(arm[..., :1]), arm, -arm], axis=-1)
+        numbers = xp.concat([numbers, xp.ones_like(arm[..., :1])], axis=-1)
+        lever = columns(numbers, parts.lever)
+        lever = reshaped(lever, (*lever.shape[:-1], -1, 6))
+        jacobian = xp.matmul(lever, own.mT)
+        along, aslant, normal = self._damping(v, feet)
+        x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
+        s = parts.radii.size
+        up = jacobian[..., 2 * s :, :]
+        slip = xp.concat([aslant * x, aslant * y], axis=-1)[..., None]
+        stuck = xp.concat([along, along], axis=-1)[..., None]
+        damped = xp.concat(
+            [
+                stuck * jacobian[..., : 2 * s, :] - slip * xp.concat([up, up], axis=-2),
+                normal[..., None] * up,
+            ],
+            axis=-2,
+        )
+        pushing = reshaped(feet.force, (*feet.force.shape[:-2], -1, 1))
+        both = xp.matmul(jacobian.mT, xp.concat([damped, pushing], axis=-1))
+        force = force + coordinates.from_feet(both[..., -1])
+        damping = coordinates.matrix_from_feet(both[..., :-1])
+        eye = alongside(parts.eye, damping)
+        damping = damping + eye * (0.5 * coordinates.from_legs(damper))[..., None, :]
+        inertia = equations.inertia + ANY_INERTIA * eye + time[..., None] * damping
+        return inertia, equations.joints, force
+
+    def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
+        """How the ground's forces change with velocities, as far as a step should look ahead.
+
+        Returns:
+            Of friction with the slip, of friction with the speed inwards over the slip (N s^2/m^2),
+            and of the normal force with the speed inwards, (..., 2, s), N s/m.
+        """
+        law = self._parts.contact
+        # A stiff force is taken at the end of the step, another one in its middle.
+        stiffness = (self.timestep / LIGHT) * feet.drag
+        along = feet.drag * (1.0 + stiffness) / (2.0 + stiffness)
+        normal = (0.75 * law.dissipation) * v.xp.where(feet.normal > 0, feet.load, 0.0)
+        x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
+        slip = v.xp.clip(v.xp.sqrt(x * x + y * y), law.slip, None)
+        return along, law.friction * normal / slip, normal
+
+    def _feet(self, v: View) -> _Feet:
+        parts, xp = self._parts, v.xp
+        talus = parts.feet
+        axes = columns(v.xmat, talus, -2)[..., None]
+        place = columns(v.xpos, talus, -2)[..., None]
+        sphere = alongside(parts.spheres, axes)
+        x, y, z = (sphere[:, i : i + 1, :] for i in (0, 1, 2))
+        point = place + axes[..., 0::3, :] * x + axes[..., 1::3, :] * y + axes[..., 2::3, :] * z
+        law, radius = parts.contact, alongside(parts.radii, axes)
+        depth = law.depth(point[..., 2, :], radius)
+        # Midway in the overlap, below the ground.
+        point = xp.stack([point[..., 0, :], point[..., 1, :], -0.5 * depth], axis=-2)
+        arm = point - v.subtree_com[..., 1, None, :, None]
+        motion = columns(v.cvel, talus, -2)[..., None]
+        velocity = motion[..., 3:6, :] + cross_rows(motion[..., 0:3, :], arm)
+        x, y = velocity[..., 0, :], velocity[..., 1, :]
+        load = law.load(depth, radius)
+        normal = law.normal(load, -velocity[..., 2, :])
+        drag = law.drag(normal, xp.sqrt(x * x + y * y))
+        force = xp.stack([-drag * x, -drag * y, normal], axis=-2)
+        return _Feet(point, arm, velocity, load, normal, drag, force)
+
+
+# Of a body's place and rotation matrix in a row, the rows of its frame: x, y and z of the place and
+# of the three axes.
+_FRAME = np.array([[0, 3, 4, 5], [1, 6, 7, 8], [2, 9, 10, 11]])[:, None, :]
+
+
+def _lever(spheres: int) -> np.ndarray:
+    """How points move with a body: places in [0, arms, -arms, 1], of matrices (3 s, 6)."""
+    place = np.zeros((3, spheres, 6), dtype=np.int64)
+    arms = 1 + np.arange(3 * spheres).reshape(3, spheres)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        place[i, :, j] = arms[k]  # of the turning's cross product with the arm
+        place[i, :, k] = arms[j] + 3 * spheres
+        place[i, :, 3 + i] = 1 + 6 * spheres
+    return place.reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The laws of a model with their parameters, and where things are in its arrays."""
+
+    coordinates: Coordinates
+    law: Thelen
+    activation: Activation
+    paths: Paths
+    limits: CoordinateLimits
+    contact: SpheresOnPlane
+    spheres: np.ndarray
+    radii: np.ndarray
+    bodies: np.ndarray
+    feet: np.ndarray
+    frames: np.ndarray
+    lever: np.ndarray
+    eye: np.ndarray
+
+
+@functools.cache
+def _parts(planar: bool, held: bool) -> _Parts:
+    free = skeleton.free_coordinates(planar) if held else COORDINATES
+    law, activation = skeleton.muscles()
+    contact, spheres, radii = skeleton.spheres()
+    names = [
+        body if body == "pelvis" else f"{body}_{side}"
+        for side in SIDES
+        for body in skeleton.LEG_BODIES
+    ]
+    bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # behind the world
+    return _Parts(
+        Coordinates(free),
+        law,
+        activation,
+        skeleton.paths(free),
+        skeleton.limits(free),
+        contact,
+        spheres,
+        radii,
+        bodies,
+        np.array([skeleton.BODIES.index(f"talus_{side}") + 1 for side in SIDES]),
+        (12 * np.arange(bodies.size).reshape(len(SIDES), 1, -1, 1) + _FRAME).reshape(-1),
+        _lever(radii.size),
+        np.eye(len(free)),
+    )
+
+
+def _legs(values: Array) -> Array:
+    """(..., 2 n) to (..., 2, n)."""
+    return reshaped(values, (*values.shape[:-1], 2, values.shape[-1] // 2))
+
+
+def _flat(values: Array) -> Array:
+    """(..., 2, n) to (..., 2 n)."""
+    return reshaped(values, (*values.shape[:-2], values.shape[-2] * values.shape[-1]))

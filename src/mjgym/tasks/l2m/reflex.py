@@ -1,0 +1,309 @@
+"""A walker by reflexes alone: each muscle's stimulation is a function of what the body senses.
+
+    env = gymnasium.make("l2m/walk_planar-v0", init_pose=START)
+    script = Reflexes.of(env.unwrapped.task)
+    observation, info = env.reset()
+    while True:
+        observation, _, terminated, _, _ = env.step(script(observation))
+
+S. Song and H. Geyer, "A neural circuitry that emphasizes spinal feedback generates diverse
+behaviours of human locomotion", The Journal of Physiology 593 (2015), doi 10.1113/JP270228, as
+osim-rl's example controller computes it. One controller drives one environment or, with the
+observations of a vector environment, all of them.
+"""
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.task import Task
+from mjgym.tasks.l2m.skeleton import SIDES
+
+# Where the recorded walks begin, for `init_pose`.
+START = (
+    1.7, 0.5, 0.9023245653983965, 0.2012303881285583,
+    0.0, -0.6952390849304798, -0.3231075259785814, 0.1709011708233401,
+    0.0, -0.052823239143419, -0.8041966456860847, -0.1745329251994329,
+)  # fmt: skip
+
+CONTACT = 0.1  # of the body weight on a foot, above which it stands
+LEAST = 0.01  # stimulation
+HAD_PER_HAB = 3931.8 / 4460.290481  # of the planar walker's constant stimulations: equal forces
+HIP_ABDUCTION = 0.1  # stimulation of the planar walker
+ANKLE_ZERO = np.pi / 2  # rad, of the ankle at a right angle; hip and knee are straight at pi
+
+# The numbers of a leg in the published order of observations: ground reaction forces, angles, their
+# rates, and force, length and velocity of each muscle.
+FIELD, PELVIS, FORCES, ANGLES, OF_A_MUSCLE = 2 * 11 * 11, 9, 3, 4, 3
+MUSCLES_OF_A_LEG = ("HAB", "HAD", "HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
+OF_A_LEG = FORCES + 2 * ANGLES + OF_A_MUSCLE * len(MUSCLES_OF_A_LEG)
+# The entries behind the field.
+ENTRIES = (
+    *(f"pelvis/{name}" for name in ("height", "pitch", "roll", "vel")),
+    *(
+        f"{side}_leg/{name}"
+        for side in SIDES
+        for name in ("ground_reaction_forces", "joint", "d_joint", *MUSCLES_OF_A_LEG)
+    ),
+)
+
+# Scale and offset of the parameters, degrees where they are angles; 1 and 0 for the others.
+SCALES = {
+    "c0": (20.0, 55.0), "cv": (2.0, 0.0), "theta_tgt": (10.0, 0.0), "alpha_delta": (5.0, 0.0),
+    "knee_sw_tgt": (20.0, 120.0), "knee_tgt": (15.0, 160.0), "knee_off_st": (10.0, 165.0),
+    "ankle_tgt": (20.0, 60.0), "theta_tgt_f": (5.0, 0.0), "c0_f": (20.0, 60.0),
+    "cv_f": (10.0, 0.0),
+    "HFL_3_PG": (2.0, 0.0), "HFL_6_DG": (0.1, 0.0), "GLU_3_PG": (2.0, 0.0),
+    "GLU_3_DG": (0.5, 0.0), "GLU_6_DG": (0.1, 0.0), "GLU_10_PG": (0.5, 0.0),
+    "HAM_9_PG": (2.0, 0.0), "RF_1_FG": (0.3, 0.0), "RF_8_DG_knee": (0.1, 0.0),
+    "VAS_2_PG": (2.0, 0.0), "VAS_10_PG": (0.3, 0.0), "BFSH_2_PG": (2.0, 0.0),
+    "BFSH_7_DG_alpha": (0.2, 0.0), "BFSH_7_PG": (2.0, 0.0), "BFSH_9_G_HAM": (2.0, 0.0),
+    "BFSH_9_HAM0": (0.3, 0.0), "BFSH_10_PG": (2.0, 0.0), "GAS_2_FG": (1.2, 0.0),
+    "SOL_1_FG": (1.2, 0.0), "TA_5_PG": (2.0, 0.0), "TA_5_G_SOL": (0.5, 0.0),
+    "HAB_3_PG": (10.0, 0.0), "HAB_6_PG": (2.0, 0.0), "HAD_3_PG": (2.0, 0.0),
+    "HAD_3_DG": (0.3, 0.0), "HAD_6_PG": (2.0, 0.0),
+}  # fmt: skip
+IN_DEGREES = (
+    "theta_tgt", "c0", "cv", "alpha_delta", "knee_sw_tgt", "knee_tgt", "knee_off_st", "ankle_tgt",
+    "theta_tgt_f", "c0_f", "cv_f",
+)  # fmt: skip
+
+
+class Seen(NamedTuple):
+    """What the reflexes are given, (...) of the trunk and (..., 2) of the legs, right and left.
+
+    Attributes:
+        pitch: forward, rad.
+        roll: to the right, rad.
+        velocity: forward, leftward, up (m/s), then the rates of pitch, roll and yaw, (..., 6).
+        load: vertical force on the foot over the body weight.
+        angles: hip abduction, and extensions of hip, knee and ankle, (..., 2, 4), rad.
+        rates: of the angles, rad/s.
+        force: of the fibres over their largest isometric force, (..., 2), by the muscle's name.
+    """
+
+    pitch: np.ndarray
+    roll: np.ndarray
+    velocity: np.ndarray
+    load: np.ndarray
+    angles: np.ndarray
+    rates: np.ndarray
+    force: dict[str, np.ndarray]
+
+
+@functools.cache
+def parameters(which: str) -> Mapping[str, float]:
+    """The parameters of "planar", "planar-fast" or "spatial", unscaled, by name.
+
+    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's own muscles; "spatial" does
+    not walk: it is where an optimisation may start.
+    """
+    path = mjcf.asset_path("l2m/reflex_fast.toml" if which.endswith("-fast") else "l2m/reflex.toml")
+    table: dict[str, dict[str, float]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return table[which]
+
+
+class Reflexes:
+    """The reflexes of both legs, with their phases; each environment has its own.
+
+    Args:
+        parameters: unscaled, by name, as `parameters` gives them; those of the frontal plane may be
+            missing: the walker is planar then.
+    """
+
+    def __init__(self, parameters: Mapping[str, float]) -> None:
+        self.planar = "theta_tgt_f" not in parameters
+        self._p: dict[str, float] = {}
+        for name, value in parameters.items():
+            scale, offset = SCALES.get(name, (1.0, 0.0))
+            scaled = scale * value + offset
+            self._p[name] = float(np.deg2rad(scaled)) if name in IN_DEGREES else scaled
+        self._phases: dict[str, np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, task: Task) -> "Reflexes":
+        """The reflexes that walk in a task.
+
+        Raises:
+            ValueError: the task is none of walking.
+        """
+        policy = task.scripted_policy()
+        if not isinstance(policy, cls):
+            raise ValueError(f"no reflexes for {type(task).__name__}, only for walking")
+        return policy
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Begin anew: everywhere, or in some environments of many, bool."""
+        if where is None or self._phases is None:
+            self._phases = None
+            return
+        fresh = _first_phases(where.shape)
+        self._phases = {
+            name: np.where(where[..., None], fresh[name], x) for name, x in self._phases.items()
+        }
+
+    def __call__(self, observation: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray:
+        """The action, (..., 22), for an observation, flat or by entries."""
+        seen = looked_at(observation)
+        p = self._p
+        if self._phases is None:
+            self._phases = _first_phases(seen.pitch.shape)
+        theta, theta_rate = seen.pitch[..., None], seen.velocity[..., 3:4]
+        load, contact = seen.load, seen.load > CONTACT
+        load_other = load[..., ::-1]
+        hip, knee = np.pi + seen.angles[..., 1], np.pi + seen.angles[..., 2]
+        ankle = ANKLE_ZERO + seen.angles[..., 3]
+        knee_rate = seen.rates[..., 2]
+        alpha, alpha_rate = hip - 0.5 * knee, seen.rates[..., 1] - 0.5 * knee_rate
+
+        alpha_target = p["c0"] - p["cv"] * seen.velocity[..., 0:1] - theta
+        hip_target = alpha_target + 0.5 * p["knee_tgt"]
+        # Of two feet on the ground the one further behind begins its swing; the left one if equal.
+        late = alpha - alpha_target
+        right = late[..., 0] > late[..., 1]
+        both = np.logical_and.reduce(contact, axis=-1)
+        begins = np.stack([right & both, ~right & both], axis=-1)
+
+        phases = self._advance(contact, knee, alpha, alpha_rate, alpha_target)
+        flex, hold_knee, stop, hold_leg = (
+            phases[name].astype(float) for name in ("flex", "hold_knee", "stop", "hold_leg")
+        )
+        stance, swing = contact.astype(float), (~contact).astype(float)
+        initiating = stance * begins
+        swinging = initiating * load_other + swing
+        standing = stance * ~begins + initiating * (1 - load_other)
+        force = seen.force
+
+        leaning = theta - p["theta_tgt"]
+        hip_flexion = (
+            stance * load * _positive(-p["HFL_3_PG"] * leaning - p["HFL_3_DG"] * theta_rate)
+            + swinging * _positive(p["HFL_6_PG"] * late + p["HFL_6_DG"] * alpha_rate)
+            + hold_leg * _positive(p["HFL_10_PG"] * (hip - hip_target))
+        )  # fmt: skip
+        balance = stance * load * _positive(p["GLU_3_PG"] * leaning + p["GLU_3_DG"] * theta_rate)
+        gluteus = (
+            balance
+            + swinging * _positive(-p["GLU_6_PG"] * late - p["GLU_6_DG"] * alpha_rate)
+            + hold_leg * _positive(-p["GLU_10_PG"] * (hip - hip_target))
+        )
+        braking = stop * _positive(-p["HAM_9_PG"] * (late - p["alpha_delta"]))
+        rectus = standing * _positive(p["RF_1_FG"] * force["RF"]) + hold_knee * _positive(
+            -p["RF_8_DG_knee"] * knee_rate
+        )
+        straight = _positive(p["VAS_2_PG"] * (knee - p["knee_off_st"]))
+        vasti = (
+            standing * _positive(p["VAS_1_FG"] * force["VAS"])
+            - standing * straight
+            + hold_leg * _positive(-p["VAS_10_PG"] * (knee - p["knee_tgt"]))
+        )
+        bending = p["BFSH_7_PG"] * (knee - p["knee_sw_tgt"]) - p["BFSH_7_DG_alpha"] * alpha_rate
+        biceps = (
+            standing * _positive(p["BFSH_2_PG"] * (knee - p["knee_off_st"]))
+            + (initiating * load_other + flex)
+            * _positive(bending)
+            + hold_knee
+            * _positive(
+                p["BFSH_8_DG"] * (knee_rate - p["knee_off_st"]) * p["BFSH_8_DG"] * late
+            )
+            + _positive(p["BFSH_9_G_HAM"] * (braking - p["BFSH_9_HAM0"]))
+            + hold_leg * _positive(p["BFSH_10_PG"] * (knee - p["knee_tgt"]))
+        )  # fmt: skip
+        soleus = stance * _positive(p["SOL_1_FG"] * force["SOL"])
+        tibialis = _positive(p["TA_5_PG"] * (ankle - p["ankle_tgt"])) - stance * _positive(
+            p["TA_5_G_SOL"] * soleus
+        )
+        gastrocnemius = stance * _positive(p["GAS_2_FG"] * force["GAS"])
+        stimulations = {
+            "HFL": hip_flexion, "GLU": gluteus, "HAM": p["HAM_3_GLU"] * balance + braking,
+            "RF": rectus, "VAS": vasti, "BFSH": biceps, "GAS": gastrocnemius, "SOL": soleus,
+            "TA": tibialis,
+        }  # fmt: skip
+        stimulations = {name: LEAST + x for name, x in stimulations.items()}
+        stimulations |= self._sideways(seen, stance * load, swinging)
+        rows = [np.clip(stimulations[name], LEAST, 1.0) for name in MUSCLES_OF_A_LEG]
+        legs = np.stack(rows, axis=-1)
+        return legs.reshape(*legs.shape[:-2], -1)
+
+    def _sideways(self, seen: Seen, standing: np.ndarray, swinging: np.ndarray) -> dict[str, Any]:
+        """Stimulations of the hip's abductor and adductor."""
+        if self.planar:
+            constant = np.full(standing.shape, HIP_ABDUCTION)
+            return {"HAB": constant, "HAD": HAD_PER_HAB * constant}
+        p = self._p
+        sign = np.array([1.0, -1.0])
+        lean, lean_rate = sign * seen.roll[..., None], sign * seen.velocity[..., 4:5]
+        # The rate of abduction, where one expects the angle: so it is there.
+        alpha = ANKLE_ZERO - seen.rates[..., 0]
+        target = p["c0_f"] + sign * p["cv_f"] * seen.velocity[..., 1:2] - lean
+        off, fallen = alpha - target, lean - p["theta_tgt_f"]
+        return {
+            "HAB": standing * _positive(-p["HAB_3_PG"] * fallen - p["HAB_3_DG"] * lean_rate)
+            + swinging * _positive(p["HAB_6_PG"] * off),
+            "HAD": standing * _positive(p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate)
+            + swinging * _positive(-p["HAD_6_PG"] * off),
+        }
+
+    def _advance(
+        self,
+        contact: np.ndarray,
+        knee: np.ndarray,
+        alpha: np.ndarray,
+        alpha_rate: np.ndarray,
+        alpha_target: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """The phases of the swing, (..., 2) bool each, after one more observation."""
+        assert self._phases is not None
+        old, p = self._phases, self._p
+        left_ground = old["contact"] & ~contact
+        flex = (old["flex"] | left_ground) & ~contact
+        bent = flex & (knee < p["knee_sw_tgt"])
+        later = ~contact & ~flex
+        hold_knee = (old["hold_knee"] | bent) & ~contact & ~(later & (alpha < alpha_target))
+        near = later & (alpha < alpha_target + p["alpha_delta"])
+        stop = (old["stop"] & ~contact) | near
+        hold_leg = (old["hold_leg"] & ~contact) | (later & stop & (alpha_rate > 0))
+        self._phases = {
+            "contact": contact,
+            "flex": flex & ~bent,
+            "hold_knee": hold_knee,
+            "stop": stop,
+            "hold_leg": hold_leg,
+        }
+        return self._phases
+
+
+def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
+    """What the reflexes are given of an observation, flat (..., 339) or by entries."""
+    if isinstance(observation, Mapping):
+        body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
+    else:
+        body = np.asarray(observation, dtype=float)[..., FIELD:]
+    pelvis = body[..., :PELVIS]
+    legs = body[..., PELVIS:].reshape(*body.shape[:-1], len(SIDES), OF_A_LEG)
+    first = FORCES + 2 * ANGLES
+    muscles = {name: first + OF_A_MUSCLE * i for i, name in enumerate(MUSCLES_OF_A_LEG)}
+    return Seen(
+        pelvis[..., 1],
+        pelvis[..., 2],
+        pelvis[..., 3:],
+        legs[..., 2],
+        legs[..., FORCES : FORCES + ANGLES],
+        legs[..., FORCES + ANGLES : first],
+        {name: legs[..., muscles[name]] for name in ("RF", "VAS", "GAS", "SOL")},
+    )
+
+
+def _first_phases(lead: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """The right foot on the ground, the left leg in the air and bending."""
+    right, left, none = ([True, False], [False, True], [False, False])
+    first = {"contact": right, "flex": left, "hold_knee": none, "stop": none, "hold_leg": none}
+    return {name: np.broadcast_to(np.array(x), (*lead, 2)) for name, x in first.items()}
+
+
+def _positive(x: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.maximum(x, 0.0)
+    return found

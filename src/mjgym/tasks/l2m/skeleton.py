@@ -1,0 +1,401 @@
+"""The walker's bones, joints and muscle paths, from the numbers of `assets/l2m/walker.toml`.
+
+The model is gait14dof22musc, as OpenSim and osim-rl have it. Whoever uses it cites
+
+    S. L. Delp, J. P. Loan, M. G. Hoy, F. E. Zajac, E. L. Topp and J. M. Rosen, "An interactive
+    graphics-based model of the lower extremity to study orthopaedic surgical procedures", IEEE
+    Transactions on Biomedical Engineering 37 (1990), doi 10.1109/10.102791;
+    C. F. Ong, T. Geijtenbeek, J. L. Hicks and S. L. Delp, "Predicting gait adaptations due to ankle
+    plantarflexor muscle weakness and contracture using physics-based musculoskeletal simulations",
+    PLOS Computational Biology 15 (2019), doi 10.1371/journal.pcbi.1006993.
+
+There x is forward, y up and z to the right. Here x is forward, y to the left and z up, in the world
+and in the axes of each bone; the joints keep their names and the signs of their angles.
+"""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.arrays import Array, namespace
+from mjgym.muscles import (
+    Activation,
+    CoordinateLimits,
+    Path,
+    PathPoint,
+    Paths,
+    SpheresOnPlane,
+    Splines,
+    Thelen,
+    cubic_spline,
+)
+
+Vector = tuple[float, float, float]
+
+SIDES = ("r", "l")
+LEG_BODIES = ("pelvis", "femur", "tibia", "talus")  # between which muscles run
+# How the tibia slides in the femur, in OpenSim's axes.
+SLIDES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0)}
+
+# Bones are drawn by capsules between two points (OpenSim's axes of their bodies, right side) and
+# ellipsoids (middle, half axes), m.
+CAPSULES: dict[str, list[tuple[Vector, Vector, float]]] = {
+    "pelvis": [
+        ((-0.13, 0.02, 0.0), (-0.04, -0.06, 0.0), 0.022),
+        ((-0.1, 0.06, 0.03), (-0.02, 0.03, 0.11), 0.02),
+        ((-0.02, 0.03, 0.11), (-0.01, -0.06, 0.035), 0.014),
+        ((-0.01, -0.07, 0.04), (-0.0707, -0.0661, 0.0835), 0.018),
+        ((-0.01, -0.07, 0.0), (-0.01, -0.07, 0.04), 0.016),
+    ],
+    "femur": [
+        ((0.0, 0.0, 0.0), (-0.005, -0.03, 0.045), 0.018),
+        ((-0.005, -0.03, 0.045), (0.0, -0.36, 0.0), 0.016),
+        ((0.002, -0.39, -0.022), (0.002, -0.39, 0.022), 0.026),
+    ],
+    "tibia": [
+        ((0.0, -0.025, -0.02), (0.0, -0.025, 0.02), 0.024),
+        ((0.005, -0.03, 0.0), (0.0, -0.41, 0.0), 0.014),
+        ((-0.015, -0.05, 0.035), (-0.01, -0.41, 0.025), 0.007),
+    ],
+    "talus": [((0.0, -0.005, 0.0), (0.0, -0.02, 0.0), 0.022)],
+    "calcn": [
+        ((0.03, 0.02, 0.0), (0.16, 0.0, 0.02), 0.018),
+        ((0.03, 0.02, 0.0), (0.16, 0.0, -0.02), 0.018),
+    ],
+    "toes": [
+        ((0.0, 0.0, -0.026), (0.045, -0.008, -0.026), 0.014),
+        ((0.0, 0.0, 0.0), (0.05, -0.008, 0.0), 0.013),
+        ((0.0, 0.0, 0.026), (0.04, -0.008, 0.026), 0.012),
+    ],
+    "torso": [
+        ((-0.02, -0.02, 0.0), (-0.03, 0.2, 0.0), 0.028),
+        ((-0.03, 0.2, 0.0), (-0.02, 0.46, 0.0), 0.024),
+        ((-0.02, 0.46, 0.0), (0.0, 0.55, 0.0), 0.02),
+        ((0.0, 0.42, 0.02), (-0.01, 0.44, 0.17), 0.014),
+        ((-0.01, 0.43, 0.18), (-0.03, 0.17, 0.2), 0.016),
+        ((-0.03, 0.17, 0.2), (0.06, -0.05, 0.2), 0.013),
+    ],
+}
+ELLIPSOIDS: dict[str, list[tuple[Vector, Vector]]] = {
+    "torso": [((0.0, 0.31, 0.0), (0.095, 0.15, 0.13))],
+    "head": [((0.01, 0.12, 0.0), (0.09, 0.11, 0.075)), ((0.035, 0.04, 0.0), (0.05, 0.03, 0.05))],
+    "calcn": [((0.015, 0.018, 0.0), (0.035, 0.03, 0.028))],
+}
+NO_LIMIT = (-1e6, 1e6)  # degrees
+SIDED_DRAWINGS = ("pelvis", "torso")  # bodies in the middle, whose drawings have a left side
+
+
+@functools.cache
+def numbers() -> dict[str, Any]:
+    """The model's numbers, as the file has them."""
+    path = mjcf.asset_path("l2m/walker.toml")
+    found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _names(table: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of a table of the right side with those of the left behind each row of them."""
+    found: list[str] = []
+    sided: list[str] = []
+    for name, row in [*table.items(), ("", {})]:
+        if row.get("sided"):
+            sided.append(name)
+            continue
+        found += [f"{each}_{side}" for side in SIDES for each in sided]
+        sided = []
+        found += [name] if name else []
+    return tuple(found)
+
+
+COORDINATES = _names(numbers()["coordinates"])
+"""All coordinates, in OpenSim's order; some are held at a value, see `free_coordinates`."""
+
+BODIES = _names(numbers()["bodies"])
+"""All bodies, in OpenSim's order."""
+
+MUSCLES = tuple(f"{name}_{side}" for side in SIDES for name in numbers()["muscles"])
+"""All muscles, in the model's order: those of the right leg, then those of the left."""
+
+PLANAR = ("pelvis_list", "pelvis_rotation", "pelvis_tz", "hip_adduction_r", "hip_adduction_l")
+"""The coordinates that the planar model holds at 0."""
+
+
+def free_coordinates(planar: bool = False) -> tuple[str, ...]:
+    """The coordinates that move, in the order of the model's joints."""
+    held = PLANAR if planar else ()
+    return tuple(
+        name for name in COORDINATES if not of(name).get("locked", False) and name not in held
+    )
+
+
+def of(coordinate: str) -> dict[str, Any]:
+    """The numbers of a coordinate of either side."""
+    table: dict[str, dict[str, Any]] = numbers()["coordinates"]
+    return table[coordinate] if coordinate in table else table[coordinate[:-2]]
+
+
+DEFAULTS = np.array([of(name).get("value", 0.0) for name in COORDINATES])
+"""The value of each coordinate where it is held or nothing else is asked for."""
+
+
+def upright(vector: Sequence[float], side: str = "r") -> Vector:
+    """A vector in OpenSim's axes (y up) and of the right side, in the axes here, of either side."""
+    x, y, z = vector
+    return (x, -z if side == "r" else z, y)
+
+
+def turning(axis: Sequence[float], side: str = "r") -> Vector:
+    """An axis of turning, which a mirror leaves as it is along z and turns round otherwise."""
+    x, y, z = upright(axis)
+    return (x, y, z) if side == "r" else (-x, y, -z)
+
+
+@functools.cache
+def knee() -> Splines:
+    """Offsets of the tibia in the femur along OpenSim's x and y (m), then those of moving points.
+
+    The points' functions follow in the order of `moving_functions`.
+    """
+    table = numbers()["knee"]
+    splines = [cubic_spline(table[axis]["angle"], table[axis]["offset"]) for axis in SLIDES]
+    low, high = of("knee_angle_r")["range"]
+    within: list[tuple[float, float] | None] = [None, None]
+    for _, point in _moving_points():
+        splines += [cubic_spline(point["knots"], point[axis]) for axis in SLIDES]
+        within += [(low, high)] * len(SLIDES)
+    return Splines.of(splines, within)
+
+
+def _moving_points() -> list[tuple[str, dict[str, Any]]]:
+    muscles = numbers()["muscles"].items()
+    return [(name, p) for name, muscle in muscles for p in muscle["path"] if "moves" in p]
+
+
+def leg_coordinates(free: Sequence[str]) -> tuple[str, ...]:
+    """The coordinates of a leg among those that are free, without their sides."""
+    return tuple(name[:-2] for name in free if name.endswith("_r"))
+
+
+def paths(free: Sequence[str]) -> Paths:
+    """The muscles' paths on both sides; bodies as in `LEG_BODIES`, coordinates of the leg.
+
+    The functions that points move by are those of `knee` behind the first two.
+    """
+    names = leg_coordinates(free)
+    owners = {"calcn": "talus"}  # they are one piece
+    moved = np.zeros((len(names), len(LEG_BODIES)), dtype=bool)
+    for i, name in enumerate(names):
+        moved[i, LEG_BODIES.index(of(f"{name}_r")["body"]) :] = True
+    moving = [id(point) for _, point in _moving_points()]
+
+    def point(row: dict[str, Any], side: str) -> PathPoint:
+        body = owners.get(row["body"], row["body"])
+        shift = numbers()["bodies"]["calcn"]["offset"] if row["body"] == "calcn" else (0, 0, 0)
+        if "moves" in row:
+            first = len(SLIDES) * moving.index(id(row))
+            at = upright((0.0, 0.0, row["z"]), side)
+            moves = (first, -1, first + 1)  # OpenSim's x and y
+            return PathPoint(LEG_BODIES.index(body), at, names.index(row["moves"]), moves=moves)
+        at = upright(np.add(row["at"], shift).tolist(), side)
+        if "when" in row:
+            coordinate, (low, high) = names.index(row["when"]), row["within"]
+            return PathPoint(LEG_BODIES.index(body), at, coordinate, (low, high))
+        return PathPoint(LEG_BODIES.index(body), at)
+
+    def path(rows: list[dict[str, Any]], side: str) -> Path:
+        return tuple(point(row, side) for row in rows)
+
+    muscles = numbers()["muscles"].values()
+    return Paths([[path(m["path"], side) for m in muscles] for side in SIDES], moved)
+
+
+def muscles() -> tuple[Thelen, Activation]:
+    """The muscles of a leg, arrays of (11,), and their activation."""
+    common, rows = numbers()["muscle"], numbers()["muscles"].values()
+
+    def each(name: str) -> np.ndarray:
+        return np.array([row.get(name, common.get(name)) for row in rows], dtype=float)
+
+    law = Thelen(
+        force=each("force"),
+        fibre=each("fibre"),
+        tendon=each("tendon"),
+        pennation=each("pennation"),
+        tendon_strain=each("tendon_strain"),
+        passive_strain=each("passive_strain"),
+        passive_shape=each("passive_shape"),
+        max_velocity=common["max_velocity"],
+        force_length_width=common["force_length_width"],
+        force_velocity_shape=common["force_velocity_shape"],
+        lengthening_force=common["lengthening_force"],
+    )
+    activation = Activation(
+        common["activation_time"], common["deactivation_time"], common["least_activation"]
+    )
+    return law, activation
+
+
+def limits(free: Sequence[str]) -> CoordinateLimits:
+    """The limits of a leg's coordinates, out of reach where there are none."""
+    table = numbers()["limits"]
+    ranges = [table["range"].get(name, NO_LIMIT) for name in leg_coordinates(free)]
+    low, high = np.deg2rad(np.array(ranges, dtype=float)).T
+    return CoordinateLimits(
+        low,
+        high,
+        float(np.deg2rad(table["transition"])),
+        float(np.rad2deg(table["stiffness"])),
+        float(np.rad2deg(table["damping"])),
+    )
+
+
+def spheres() -> tuple[SpheresOnPlane, np.ndarray, np.ndarray]:
+    """The law of contact, places of feet's spheres in the talus (sides, 3, spheres), and radii."""
+    table, bodies = numbers()["contact"], numbers()["bodies"]
+    law = SpheresOnPlane(*(table[x] for x in ("stiffness", "dissipation", "friction", "slip")))
+    rows = table["spheres"].values()
+    places = []
+    for side in SIDES:
+        own = []
+        for row in rows:
+            shift = np.array(bodies["calcn"]["offset"])
+            if row["body"] == "toes":
+                shift = shift + bodies["toes"]["offset"]
+            own.append(upright((np.array(row["at"]) + shift).tolist(), side))
+        places.append(np.array(own).T)
+    return law, np.array(places), np.array([row["radius"] for row in rows])
+
+
+def slide(axis: str, side: str) -> str:
+    """The name of the joint by which a tibia slides in its femur."""
+    return f"knee_{axis}_{side}"
+
+
+def joints(free: Sequence[str]) -> tuple[str, ...]:
+    """The names of the model's joints in their order, when some coordinates are free."""
+    found: list[str] = []
+    order = sorted(free, key=lambda name: (_body_number(name), "slide" not in of(name)))
+    for name in order:
+        if name.startswith("knee_angle"):
+            found += [slide(axis, name[-1]) for axis in SLIDES]
+        found.append(name)
+    return tuple(found)
+
+
+def _body_number(coordinate: str) -> int:
+    body: str = of(coordinate)["body"]
+    return BODIES.index(body if body in BODIES else f"{body}_{coordinate[-1]}")
+
+
+def compose(free: Sequence[str], timestep: float) -> mjcf.Spec:
+    """The walker on its ground.
+
+    A motor drives each joint with a generalised force of its own, in the order of `joints`.
+
+    Args:
+        free: coordinates that have a joint; the others are held at their defaults.
+        timestep: of the physics, s.
+    """
+    spec = mjcf.load("l2m/world.xml")
+    spec.option.timestep = timestep
+    made: dict[str, Any] = {"": spec.worldbody}
+    for name in BODIES:
+        side = name[-1] if name[-2:] in ("_r", "_l") else ""
+        row = numbers()["bodies"][name.removesuffix(f"_{side}") if side else name]
+        made[name] = _body(made, name, side, row, free)
+    for joint in joints(free):
+        mjcf.add(spec, "actuator", name=joint, type="motor", target=joint, trntype="joint")
+    mjcf.add(
+        made["pelvis"], "camera", name="side", mode="trackcom", pos=(0.0, -3.0, 0.2),
+        xyaxes=(1, 0, 0, 0, 0.1, 1),
+    )  # fmt: skip
+    return spec
+
+
+def draw_muscles(spec: mjcf.Spec) -> None:
+    """Add tendons that show where the muscles run, each of the material "muscle <name>".
+
+    They pull at nothing. Points that come and go are always there, and those that move stay where
+    they are with a straight knee.
+    """
+    straight = knee()(np.zeros(()))[0]
+    moving = [id(point) for _, point in _moving_points()]
+    for side in SIDES:
+        for name, muscle in numbers()["muscles"].items():
+            own = f"{name}_{side}"
+            mjcf.add(spec, "material", name=f"muscle {own}", rgba=muscle_colour(np.zeros(())))
+            tendon = mjcf.add(spec, "tendon", name=own, width=0.006, material=f"muscle {own}")
+            for i, row in enumerate(muscle["path"]):
+                at = row.get("at")
+                if at is None:
+                    first = len(SLIDES) * (1 + moving.index(id(row)))
+                    at = (float(straight[first]), float(straight[first + 1]), row["z"])
+                body = row["body"] if row["body"] == "pelvis" else f"{row['body']}_{side}"
+                site = mjcf.add(
+                    spec.body(body), "site", name=f"{own} {i}", pos=upright(at, side), group=4
+                )
+                mjcf.add(tendon, "site", site=site)
+
+
+def muscle_colour(activation: Array) -> Array:
+    """The colour of a muscle: from dark blue at rest to bright red, (..., 4)."""
+    xp = namespace(activation)
+    one = xp.ones_like(activation)
+    return xp.stack([0.2 + 0.75 * activation, 0.15 * one, 0.5 - 0.4 * activation, one], axis=-1)
+
+
+def _body(
+    made: Mapping[str, Any], name: str, side: str, row: Mapping[str, Any], free: Sequence[str]
+) -> Any:
+    parent = row.get("parent", "")
+    parent = f"{parent}_{side}" if f"{parent}_{side}" in made else parent
+    offset = np.array(upright(row.get("offset", (0.0, 0.0, 0.0)), side or "r"))
+    own = [c for c in COORDINATES if BODIES[_body_number(c)] == name]
+    quat = np.array([1.0, 0.0, 0.0, 0.0])
+    for c in own:
+        value = of(c).get("value", 0.0)
+        if c in free or not value:
+            continue
+        if "slide" in of(c):
+            offset = offset + value * np.array(upright(of(c)["slide"]))
+        else:
+            axis = np.array(turning(of(c)["turn"], side or "r"))
+            quat = np.array([np.cos(value / 2), *(np.sin(value / 2) * axis)])
+    body = mjcf.add(made[parent], "body", name=name, pos=offset, quat=quat)
+    inertia = row["inertia"]
+    if row["mass"]:
+        mjcf.assign(
+            body, mass=row["mass"], ipos=upright(row["com"], side or "r"),
+            inertia=(inertia[0], inertia[2], inertia[1]), explicitinertial=True,
+        )  # fmt: skip
+    tibia = {slide(name, side): {"slide": unit} for name, unit in SLIDES.items()}
+    for joint in joints([c for c in own if c in free]):
+        motion = tibia[joint] if joint in tibia else of(joint)
+        if "slide" in motion:
+            mjcf.add(body, "joint", name=joint, type="slide", axis=upright(motion["slide"]))
+        else:
+            turn = turning(motion["turn"], side or "r")
+            mjcf.add(body, "joint", name=joint, type="hinge", axis=turn)
+    _draw(body, name.removesuffix(f"_{side}") if side else name, side)
+    return body
+
+
+def _draw(body: Any, name: str, side: str) -> None:
+    """Geoms that show a bone; they have no mass and touch nothing."""
+    look = {"material": "bone", "contype": 0, "conaffinity": 0, "mass": 0.0, "group": 0}
+    sides = SIDES if name in SIDED_DRAWINGS else (side or "r",)
+    for at in sides:
+        for start, end, radius in CAPSULES.get(name, []):
+            if at == "l" and not side and start[2] == end[2] == 0:
+                continue
+            ends = (*upright(start, at), *upright(end, at))
+            mjcf.add(body, "geom", type="capsule", fromto=ends, size=radius, **look)
+        for middle, half in ELLIPSOIDS.get(name, []):
+            if at == "l" and not side:
+                continue
+            size = (half[0], half[2], half[1])
+            mjcf.add(body, "geom", type="ellipsoid", pos=upright(middle, at), size=size, **look)

@@ -1,0 +1,562 @@
+"""Follow a field of target velocities with 22 muscles: the task of "Learn to Move: Walk Around".
+
+S. Song, Ł. Kidziński, X. B. Peng, C. Ong, J. Hicks, S. Levine, C. G. Atkeson and S. L. Delp, "Deep
+reinforcement learning for modeling human locomotion control in neuromechanical simulation", Journal
+of NeuroEngineering and Rehabilitation 18:126 (2021), doi 10.1186/s12984-021-00919-y. It is the
+competition of NeurIPS 2019 that osim-rl's L2M2019Env ran on OpenSim.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from mjgym.actions import Action, Model
+from mjgym.arrays import Array, alongside, columns, reshaped, total
+from mjgym.mjcf import Spec
+from mjgym.rewards import tolerance
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, Signal, Task, register
+from mjgym.tasks.l2m.fast import FastMusculoskeletal
+from mjgym.tasks.l2m.musculoskeletal import (
+    ACTION_TO_MODEL,
+    COORDINATES,
+    MUSCLES,
+    MuscleState,
+    Musculoskeletal,
+)
+from mjgym.tasks.l2m.reflex import Reflexes, parameters
+from mjgym.tasks.l2m.skeleton import muscle_colour
+from mjgym.tasks.l2m.target_field import SEEN, SEEN_SPACING, TargetField
+
+TIMESTEP = 0.01  # s, of a published control step
+ROUND_1, ROUND_2 = 10.0, 25.0  # s, of an episode
+BODY_WEIGHT = 75.1646 * 9.80665  # N
+
+FALLEN = 0.6  # m, height of the pelvis, below which the walker has fallen
+LOADED = 0.05  # of the body weight on a foot: a rise above it is a footstep
+FEW_FOOTSTEPS = 5  # with no more than these an episode does not end well
+
+ALIVE = 0.1  # for each published control step
+FOOTSTEP = 10.0  # 1/s, for the time that a step has taken
+SINK = 500.0  # for each sink that has been achieved, in Round 2
+FINISH = 10.0  # for an episode that ends well, in Round 1
+VELOCITY_WEIGHTS = {1: 1.0, 2: 3.0}  # 1/m, by round
+PACE_MARGIN = 1.4  # m/s off the target velocity, where the dense reward has fallen to a tenth
+
+START_HEIGHT = 0.94  # m, of the pelvis
+STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
+
+SIDES = {"r": "right", "l": "left"}
+JOINTS = ("hip abduction", "hip extension", "knee extension", "ankle plantarflexion")
+HEADING = "pelvis, about the vertical"  # the axes of what is forward, leftward and up
+# The muscles of a leg in the order of actions and observations, with the model's names.
+LEG = {
+    "HAB": ("abd", "hip abductors"),
+    "HAD": ("add", "hip adductors"),
+    "HFL": ("iliopsoas", "iliopsoas"),
+    "GLU": ("glut_max", "gluteus maximus"),
+    "HAM": ("hamstrings", "hamstrings"),
+    "RF": ("rect_fem", "rectus femoris"),
+    "VAS": ("vasti", "vasti"),
+    "BFSH": ("bifemsh", "short head of the biceps femoris"),
+    "GAS": ("gastroc", "gastrocnemius"),
+    "SOL": ("soleus", "soleus"),
+    "TA": ("tib_ant", "tibialis anterior"),
+}
+
+
+def _places(*names: str) -> tuple[int, ...]:
+    return tuple(COORDINATES.index(name) for name in names)
+
+
+TILT, LIST, ROTATION = _places("pelvis_tilt", "pelvis_list", "pelvis_rotation")
+FORWARD, UP, RIGHT = _places("pelvis_tx", "pelvis_ty", "pelvis_tz")
+# Joints of each leg as they are observed, (2, 4): abduction, extension (of hip and knee) and
+# plantarflexion are positive, which are the coordinates' own directions at the knees alone.
+LEG_JOINTS = np.array(
+    [
+        _places(f"hip_adduction_{s}", f"hip_flexion_{s}", f"knee_angle_{s}", f"ankle_angle_{s}")
+        for s in SIDES
+    ]
+)
+EXTENSION = np.array([-1.0, -1.0, 1.0, -1.0])
+OUTWARD = np.array([-1.0, 1.0])  # of each leg, leftward
+# Muscles of each leg as they are observed, (2, 11), in the model's order.
+LEG_MUSCLES = np.array([[MUSCLES.index(f"{own}_{s}") for own, _ in LEG.values()] for s in SIDES])
+
+
+class Body(Protocol):
+    """The walker's mechanics: a skeleton and what moves it."""
+
+    @property
+    def strength(self) -> np.ndarray:
+        """The muscles' greatest isometric forces, (22,) N."""
+
+    @property
+    def optimal_length(self) -> np.ndarray:
+        """The lengths of the muscles' fibres at that force, (22,) m."""
+
+    def model(self) -> Spec:
+        """The walker on its floor."""
+
+    def place(self, v: SingleView, q: np.ndarray, u: np.ndarray) -> None:
+        """Write a start's coordinates and their rates, (17,) each."""
+
+    def memory(self, v: View) -> Arrays:
+        """What the muscles remember, at the start of an episode."""
+
+    def positions(self, v: View) -> Array:
+        """The coordinates, (..., 17) m or rad."""
+
+    def speeds(self, v: View) -> Array:
+        """The rates of the coordinates, (..., 17) m/s or rad/s."""
+
+    def muscles(self, v: View) -> MuscleState:
+        """The muscles' present lengths, velocities and forces."""
+
+    def reactions(self, v: View) -> Array:
+        """The ground's force on the right foot and on the left, (..., 2, 3) N in the world."""
+
+
+@dataclass(frozen=True)
+class Walk(Task):
+    """Walk with 22 muscles as a field of target velocities asks for (Song et al., 2021).
+
+    An action is the excitation of each muscle, first of the right leg, then of the left. The walker
+    is that of Ong et al. (2019), after Delp et al. (1990).
+
+    Reward: `alive`, 0.1 in each control step of 0.01 s. For each footstep (the load of a foot rises
+    above 5 % of the body weight), of the time since the last one was paid for: `footstep`, 10 times
+    its duration (s); `velocity`, -3 times the distance (m) by which the pelvis has gone astray from
+    the target velocities, -1 times in Round 1, which is a `difficulty` below 3; and `effort`, minus
+    the integral of the sum of squared activations. The time that is left is paid for in the same
+    way when an episode ends well: it is not cut short, and has had more than five footsteps. In
+    Round 1 that pays without `velocity` and `effort`, and there is `finish`, 10. In Round 2 each
+    achieved sink pays 500 in `sink`. As published, a footstep and a sink are paid for one control
+    step after they are noticed. Success: the episode has ended well.
+
+    Start: standing straight and still, 0.94 m high, or as `init_pose` says; the muscles in
+    equilibrium.
+
+    End: the pelvis is lower than 0.6 m.
+
+    Observation: `v_tgt_field`, the target velocities around the walker, in its own axes;
+    `pelvis/height` (m); `pelvis/pitch` forward and `pelvis/roll` to the right (rad); `pelvis/vel`
+    forward, leftward and up (m/s), then of pitch, roll and yaw (rad/s). Then of the right leg
+    `r_leg/ground_reaction_forces`, over the body's weight; `r_leg/joint` and `r_leg/d_joint`,
+    angles (rad) of hip abduction, hip extension, knee extension and ankle plantarflexion, and their
+    rates; and of its muscles each force over the greatest, length over the optimal one, and
+    velocity over that (1/s): `r_leg/HAB`, `r_leg/HAD`, `r_leg/HFL`, `r_leg/GLU`, `r_leg/HAM`,
+    `r_leg/RF`, `r_leg/VAS`, `r_leg/BFSH`, `r_leg/GAS`, `r_leg/SOL`, `r_leg/TA`. The entries of the
+    left leg, which begin with l_leg, follow in the same order.
+
+    Args:
+        difficulty: 0 for a constant target of 1.4 m/s forward; 1 and 2 for sinks of the field one
+            after the other, ahead or up to 90 degrees to the side; 3 for two sinks in any direction
+            and the rules of Round 2.
+        init_pose: forward and rightward speed (m/s), height of the pelvis (m), lean of the trunk
+            (rad, forward), then of the right leg and of the left hip abduction, hip extension, knee
+            extension and ankle plantarflexion (rad).
+        planar: whether the walker moves in the vertical plane alone.
+        velocity_weight: of straying from the target velocities (1/m); None for the round's own.
+        effort_weight: of the integral of the squared activations (1/s).
+        dense_reward: what each control step pays, in `pace`, at the target velocity; a tenth of it
+            at 1.4 m/s off. It is no part of the published reward.
+
+    Raises:
+        ValueError: the difficulty is unknown, or the pose is not of 12 numbers.
+    """
+
+    reflexes: ClassVar[str] = ""
+    """The parameters with which reflexes walk in the plane."""
+
+    difficulty: int = 3
+    init_pose: tuple[float, ...] = STRAIGHT
+    planar: bool = False
+    velocity_weight: float | None = None  # 1/m
+    effort_weight: float = 1.0
+    dense_reward: float = 0.0
+
+    time_limit: float = dataclasses.field(default=ROUND_2, kw_only=True)  # s
+    control_timestep: float = dataclasses.field(default=TIMESTEP, kw_only=True)  # s
+
+    def __post_init__(self) -> None:
+        _ = self.field
+        pose = tuple(float(x) for x in self.init_pose)
+        if len(pose) != len(STRAIGHT) or not all(math.isfinite(x) for x in pose):
+            raise ValueError(f"init_pose: expected 12 numbers, got {self.init_pose!r}")
+        object.__setattr__(self, "init_pose", pose)
+
+    @property
+    def body(self) -> Body:
+        """The mechanics."""
+        raise NotImplementedError(f"{type(self).__name__} must define body")
+
+    def activation(self, v: View) -> Array:
+        """The muscles' activations, (..., 22), in the model's order."""
+        raise NotImplementedError(f"{type(self).__name__} must define activation()")
+
+    @functools.cached_property
+    def field(self) -> TargetField:
+        """The target velocities."""
+        return TargetField(self.difficulty)
+
+    @property
+    def round(self) -> int:
+        """Of the competition whose rules hold."""
+        return 2 if self.difficulty == 3 else 1
+
+    # What there is.
+
+    def model(self) -> Spec:
+        spec = self.body.model()
+        spec.nuserdata = self.field.draws
+        return spec
+
+    def actions(self, model: Model) -> Sequence[Action]:
+        return [
+            Action(
+                f"{side}_{name}",
+                0.0,
+                1.0,
+                source=f"muscle {own}_{side}",
+                meaning=f"excitation of the {whose} {muscle}",
+            )
+            for side, whose in SIDES.items()
+            for name, (own, muscle) in LEG.items()
+        ]
+
+    def scripted_policy(self) -> Reflexes:
+        return Reflexes(parameters(self.reflexes if self.planar else "spatial"))
+
+    def colours(self, v: View) -> Arrays:
+        """Muscles from pale to red by their activations."""
+        activation = self.activation(v)
+        return {
+            f"material muscle {name}": muscle_colour(activation[..., i])
+            for i, name in enumerate(MUSCLES)
+        }
+
+    # What begins an episode.
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        q, u = np.zeros((2, len(COORDINATES)))
+        u[FORWARD], u[RIGHT], q[UP], q[TILT] = *self.init_pose[:3], -self.init_pose[3]
+        q[LEG_JOINTS] = EXTENSION * np.reshape(self.init_pose[4:], LEG_JOINTS.shape)
+        self.body.place(v, q, u)
+        v.userdata = rng.uniform(size=self.field.draws)
+
+    def memory(self, v: View) -> Arrays:
+        xp = v.xp
+        nothing = xp.zeros(v.lead, dtype=xp.float64)
+        both = xp.zeros((*v.lead, 2), dtype=xp.float64)
+        return {
+            **self.body.memory(v),
+            **self.field.start(v.userdata, both),
+            "loaded": both + 1,  # whether each foot bears a load; as published, both do at first
+            "footsteps": nothing,
+            "new_footstep": nothing,  # whether there was one at the end of the step before
+            "new_sink": nothing,  # whether one was achieved at the end of the step before
+            # Since the last footstep was paid for:
+            "duration": nothing,  # s
+            "astray": both,  # m, by how much the pelvis has gone further than the targets
+            "spent": nothing,  # s, integral of the sum of squared activations
+        }
+
+    # What a control step does.
+
+    def _excitation(self, v: View, action: Array) -> Array:
+        """Of the muscles, (..., 22), in the model's order."""
+        return columns(action, ACTION_TO_MODEL)
+
+    # What it is worth.
+
+    def _position(self, v: View) -> Array:
+        """Of the pelvis, forward and leftward in the world, (..., 2) m."""
+        q = self.body.positions(v)
+        return v.xp.stack([q[..., FORWARD], -q[..., RIGHT]], axis=-1)
+
+    def _error(self, v: View) -> Array:
+        """The pelvis's velocity less the target, forward and leftward in the world, (..., 2)."""
+        u = self.body.speeds(v)
+        target = self.field.velocity(v.memory, self._position(v)[..., None, :])[..., 0, :]
+        return v.xp.stack([u[..., FORWARD], -u[..., RIGHT]], axis=-1) - target
+
+    def _sums(self, v: View) -> dict[str, Array]:
+        """Since the last footstep that was paid for, the present step included."""
+        m, activation = v.memory, self.activation(v)
+        return {
+            "duration": m["duration"] + self.control_timestep,
+            "astray": m["astray"] + self.control_timestep * self._error(v),
+            "spent": m["spent"] + self.control_timestep * total(activation * activation),
+        }
+
+    def _upright(self, v: View) -> Array:
+        return self.body.positions(v)[..., UP] >= FALLEN
+
+    def _ends_well(self, v: View) -> Array:
+        over = v.time + self.control_timestep / 2 > self.time_limit
+        return over & self._upright(v) & (v.memory["footsteps"] > FEW_FOOTSTEPS)
+
+    def terms(self, v: View) -> Arrays:
+        m, xp, sums = v.memory, v.xp, self._sums(v)
+        ends_well = xp.astype(self._ends_well(v), xp.float64)
+        new = m["new_footstep"]
+        rest = xp.maximum(new, ends_well)
+        paid = rest if self.round == 2 else new
+        weight = self.velocity_weight
+        weight = VELOCITY_WEIGHTS[self.round] if weight is None else weight
+        astray = xp.sqrt(total(sums["astray"] * sums["astray"]))
+        terms = {
+            "alive": xp.full_like(new, ALIVE * (self.control_timestep / TIMESTEP)),
+            "footstep": FOOTSTEP * sums["duration"] * rest,
+            "velocity": -weight * astray * paid,
+            "effort": -self.effort_weight * sums["spent"] * paid,
+        }
+        if self.round == 2:
+            terms["sink"] = SINK * m["new_sink"]
+        else:
+            terms["finish"] = FINISH * ends_well
+        if self.dense_reward:
+            error = self._error(v)
+            off = xp.sqrt(total(error * error))
+            terms["pace"] = self.dense_reward * tolerance(off, margin=PACE_MARGIN)
+        return terms
+
+    def reward(self, terms: Arrays) -> Array:
+        return sum(terms.values())
+
+    def terminated(self, v: View) -> Array:
+        return ~self._upright(v)
+
+    def success(self, v: View) -> Array:
+        return self._ends_well(v)
+
+    def update(self, v: View) -> Arrays:
+        m, xp = v.memory, v.xp
+        load = self.body.reactions(v)[..., 2] / BODY_WEIGHT
+        loaded = xp.astype(load > LOADED, xp.float64)
+        new = xp.max(loaded * (1 - m["loaded"]), axis=-1)
+        going_on = 1 - m["new_footstep"]
+        sums = self._sums(v)
+        field = self.field.advance(m, v.userdata, self._position(v), self.control_timestep)
+        achieved = m["new_sink"] * 0.0
+        if field:
+            achieved = field["sinks_achieved"] - m["sinks_achieved"]
+        return {
+            **field,
+            "loaded": loaded,
+            "footsteps": m["footsteps"] + new,
+            "new_footstep": new,
+            "new_sink": achieved,
+            "duration": sums["duration"] * going_on,
+            "astray": sums["astray"] * going_on[..., None],
+            "spent": sums["spent"] * going_on,
+        }
+
+    # What is observed.
+
+    def observation(self, v: View) -> Arrays:
+        xp = v.xp
+        q, u = self.body.positions(v), self.body.speeds(v)
+        heading = q[..., ROTATION]
+        cosine, sine = xp.cos(heading), xp.sin(heading)
+        ahead, left = u[..., FORWARD], -u[..., RIGHT]
+        velocity = [
+            cosine * ahead + sine * left, cosine * left - sine * ahead, u[..., UP],
+            -u[..., TILT], u[..., LIST], u[..., ROTATION],
+        ]  # fmt: skip
+        pose = xp.concat([self._position(v), heading[..., None]], axis=-1)
+        return {
+            "v_tgt_field": self.field.seen(v.memory, pose),
+            "pelvis/height": q[..., UP],
+            "pelvis/pitch": -q[..., TILT],
+            "pelvis/roll": q[..., LIST],
+            "pelvis/vel": xp.stack(velocity, axis=-1),
+            **self._legs(v, q, u, cosine[..., None], sine[..., None]),
+        }
+
+    def _legs(self, v: View, q: Array, u: Array, cosine: Array, sine: Array) -> Arrays:
+        """The legs' entries.
+
+        Args:
+            v: of the simulations.
+            q: the coordinates.
+            u: their rates.
+            cosine: of the heading, (..., 1).
+            sine: of the heading.
+        """
+        xp, body = v.xp, self.body
+        force = body.reactions(v) / BODY_WEIGHT
+        x, y = force[..., 0], force[..., 1]
+        outward = alongside(OUTWARD, x) * (cosine * y - sine * x)
+        force = xp.stack([cosine * x + sine * y, outward, force[..., 2]], axis=-1)
+        signs = alongside(EXTENSION, q)
+        angles, rates = (signs * _of_legs(x, LEG_JOINTS) for x in (q, u))
+        state = body.muscles(v)
+        muscles = xp.stack(
+            [
+                state.fibre_force / alongside(body.strength, q),
+                state.fibre_length / alongside(body.optimal_length, q),
+                state.fibre_velocity / alongside(body.optimal_length, q),
+            ],
+            axis=-1,
+        )
+        muscles = xp.stack([_of_legs(muscles[..., i], LEG_MUSCLES) for i in range(3)], axis=-1)
+        entries = {}
+        for leg, side in enumerate(SIDES):
+            entries[f"{side}_leg/ground_reaction_forces"] = force[..., leg, :]
+            entries[f"{side}_leg/joint"] = angles[..., leg, :]
+            entries[f"{side}_leg/d_joint"] = rates[..., leg, :]
+            for i, name in enumerate(LEG):
+                entries[f"{side}_leg/{name}"] = muscles[..., leg, i, :]
+        return entries
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        places = range(-(SEEN // 2), SEEN // 2 + 1)
+        seen = tuple(
+            f"{way} at {SEEN_SPACING * x:g} m ahead, {SEEN_SPACING * y:g} m left"
+            for way in ("forward", "leftward")
+            for x in places
+            for y in places
+        )
+        moved = ("forward", "leftward", "up", "pitch", "roll", "yaw")
+        units = ("m/s",) * 3 + ("rad/s",) * 3
+        signals = {
+            "v_tgt_field": Signal(
+                "target velocities around the walker", seen, "m/s", HEADING, "memory sink"
+            ),
+            "pelvis/height": Signal("height of the pelvis", ("height",), "m", "world", "qpos"),
+            "pelvis/pitch": Signal("lean forward", ("pitch",), "rad", "", "qpos"),
+            "pelvis/roll": Signal("lean to the right", ("roll",), "rad", "", "qpos"),
+            "pelvis/vel": Signal("velocity, and rates of lean", moved, units, HEADING, "qvel"),
+        }
+        for side, whose in SIDES.items():
+            leg = f"{side}_leg"
+            ways = tuple(f"{whose} foot {way}" for way in ("forward", "outward", "up"))
+            joints = tuple(f"{whose} {name}" for name in JOINTS)
+            signals[f"{leg}/ground_reaction_forces"] = Signal(
+                f"the ground's force on the {whose} foot, over the body's weight",
+                ways, "1", HEADING, "contact",
+            )  # fmt: skip
+            signals[f"{leg}/joint"] = Signal(
+                f"angles of the {whose} leg", joints, "rad", "", "qpos"
+            )
+            signals[f"{leg}/d_joint"] = Signal(
+                f"rates of the angles of the {whose} leg", joints, "rad/s", "", "qvel"
+            )
+            for name, (_, muscle) in LEG.items():
+                numbers = tuple(f"{side}_{name} {x}" for x in ("force", "length", "velocity"))
+                signals[f"{leg}/{name}"] = Signal(
+                    f"force, length and velocity of the fibres of the {whose} {muscle}",
+                    numbers, ("1", "1", "1/s"), "", "muscle",
+                )  # fmt: skip
+        return signals
+
+
+def _of_legs(x: Array, places: np.ndarray) -> Array:
+    """Numbers of each leg, (..., 2, k), from their places in a row."""
+    chosen = columns(x, np.ravel(places))
+    return reshaped(chosen, (*chosen.shape[:-1], *places.shape))
+
+
+TAGS = ("musculoskeletal",)
+FAST_TAGS = (*TAGS, "fast")
+
+
+@register("l2m/walk_around-v0", "Walk to two sinks of the target velocities, in Round 2.", TAGS)
+@register(
+    "l2m/walk_sinks-v0",
+    "Walk to one sink of the target velocities after the other, in Round 1.",
+    TAGS,
+    difficulty=2,
+    time_limit=ROUND_1,
+)
+@register(
+    "l2m/walk_forward-v0",
+    "Walk forward at 1.4 m/s.",
+    TAGS,
+    difficulty=0,
+    time_limit=ROUND_1,
+)
+@register(
+    "l2m/walk_planar-v0",
+    "Walk forward at 1.4 m/s in a plane.",
+    TAGS,
+    difficulty=0,
+    planar=True,
+)
+@dataclass(frozen=True)
+class OpenSimWalk(Walk):
+    """Walk with muscles, contacts and joint limits whose forces are OpenSim's."""
+
+    control_every_substep = True
+    reflexes = "planar"
+
+    @functools.cached_property
+    def body(self) -> Musculoskeletal:
+        return Musculoskeletal(self.planar, self.control_timestep)
+
+    def activation(self, v: View) -> Array:
+        return self.body.activation(v)
+
+    def before_step(self, v: View, action: Array) -> Arrays:
+        return self.body.before_step(v, self._excitation(v, action))
+
+    def control(self, v: View, action: Array) -> Array:
+        return self.body.control(v)
+
+    def substep(self, v: View) -> Arrays:
+        return self.body.substep(v)
+
+
+@register(
+    "l2m/walk_around-fast-v0",
+    "Walk to two sinks, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+)
+@register(
+    "l2m/walk_sinks-fast-v0",
+    "Walk to one sink after the other, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+    difficulty=2,
+    time_limit=ROUND_1,
+)
+@register(
+    "l2m/walk_forward-fast-v0",
+    "Walk forward at 1.4 m/s, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+    difficulty=0,
+    time_limit=ROUND_1,
+)
+@register(
+    "l2m/walk_planar-fast-v0",
+    "Walk forward at 1.4 m/s in a plane, with MuJoCo's own muscles and contacts.",
+    FAST_TAGS,
+    difficulty=0,
+    planar=True,
+)
+@dataclass(frozen=True)
+class FastWalk(Walk):
+    """Walk with MuJoCo's own muscles and contacts: faster, and not to be scored against OpenSim."""
+
+    reflexes = "planar-fast"
+
+    @functools.cached_property
+    def body(self) -> FastMusculoskeletal:
+        return FastMusculoskeletal(planar=self.planar)
+
+    def activation(self, v: View) -> Array:
+        return v.act
+
+    def control(self, v: View, action: Array) -> Array:
+        return self.body.control(v, self._excitation(v, action))
+
+    def current_forces(self, v: View) -> Array:
+        return True

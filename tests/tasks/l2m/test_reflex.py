@@ -1,0 +1,124 @@
+"""The reflex walker: its law against recorded actions, and that it walks."""
+
+import gymnasium
+import numpy as np
+import pytest
+import typer
+from body_records import EPISODES, episodes
+
+from mjgym.cli.policies import load_policy
+from mjgym.tasks.l2m.reflex import START, Reflexes, parameters
+
+DISTANCE = 35.3  # m, that it walks in OpenSim in 25 s
+STEP_TIME = 0.53  # s
+DRIVEN = {"planar": "planar", "reflex": "spatial"}  # episodes and parameters
+
+
+def law(name):
+    return Reflexes(parameters(DRIVEN[name]))
+
+
+@pytest.mark.parametrize("name", [name for name in EPISODES if name in DRIVEN])
+class TestRecordedActions:
+    def test_from_recorded_observations(self, name):
+        record, script = episodes()[name], law(name)
+        found = np.array([script(row) for row in record["obs"][:-1]])
+        assert np.abs(found - record["action"][1:]).max() < 1e-9
+
+    def test_many_at_once(self, name):
+        """Each goes through its own phases, and begins anew where it is told to."""
+        rows = episodes()[name]["obs"][:80]
+        single, script = law(name), law(name)
+        for t in range(60):
+            if t == 20:
+                script.restart(np.array([False, True]))
+                single = law(name)
+            seen = rows[[t, t]] if t < 20 else rows[[t, t - 20]]
+            found = script(seen)
+            if t >= 20:
+                np.testing.assert_array_equal(found[1], single(rows[t - 20]))
+        assert found.shape == (2, 22)
+
+
+def test_it_sees_the_same_in_a_dict():
+    env = gymnasium.make("l2m/walk_planar-v0", observation="dict", dtype="float64")
+    flat = gymnasium.make("l2m/walk_planar-v0", dtype="float64")
+    by_entries, _ = env.reset(seed=0)
+    in_a_row, _ = flat.reset(seed=0)
+    task = env.unwrapped.task
+    np.testing.assert_array_equal(Reflexes.of(task)(by_entries), Reflexes.of(task)(in_a_row))
+
+
+def test_of_no_other_task():
+    other = gymnasium.make("dmc/walker-walk-v0").unwrapped.task
+    with pytest.raises(ValueError, match="no reflexes for"):
+        Reflexes.of(other)
+
+
+def walked(steps, id="l2m/walk_planar-v0"):
+    """Distance (m), times of footsteps (s) and whether it fell, after some control steps."""
+    env = gymnasium.make(id, init_pose=START, dtype="float64")
+    observation, _ = env.reset(seed=0)
+    script = Reflexes.of(env.unwrapped.task)
+    taken = []
+    for t in range(1, steps + 1):
+        observation, _, fell, _, _ = env.step(script(observation))
+        if env.unwrapped.get_state()["memory.new_footstep"]:
+            taken.append(t * 0.01)
+        if fell:
+            break
+    return float(env.unwrapped.data.joint("pelvis_tx").qpos[0]), taken, fell
+
+
+def test_it_walks():
+    """As far as the recorded walk has come, within 2 %."""
+    steps = 200
+    distance, taken, fell = walked(steps)
+    assert not fell
+    record = episodes()["planar"]["q"]
+    tx = list(episodes()["planar"]["coordinates"]).index("pelvis_tx")
+    assert distance == pytest.approx(record[steps, tx], rel=0.02)
+    assert len(taken) >= 4
+
+
+@pytest.mark.slow
+def test_it_walks_for_a_whole_episode():
+    distance, taken, fell = walked(2500)
+    assert not fell
+    assert distance == pytest.approx(DISTANCE, rel=0.05)
+    assert np.mean(np.diff(taken[5:])) == pytest.approx(STEP_TIME, rel=0.05)
+
+
+def test_it_walks_for_a_whole_episode_on_muscles_of_mujoco():
+    """With parameters of its own: those of OpenSim's walk fall after two seconds."""
+    distance, _, fell = walked(2500, "l2m/walk_planar-fast-v0")
+    assert not fell
+    assert distance > 30
+
+
+def test_many_walk_as_one():
+    """Bit for bit, as every id does."""
+    envs = gymnasium.make_vec("l2m/walk_planar-v0", num_envs=3, init_pose=START, dtype="float64")
+    env = gymnasium.make("l2m/walk_planar-v0", init_pose=START, dtype="float64")
+    many, _ = envs.reset(seed=5)
+    one, _ = env.reset(seed=6)
+    scripts = Reflexes.of(env.unwrapped.task), Reflexes.of(env.unwrapped.task)
+    for _ in range(15):
+        many, *_ = envs.step(scripts[0](many))
+        one, *_ = env.step(scripts[1](one))
+        np.testing.assert_array_equal(many[1], one)
+
+
+class TestCommandLine:
+    """`--policy scripted`."""
+
+    @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+    def test_it_acts_in_one_and_in_many(self, make):
+        env = make("l2m/walk_planar-v0", init_pose=START)
+        observation, _ = env.reset(seed=0)
+        action = load_policy("scripted", env)(observation)
+        np.testing.assert_array_equal(action, Reflexes.of(env.unwrapped.task)(observation))
+
+    def test_a_task_without_one(self):
+        with pytest.raises(typer.BadParameter, match="no scripted policy for dmc/walker-walk-v0"):
+            load_policy("scripted", gymnasium.make("dmc/walker-walk-v0"))
