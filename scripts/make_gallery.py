@@ -27,8 +27,8 @@ from mjgym.robots import arms
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.tasks.robosuite.scripted_policies import scripted_policy
-from mjgym.train import trained
-from mjgym.train.policy import Policy
+from mjgym.train.results import trained
+from mjgym.train.results.policy import Policy
 from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]

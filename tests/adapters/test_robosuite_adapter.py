@@ -9,7 +9,7 @@ import sys
 import mujoco
 import numpy as np
 import pytest
-from robosuite_records import DATA, Record
+from robosuite_records import FOLDER, Record
 
 import mjgym.adapters.robosuite as suite
 from mjgym.adapters.robosuite import (
@@ -18,7 +18,7 @@ from mjgym.adapters.robosuite import (
     refactor_composite_controller_config,
 )
 
-FACTS = json.loads((DATA / "interface.json").read_text())
+FACTS = json.loads((FOLDER / "interface.json").read_text())
 BLIND = {"use_camera_obs": False, "has_offscreen_renderer": False}
 
 

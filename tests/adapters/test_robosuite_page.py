@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from robosuite_records import DATA
+from robosuite_records import FOLDER
 
 import mjgym.adapters.robosuite as robosuite
 from mjgym.adapters.robosuite import macros
@@ -29,8 +29,8 @@ from mjgym.adapters.robosuite.wrappers import (
 )
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
-CASES = json.loads((DATA / "argument_cases.json").read_text())
-THEIRS = json.loads((DATA / "arguments.json").read_text())["outcomes"]
+CASES = json.loads((FOLDER / "argument_cases.json").read_text())
+THEIRS = json.loads((FOLDER / "arguments.json").read_text())["outcomes"]
 BLIND = {"use_camera_obs": False, "has_offscreen_renderer": False}
 # What robosuite accepts and this package refuses, with a part of the reason.
 REFUSED = {
@@ -514,7 +514,7 @@ def test_visualization_settings():
 
 
 def test_whole_body_ik_moves_joints_as_published():
-    record = np.load(DATA / "whole_body_ik.npz")
+    record = np.load(FOLDER / "whole_body_ik.npz")
     for title in sorted({name.partition("/")[0] for name in record.files}):
         task, robot, _ = title.split()
         config = load_composite_controller_config(controller="WHOLE_BODY_IK")

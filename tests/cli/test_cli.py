@@ -13,6 +13,8 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from commands import data, mjgym_, refused
+from toys import Cart
 from typer.testing import CliRunner
 
 import mjgym
@@ -103,27 +105,6 @@ class Wrong(Good):
     def terms(self, v):
         return {"near": v.qpos[0]}
 '''
-
-
-def mjgym_(*arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the program; it must end with `code`."""
-    inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "MUJOCO_GL")}
-    done = commands.run(*arguments, environment={**inherited, **environment})
-    assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def data(*arguments: str, code: int = 0) -> Any:
-    """What a command prints as JSON, and nothing else."""
-    return json.loads(mjgym_(*arguments, "--json", code=code).stdout)
-
-
-def refused(*arguments: str) -> str:
-    """What a command says, in one line, that has been called wrongly."""
-    done = mjgym_(*arguments, code=2)
-    assert done.stdout == ""
-    return re.sub(r"[│\s]+", " ", done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +243,11 @@ class TestList:
         assert by_id[SMALL]["action"] == 1
         assert by_id[SMALL]["control_timestep"] == 0.03
 
+    def test_several_words(self):
+        assert [row["id"] for row in data("list", "quadruped", "fetch")] == [
+            "dmc/quadruped-fetch-v0"
+        ]
+
     def test_a_narrow_terminal(self):
         text = mjgym_("list", "pendulum", COLUMNS="40").stdout
         assert max(len(line) for line in text.splitlines()) <= 40
@@ -390,9 +376,9 @@ class TestInfo:
         assert result.exit_code == 0
         assert result.output.startswith(f"{meant}\n")
 
-    def test_the_suite_goes_before_and_others_must_be_told_apart(self, monkeypatch):
-        known = ["dmc/walker-walk-v0", "a/walker-walk-v0", "a/crawl-v0", "b/crawl-v0", "b/roll-v0"]
-        monkeypatch.setattr(mjgym.registry, "ids", lambda: known)
+    def test_the_suite_goes_before_and_others_must_be_told_apart(self, own_ids):
+        for id in ("a/walker-walk-v0", "a/crawl-v0", "b/crawl-v0", "b/roll-v0"):
+            mjgym.register(id)(Cart)
         assert find_id("walker-walk") == "dmc/walker-walk-v0"
         assert find_id("roll") == "b/roll-v0"
         assert find_id("crawl") is None
@@ -407,6 +393,14 @@ class TestDemo:
         text = mjgym_("demo", SMALL, "--num-envs", "2", "--steps", "3").stdout
         assert "steps per second" in text.splitlines()[-1]
         assert "dmc/walker" not in text
+        assert "no episode has ended" in text
+
+    def test_a_return_is_that_of_one_episode(self):
+        """Rewards of several episodes in a row are several returns."""
+        text = mjgym_("demo", "cartpole-balance", "--num-envs", "2", "--steps", "2005").stdout
+        found = re.search(r"returns of 4 episodes: mean [\d.]+, .* highest ([\d.]+)", text)
+        assert found, text
+        assert float(found[1]) < 1000
 
     def test_wrong_numbers(self):
         assert "num-envs" in refused("demo", "--num-envs", "0")

@@ -3,19 +3,19 @@
 import copy
 import functools
 import json
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
+from places import DATA
 
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.arenas import corridors, mazes
 from mjgym.tasks.locomotion.arenas.mazes import OpenMaze, RandomMaze
 from mjgym.tasks.locomotion.floor_plans import Maze
 
-FOLDER = Path(__file__).parents[1] / "data" / "locomotion"
+FOLDER = DATA / "locomotion"
 NAMES = (
     "cmu_humanoid_run_walls",
     "cmu_humanoid_run_gaps",

@@ -14,9 +14,9 @@ import torch
 import training_runs
 from training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
 
-from mjgym.train import comparison, evaluation, metrics
-from mjgym.train.errors import ConfigError, DivergedError, RunError
-from mjgym.train.run import Run
+from mjgym.train.results import comparison, evaluation, metrics
+from mjgym.train.results.errors import ConfigError, DivergedError, RunError
+from mjgym.train.results.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -323,7 +323,7 @@ class TestCommands:
         assert "td3" in mjgym_("compare", *paths).output
 
     def test_scores_by_the_script(self, tmp_path):
-        """Which starts without the package, unlike these tests."""
+        """The script starts without the package, unlike these tests."""
         trainer(tmp_path / "run", steps=80).train()
         for command in ("evaluate", "compare"):
             script = "import mjgym_command; mjgym_command.main()"
@@ -368,7 +368,7 @@ class TestCommands:
         mjgym_("train", "td3", f"{file}:own/cartpole-mine-v0", *SMALL, *words)
         program = "import sys; from mjgym.cli import main; main()"
         done = subprocess.run(
-            [sys.executable, "-c", program, "evaluate", str(tmp_path / "run")],
+            [sys.executable, "-c", program, "evaluate", str(tmp_path / "run"), "--trust"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             capture_output=True,
             text=True,

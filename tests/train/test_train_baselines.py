@@ -8,7 +8,7 @@ import pytest
 from suite import packaged_ids
 from training_runs import ID, mjgym_
 
-from mjgym.train import baselines, metrics
+from mjgym.train.results import baselines, metrics
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

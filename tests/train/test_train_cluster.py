@@ -13,13 +13,15 @@ import pytest
 import torch
 from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 
-from mjgym.train import algorithms, config, evaluation, metrics
-from mjgym.train.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
-from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.cluster import ATTEMPTS, TRAINER, ClusterTrainer
-from mjgym.train.errors import ConfigError, RunError
-from mjgym.train.run import Run
-from mjgym.train.trainer import Progress, Trainer
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
+from mjgym.train.learn.trainer import Progress
+from mjgym.train.learn.training import make_trainer
+from mjgym.train.results import config, evaluation, metrics
+from mjgym.train.results.errors import ConfigError, RunError
+from mjgym.train.results.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -197,19 +199,20 @@ class TestWithoutRay:
         with pytest.raises(RunError, match="of 2 samplers, not of 3"):
             self.learner(tmp_path / "run", read(), samplers=3, resume=True)
         with pytest.raises(RunError, match="go on with it with --ray"):
-            Trainer(Run(tmp_path / "run"), read(), resume=True)
-        Trainer(created(tmp_path / "own", read()), read()).train()
+            make_trainer(Run(tmp_path / "run"), read(), resume=True)
+        make_trainer(created(tmp_path / "own", read()), read()).train()
         with pytest.raises(RunError, match="without --ray"):
             self.learner(tmp_path / "own", read(), resume=True)
 
     def test_a_run_without_a_checkpoint_begins_its_metrics_anew(self, tmp_path):
         made = self.learner(tmp_path / "run", read())
-        made._write({"training/value": 1.0})
+        made._write({"training/mark": 1.0})
         made.env_step = 80
-        made._write({"training/value": 1.0})
+        made._write({"training/mark": 1.0})
         made.close()
-        self.learner(tmp_path / "run", read(), resume=True).close()
-        assert [row.env_step for row in Run(tmp_path / "run").metrics()] == [0]
+        self.learner(tmp_path / "run", read(), resume=True).train()
+        rows = [r for r in Run(tmp_path / "run").metrics() if r.metric == "training/mark"]
+        assert [row.env_step for row in rows] == [0]
 
     def test_seeds_follow_from_the_runs_the_index_and_the_steps(self):
         def first(index, env_step, **given):
@@ -238,13 +241,13 @@ class TestMistakes:
 
     def test_algorithms_that_learn_from_their_own_steps_alone(self, tmp_path):
         settings = config.read(algorithms.find("ppo").Config, algorithm="ppo", id=ID, steps=80)
-        with pytest.raises(ConfigError, match="ppo does not learn from what other policies did"):
+        with pytest.raises(ConfigError, match="ppo learns from its own latest steps"):
             ClusterTrainer(Run(tmp_path / "run"), settings)
 
 
 @dataclass
 class Life:
-    """What happened to a run.
+    """Events of a run.
 
     Args:
         run: its folder.
@@ -341,7 +344,7 @@ class TestWithRay:
 
     def test_the_package_does_not_import_ray(self):
         pytest.importorskip("ray")
-        program = "import sys, mjgym.train.cluster; sys.exit('ray' in sys.modules)"
+        program = "import sys, mjgym.train.learn.cluster; sys.exit('ray' in sys.modules)"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 

@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from mjgym.train import algorithms, config
-from mjgym.train.algorithms.td3 import TD3Config
-from mjgym.train.errors import ConfigError
-from mjgym.train.exploration import STRATEGIES, Exploration
-from mjgym.train.networks import perceptron
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.algorithms.td3 import TD3Config
+from mjgym.train.learn.exploration import STRATEGIES, Exploration
+from mjgym.train.learn.networks import perceptron
+from mjgym.train.results import config
+from mjgym.train.results.errors import ConfigError
 
 pytestmark = pytest.mark.torch
 
@@ -26,7 +27,8 @@ def _few_threads():
 
 def made(*, hidden=(32, 32), layer_norm=True, **settings):
     body = perceptron(INPUTS, hidden, ACTIONS, layer_norm=layer_norm)
-    return body, Exploration(TD3Config(hidden=hidden, **settings), body)
+    config = TD3Config(hidden=hidden, **settings)
+    return body, Exploration(config, config.num_envs, body)
 
 
 def every(n):

@@ -2,9 +2,10 @@
 
 import pytest
 
-from mjgym.train import algorithms, config, evaluation, metrics
-from mjgym.train.run import Run
-from mjgym.train.trainer import Trainer
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.training import make_trainer
+from mjgym.train.results import config, evaluation, metrics
+from mjgym.train.results.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -49,7 +50,7 @@ def test_learns(algorithm, more, id, steps, risen, score, enough, tmp_path):
         steps=steps,
     )
     run.create(settings)
-    made = Trainer(run, settings)
+    made = make_trainer(run, settings)
     step, envs, best = made.step, evaluation.make(id, 50, 1), 0.0
 
     def step_until_learnt():

@@ -11,11 +11,12 @@ import training_runs
 from training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 
 from mjgym.cli.policies import load_policy
-from mjgym.train import algorithms, config, evaluation, metrics
-from mjgym.train.algorithms.a2c import A2C, A2CConfig
-from mjgym.train.algorithms.ppo import PPO, PPOConfig
-from mjgym.train.errors import ConfigError, DivergedError
-from mjgym.train.rollout import Rollout, advantages
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.algorithms.a2c import A2C, A2CConfig
+from mjgym.train.learn.algorithms.ppo import PPO, PPOConfig
+from mjgym.train.learn.rollout import Rollout, advantages
+from mjgym.train.results import config, evaluation, metrics
+from mjgym.train.results.errors import ConfigError, DivergedError
 
 pytestmark = pytest.mark.torch
 
@@ -168,7 +169,7 @@ class TestSettings:
         [
             ("buffer_size=100", "no setting 'buffer_size'"),
             ("rollout_step=9", "did you mean rollout_steps"),
-            ("gae_lambda=1.5", "gae_lambda: must lie within 0 and 1"),
+            ("gae_lambda=1.5", "gae_lambda: must be at most 1"),
             ("clip=0", "clip: must be positive"),
             ("minibatch_size=1", "minibatch_size: must be at least 2"),
             ("deviation=0", "deviation: must be positive"),

@@ -10,10 +10,11 @@ import training_runs
 from training_runs import SMALL, assert_equal, mjgym_, weights
 
 from mjgym.cli.policies import load_policy
-from mjgym.train import algorithms, config, policy
-from mjgym.train.buffer import ReplayBuffer
-from mjgym.train.errors import ConfigError
-from mjgym.train.pictures import Encoder, random_shift
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.learn.pictures import Encoder, random_shift
+from mjgym.train.results import config, policy
+from mjgym.train.results.errors import ConfigError
 
 pytestmark = pytest.mark.torch
 
@@ -97,7 +98,7 @@ class TestEncoder:
         for k, now in enumerate(seen):
             stack = torch.stack([seen[max(i, 0)] for i in range(k - history + 1, k + 1)], 1)
             with torch.no_grad():
-                action = agent.actor(agent.seen(stack)).numpy()
+                action = agent.actor(agent.encode(stack)).numpy()
             np.testing.assert_allclose(acting(now.numpy()), action, atol=1e-5)
         acting.begin()
         whole = acting(seen[0].numpy())

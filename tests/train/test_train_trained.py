@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
-from mjgym.train import evaluation, trained
-from mjgym.train.policy import Policy
-from mjgym.train.run import Run
+from mjgym.train.results import evaluation, trained
+from mjgym.train.results.policy import Policy
+from mjgym.train.results.run import Run
 
 pytestmark = pytest.mark.torch
 
@@ -169,7 +169,8 @@ class TestBundling:
     def test_ensembles_and_pictures_are_refused(self, run, tmp_path, capsys, monkeypatch):
         whole = short_run(tmp_path / "whole", "ensemble=[{}, {history: 2}]", steps=80)
         seen = run.policy()
-        seen.encoder = [{"bias": np.zeros(2)}]
+        features = {"weight": np.zeros((seen.mean.size, 2)), "bias": np.zeros(seen.mean.size)}
+        seen.encoder = [features]
         seen.save(run.policy_file)
         words = ["bundle_policy.py", str(whole.path), str(run.path), str(tmp_path / "none")]
         monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "policies")])
@@ -236,7 +237,7 @@ class TestPlaying:
             import sys
             from pathlib import Path
             sys.modules.update(dict.fromkeys(("torch", "yaml", "matplotlib", "tensorboard")))
-            from mjgym.train import trained
+            from mjgym.train.results import trained
             trained.FOLDER = Path({str(tmp_path / "policies")!r})
             from mjgym.cli import main
             sys.argv = ["mjgym", "record", {ID!r}, "--policy", "trained", "--steps", "3"]

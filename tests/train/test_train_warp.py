@@ -11,9 +11,10 @@ import torch
 from typer.testing import CliRunner
 
 from mjgym.cli.app import app
-from mjgym.train import algorithms, config
-from mjgym.train.collector import Collector
-from mjgym.train.run import Run
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.collector import Collector
+from mjgym.train.results import config
+from mjgym.train.results.run import Run
 
 pytestmark = pytest.mark.warp
 

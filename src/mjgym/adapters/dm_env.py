@@ -382,7 +382,8 @@ def _make(id: str, **options: Any) -> Any:
 
 
 def _task(made: Registration) -> Task:
-    return made.task_class(**made.fields)
+    task: Task = made.task_class(**made.fields)
+    return task
 
 
 def _known(name: str, ids: Mapping[str, str]) -> str:

@@ -60,11 +60,11 @@ def _id_of_run(folder: Path) -> str:
     Raises:
         typer.BadParameter: the folder names no task, or one that is not registered.
     """
-    from mjgym.cli.train import require
+    from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym.train.errors import RunError
-    from mjgym.train.run import Run
+    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run import Run
 
     try:
         id = str(Run(folder).settings().get("id", ""))
@@ -120,7 +120,7 @@ def known_ids(values: list[str]) -> list[str]:
 
 
 def _own(module: str, id: str) -> str:
-    """How to name an id of somebody's own, which only its module registers."""
+    """A hint to name the module of an id that the package does not register."""
     from mjgym import registry
 
     space = id.partition("/")[0]
@@ -132,7 +132,7 @@ def _own(module: str, id: str) -> str:
 
 
 def completed(incomplete: str) -> list[str]:
-    """What a shell completes: ids that begin so, or namespaces and what is found without one."""
+    """Completions for a shell: ids and namespaces that begin so."""
     from mjgym import registry
 
     known = registry.ids()
@@ -278,7 +278,7 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _failed(name: str, error: Exception) -> ModuleError:
-    """What went wrong, and the last line of the module's own that did it."""
+    """The error of an import, with the last line of the module that caused it."""
     where = ""
     if isinstance(error, SyntaxError):
         where = f" ({Path(error.filename or name).name}:{error.lineno})"

@@ -26,7 +26,7 @@ SLIDE, HINGE = 2, 3  # mjtJoint
 
 @dataclass(frozen=True)
 class Point:
-    """A site, and where what moves it is.
+    """A site, and the indices of the joints that move it.
 
     Args:
         site: its number.
@@ -137,7 +137,7 @@ class Chain:
 
 
 class _Reading:
-    """An attribute of a state that a function of the arm and the view computes, once."""
+    """A state attribute, computed once by a function of the arm and the view."""
 
     def __init__(self, compute: Callable[["_ArmState", Chain, Any], Array]) -> None:
         self._compute = compute
@@ -152,7 +152,7 @@ class _Reading:
 
 
 class _ArmState(State):
-    """The state of an arm in a view; a class of its own, because it is made anew at each step."""
+    """The state of an arm in a view; a separate class, because one is made at each step."""
 
     def __init__(self, arm: Chain, v: Any) -> None:
         self.arm, self.v = arm, v

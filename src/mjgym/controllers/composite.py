@@ -95,7 +95,7 @@ class Composite:
 
     @property
     def remembers_substeps(self) -> bool:
-        """Whether `substep` changes anything."""
+        """Whether `substep` changes the memory of any part."""
         return any(part.remembers_substeps for _, part in self.parts)
 
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:

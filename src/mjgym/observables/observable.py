@@ -1,4 +1,4 @@
-"""How one entry of an observation is read: how often, how late, how noisy, how many at a time."""
+"""Sensor model of one entry of an observation: rate, delay, noise, history."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ AGGREGATORS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class Observable:
-    """How an entry of an observation is read.
+    """Sensor model of an entry of an observation.
 
     An entry is read at the start of an episode and then every `update_interval` physics steps. A
     reading is corrupted by the noise at once, and can be seen `delay` physics steps later. An

@@ -32,7 +32,7 @@ CARRY = 0.2  # m over the middle of the table's slab, where nuts are to be carri
 @register(
     "robosuite/NutAssemblySingle-v0",
     tags=("tabletop", "one-arm"),
-    summary="Put the one nut that was drawn on its peg.",
+    summary="Put a randomly chosen nut on its peg.",
     nut_type=RANDOM,
 )
 @register(

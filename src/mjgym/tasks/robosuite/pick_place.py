@@ -50,7 +50,7 @@ def ghost(name: str) -> Spec:
 @register(
     "robosuite/PickPlaceSingle-v0",
     tags=("tabletop", "one-arm"),
-    summary="Put the one object that was drawn into its quarter of the other bin.",
+    summary="Put a randomly chosen object into its quarter of the other bin.",
     object_type=RANDOM,
 )
 @register(

@@ -60,7 +60,7 @@ class Pose:
 
 
 class Placement:
-    """A way to place objects; one of one's own is found as "module:name"."""
+    """A way to place objects; your own is found as "module:name"."""
 
     objects: tuple[str, ...] = ()
     """Names of the objects that it places; empty for all that have not been placed."""
@@ -213,7 +213,7 @@ def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placem
     """The placement that a keyword argument asks for.
 
     Args:
-        given: "default" for the task's own; "module:name" of one of one's own; a dict of
+        given: "default" for the task's own; "module:name" of your own; a dict of
             parameters of `Uniform` that differ from the task's own, or of such dicts by object; a
             `Placement`.
         own: the task's.

@@ -207,7 +207,8 @@ def find_robots(
     ):
         arm = _find_arm(name)
         hand = _find_hand(name, arm, held)
-        foot = bases.find((arm.base or "RethinkMount") if stand == DEFAULT else stand)
+        mount = (arm.base or "RethinkMount") if stand == DEFAULT else stand
+        foot = bases.find(mount, argument="base")
         control = _find_controller(law, substeps)
         limbs = arm.limbs
         for limb in limbs.values():
@@ -240,7 +241,7 @@ def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
 
 
 def _find_arm(name: str) -> Arm:
-    arm = arms.find(name)
+    arm = arms.find(name, argument="robot")
     if not _driven_by_torques(arm):
         fit = [other for other in arms.names() if _driven_by_torques(arms.find(other))]
         raise ValueError(
@@ -264,7 +265,7 @@ def _driven_by_torques(arm: Arm) -> bool:
 def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
     if name == DEFAULT:
         name = arm.hand or "none"
-    hand = hands.find("none" if name is None else name)
+    hand = hands.find("none" if name is None else name, argument="gripper")
     if hand.law is None or hand.tool_centre != TOOL_CENTRE:
         fit = [n for n in hands.names() if hands.find(n).law is not None]
         raise ValueError(

@@ -21,7 +21,7 @@ from mjgym.adapters.robosuite.simulation import Simulation
 from mjgym.adapters.robosuite.utils import sim_utils
 from mjgym.adapters.robosuite.utils.observables import Observable, Observables
 from mjgym.envs.env import Env
-from mjgym.loop.episode import in_simulation
+from mjgym.loop.states import in_simulation
 from mjgym.util.suggestions import did_you_mean, or_else
 
 IDS = {id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")}

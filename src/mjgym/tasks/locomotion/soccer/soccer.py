@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.actions import Action, Model, bounds, controls
-from mjgym.arrays import Array, reshaped, smallest, surely_nobody, total
+from mjgym.arrays import Array, known_empty, reshaped, smallest, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
@@ -119,7 +119,7 @@ class Soccer(Task):
     the corners of field and goals; and statistics.
 
     Opponent: with `opponent`, the home team is one agent, whose actions and observations are those
-    of its players, one after the other. A function of one's own is called with what the away team's
+    of its players, one after the other. Your own function is called with what the away team's
     players see, (..., team_size, numbers), and returns their actions, (..., team_size, k). Without,
     actions, observations and rewards have an axis of players.
     """
@@ -312,7 +312,7 @@ class Soccer(Task):
     def before_step(self, v: View, action: Array) -> Arrays:
         m, xp, out = v.memory, v.xp, v.memory["out"]
         acting = self._all_actions(v, action)
-        if surely_nobody(out):  # most of the time
+        if known_empty(out):  # most of the time
             return acting
         return {
             **acting,
@@ -393,7 +393,7 @@ class Soccer(Task):
         way = xp.concat([between, v.geom("ball").xpos[..., None, :]], axis=-2)
         # The goals mirror each other: the sign of x alone tells whose goal it is in.
         deep = abs(way[..., 0]) > lower[..., 0]
-        if surely_nobody(deep):  # most of the time
+        if known_empty(deep):  # most of the time
             return xp.zeros(v.lead, dtype=xp.float64)
         x, y, z = (way[..., i] for i in range(3))
         inside = deep & (abs(x) < upper[..., 0]) & (abs(y) < upper[..., 1])
