@@ -90,7 +90,7 @@ def outcome(package: str, case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """How a case does here, in a word or with the reason."""
+    """Verdict on a case: a word, or the reason for which it is refused."""
     if "error" in theirs:
         return "refused by both" if "error" in ours else "accepted here alone"
     if "error" in ours:
