@@ -10,7 +10,7 @@ from mjgym.adapters.robosuite.utils.placement_samplers import SequentialComposit
 
 
 class Pose(NamedTuple):
-    """Where an object's frame has been put: (3,) m and a quaternion (4,) in the world."""
+    """Pose of an object's frame in the world: (3,) m and a quaternion (4,)."""
 
     pos: np.ndarray
     quat: np.ndarray

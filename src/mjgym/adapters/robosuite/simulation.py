@@ -79,11 +79,11 @@ class Model:
         return getattr(self._model, name)
 
     def get_joint_qpos_addr(self, name: str) -> Any:
-        """Where a joint's position is in `qpos`: a number, or where several begin and end."""
+        """Address of a joint in `qpos`: a number, or start and end of several."""
         return self._address(name, "qpos")
 
     def get_joint_qvel_addr(self, name: str) -> Any:
-        """Where a joint's velocity is in `qvel`: a number, or where several begin and end."""
+        """Address of a joint in `qvel`: a number, or start and end of several."""
         return self._address(name, "qvel")
 
     def _address(self, name: str, field: str) -> Any:

@@ -233,15 +233,15 @@ class RobosuiteEnv:
     # Demonstrations: models as XML, states as vectors.
 
     def get_ep_meta(self) -> dict[str, Any]:
-        """What the user has noted of the episode."""
+        """A copy of the episode's metadata."""
         return copy.deepcopy(self._ep_meta)
 
     def set_ep_meta(self, meta: Mapping[str, Any]) -> None:
-        """Note something of the episode."""
+        """Set the episode's metadata."""
         self._ep_meta = dict(meta)
 
     def unset_ep_meta(self) -> None:
-        """Forget what has been noted."""
+        """Clear the episode's metadata."""
         self._ep_meta = {}
 
     def edit_model_xml(self, xml_str: str) -> str:
@@ -282,22 +282,22 @@ class RobosuiteEnv:
 
     @property
     def action_dim(self) -> int:
-        """How many numbers an action has."""
+        """Size of an action."""
         return len(self._actions)
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What the numbers of an action do, with units."""
+        """The action dimensions, with names and units."""
         return tuple(self._actions)
 
     @property
     def num_robots(self) -> int:
-        """How many robots there are."""
+        """Number of robots."""
         return len(self.robots)
 
     @property
     def num_cameras(self) -> int:
-        """How many cameras the observation shows."""
+        """Number of cameras in the observation."""
         return len(self.camera_names)
 
     @property
@@ -307,7 +307,7 @@ class RobosuiteEnv:
 
     @property
     def env_configuration(self) -> str:
-        """How the robots stand, as it was asked for."""
+        """The `env_configuration` that was passed to `make`."""
         return str(self._asked.get("env_configuration", "default"))
 
     @property

@@ -30,5 +30,5 @@ class RobotModel(MujocoModel):
 
     @property
     def arm_type(self) -> str:
-        """How many arms it has: "single" or "bimanual"."""
+        """ "single" or "bimanual", by its number of arms."""
         return "bimanual" if len(self.eef_name) > 1 else "single"

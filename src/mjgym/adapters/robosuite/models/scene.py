@@ -31,7 +31,7 @@ VISIBLE = 0.5  # opacity of sites that are shown
 
 
 class Scene:
-    """What stands in an environment's model, by its parts.
+    """The objects and robots of an environment's model, by their geoms and sites.
 
     Args:
         env: the environment.

@@ -86,7 +86,7 @@ class Robot:
 
     @property
     def dof(self) -> int:
-        """How many joints its arms have."""
+        """Number of joints of its arms."""
         return len(self.robot_joints)
 
     @property
@@ -96,7 +96,7 @@ class Robot:
 
     @property
     def action_dim(self) -> int:
-        """How many numbers of the action are its own."""
+        """Size of its part of the action."""
         return sum(map(len, self._parts.values()))
 
     @property
@@ -108,7 +108,7 @@ class Robot:
 
     @property
     def action_split_indexes(self) -> dict[str, tuple[int, int]]:
-        """Where the numbers of each part begin and end in its part of an action."""
+        """Start and end of each part in its part of an action."""
         first = min(i for numbers in self._parts.values() for i in numbers)
         return {n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()}
 
@@ -315,7 +315,7 @@ class Robot:
     # Sensors.
 
     def get_sensor_measurement(self, sensor_name: str) -> np.ndarray:
-        """What a sensor reads."""
+        """The reading of a sensor."""
         return np.array(self._env.data.sensor(sensor_name).data)
 
     @property

@@ -87,7 +87,7 @@ class Observables:
         self.added: dict[str, Observable] = {}
 
     def of(self, name: str) -> Observable:
-        """How an entry is read."""
+        """The `Observable` of an entry."""
         return self.added.get(name) or self._changed.get(name) or Observable(name)
 
     def add(self, observable: Observable) -> None:

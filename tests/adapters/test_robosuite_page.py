@@ -1,0 +1,604 @@
+"""The code of robosuite's page "Environments", and every argument of `make` that it names."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from robosuite_records import FOLDER
+
+import mjgym.adapters.robosuite as robosuite
+from mjgym.adapters.robosuite import macros
+from mjgym.adapters.robosuite.controllers import load_composite_controller_config
+from mjgym.adapters.robosuite.utils import camera_utils, transform_utils
+from mjgym.adapters.robosuite.utils.observables import Observable, sensor
+from mjgym.adapters.robosuite.utils.placement_samplers import (
+    ObjectPositionSampler,
+    SequentialCompositeSampler,
+    UniformRandomSampler,
+)
+from mjgym.adapters.robosuite.wrappers import (
+    DataCollectionWrapper,
+    DomainRandomizationWrapper,
+    GymWrapper,
+    VisualizationWrapper,
+)
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+CASES = json.loads((FOLDER / "argument_cases.json").read_text())
+THEIRS = json.loads((FOLDER / "arguments.json").read_text())["outcomes"]
+BLIND = {"use_camera_obs": False, "has_offscreen_renderer": False}
+# What robosuite accepts and this package refuses, with a part of the reason.
+REFUSED = {
+    "Lift robots='PandaOmron'": "mobile bases",
+    "Lift controller_configs=load_composite_controller_config(controller='HYBRID_MOBILE_BASE')": (
+        "mobile base"
+    ),
+    "Lift gripper_types='BDGripper'": "BDGripper",
+    "Lift render_collision_mesh=True": "collision shapes",
+    "Lift control_freq=30": "whole number of physics steps",
+    "TwoArmTransport tables_boundary=(0.8, 1.0, 0.05)": "the bins stand",
+    "TwoArmTransport bin_size=(0.3, 0.3, 0.2)": "the lid and the payload",
+}
+# The entries are named there after the object that is drawn, and here "obj" and "nut".
+DRAWN = ("PickPlace single_object_mode=1", "NutAssembly single_object_mode=1")
+
+
+def make(task="Lift", robots="Panda", **asked):
+    return robosuite.make(task, robots=robots, **{**BLIND, **asked})
+
+
+# The page's blocks, with the import changed.
+
+
+def get_policy_action(env, obs):
+    low, high = env.action_spec
+    return np.random.default_rng(0).uniform(low, high)
+
+
+def rollout(env):
+    obs = env.reset()
+    done = False
+    ret = 0.0
+    while not done:
+        action = get_policy_action(env, obs)
+        obs, reward, done, _ = env.step(action)
+        ret += reward
+    return ret
+
+
+def test_environment_to_visualize_on_screen():
+    env = robosuite.make(
+        "TwoArmLift",
+        robots=["Sawyer", "Panda"],
+        gripper_types="default",
+        controller_configs=load_composite_controller_config(controller="BASIC"),
+        env_configuration="opposed",
+        has_renderer=True,
+        render_camera="frontview",
+        has_offscreen_renderer=False,
+        control_freq=20,
+        horizon=200,
+        use_object_obs=False,
+        use_camera_obs=False,
+    )
+    assert env.viewer is None  # until it is rendered
+    assert list(env.reset())[-2:] == ["robot0_proprio-state", "robot1_proprio-state"]
+
+
+def test_environment_for_learning_from_low_dimensional_observations():
+    env = robosuite.make(
+        "TwoArmLift",
+        robots=["Sawyer", "Panda"],
+        gripper_types="default",
+        controller_configs=load_composite_controller_config(controller="BASIC"),
+        env_configuration="opposed",
+        has_renderer=False,
+        has_offscreen_renderer=False,
+        control_freq=20,
+        horizon=5,
+        use_object_obs=True,
+        use_camera_obs=False,
+        reward_shaping=True,
+    )
+    assert rollout(env) > 0
+    assert env.timestep == 5
+
+
+@pytest.mark.gl
+def test_environment_for_learning_from_pixels():
+    env = robosuite.make(
+        "TwoArmLift",
+        robots=["Sawyer", "Panda"],
+        gripper_types="default",
+        controller_configs=load_composite_controller_config(controller="BASIC"),
+        env_configuration="opposed",
+        has_renderer=False,
+        has_offscreen_renderer=True,
+        control_freq=20,
+        horizon=2,
+        use_object_obs=False,
+        use_camera_obs=True,
+        camera_names="agentview",
+        camera_heights=84,
+        camera_widths=84,
+        reward_shaping=True,
+    )
+    assert env.reset()["agentview_image"].shape == (84, 84, 3)
+    assert rollout(env) > 0
+
+
+# Arguments: the outcomes of robosuite 1.5.2, recorded by scripts/robosuite_arguments.py.
+
+
+@pytest.fixture(scope="module")
+def script():
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        yield importlib.import_module("robosuite_arguments")
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+def by_argument(pictures):
+    names = {case["argument"]: None for case in CASES}
+    begin = ("camera_", "render_collision", "render_visual")
+    return [name for name in names if name.startswith(begin) == pictures]
+
+
+def check_argument(script, argument):
+    for case in CASES:
+        if case["argument"] != argument:
+            continue
+        title = script.title(case)
+        theirs, ours = THEIRS[title], script.outcome("mjgym.adapters.robosuite", case)
+        if title in REFUSED:
+            assert "error" not in theirs, title
+            assert REFUSED[title] in ours["error"], title
+        elif "error" not in theirs and title not in DRAWN:
+            assert ours == theirs, title
+
+
+@pytest.mark.parametrize("argument", by_argument(pictures=False))
+def test_argument_does_as_published(script, argument):
+    check_argument(script, argument)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("argument", by_argument(pictures=True))
+def test_argument_of_pictures_does_as_published(script, argument):
+    check_argument(script, argument)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"renderer": "nvisii"}, "mjviewer"),
+        ({"renderer_config": {"cam_config": None}}, "renderer_config"),
+        ({"use_camera_obs": True}, "has_offscreen_renderer"),
+        ({"render_camera": "frontvew"}, "did you mean frontview"),
+        ({"render_camera": ["frontview", "agentview"]}, "one camera"),
+        ({"control_freq": 0}, "above 0"),
+        ({"control_freq": 30}, r"31\.25.*25"),
+        ({"base_types": "OmronMobileBase"}, "mobile bases"),
+        ({"initialization_noise": [None, None]}, "2 of them for 1"),
+        ({"initialization_noise": {"type": "normal"}}, "no type"),
+        ({"placement_initializer": "nowhere"}, "nowhere"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_with_its_reason(asked, message):
+    with pytest.raises(ValueError, match=message):
+        make(**asked)
+
+
+def test_horizon_of_nothing_ends_with_the_first_step():
+    env = make(horizon=0)
+    assert env.step(np.zeros(7))[2]
+
+
+def test_soft_resets_keep_the_sizes():
+    env = make(hard_reset=False, seed=0)
+    size = env.env.model.geom("cube_g0").size.copy()
+    heights = [env.reset()["cube_pos"][2] + env.cube.bottom_offset[2] for _ in range(3)]
+    np.testing.assert_array_equal(env.env.model.geom("cube_g0").size, size)
+    np.testing.assert_allclose(heights, heights[0], atol=1e-12)
+    hard = make(seed=0)
+    hard.reset()
+    assert not np.array_equal(hard.env.model.geom("cube_g0").size, size)
+
+
+def test_noise_of_each_robot():
+    env = make(
+        "TwoArmLift",
+        ["Panda", "Panda"],
+        initialization_noise=[None, {"magnitude": 0.5, "type": "uniform"}],
+    )
+    away = [np.abs(robot._joint_positions - robot.init_qpos).max() for robot in env.robots]
+    assert away[0] == 0
+    assert 0.1 < away[1] <= 0.5
+
+
+# Samplers.
+
+
+def test_uniform_sampler_places_the_cube():
+    sampler = UniformRandomSampler(
+        "s", x_range=[0.1, 0.2], y_range=[-0.2, -0.1], rotation=0.5, reference_pos=(0, 0, 0.8),
+        ensure_object_boundary_in_range=False, z_offset=0.01,
+    )  # fmt: skip
+    env = make(placement_initializer=sampler, seed=0)
+    for _ in range(5):
+        place = env.reset()["cube_pos"]
+        assert 0.1 <= place[0] <= 0.2
+        assert -0.2 <= place[1] <= -0.1
+        assert place[2] == pytest.approx(0.81 + env.env.model.geom("cube_g0").size[2])
+    again = make(placement_initializer=sampler, seed=0)
+    for _ in range(5):
+        repeated = again.reset()["cube_pos"]
+    np.testing.assert_array_equal(repeated, place)
+    assert env.placement_initializer is sampler
+
+
+def test_samplers_in_a_row():
+    sampler = SequentialCompositeSampler("nuts")
+    for i, name in enumerate(("SquareNut", "RoundNut")):
+        sampler.append_sampler(
+            UniformRandomSampler(
+                f"{name}Sampler", x_range=[-0.1, -0.1], y_range=[0.4 * i - 0.2] * 2, rotation=0.0,
+                reference_pos=(0, 0, 0.82), ensure_object_boundary_in_range=False,
+            )
+        )  # fmt: skip
+    seen = make("NutAssembly", placement_initializer=sampler).reset()
+    np.testing.assert_allclose(seen["SquareNut_pos"][:2], [-0.1, -0.2])
+    np.testing.assert_allclose(seen["RoundNut_pos"][:2], [-0.1, 0.2])
+
+
+class InACorner(ObjectPositionSampler):
+    def sample(self, fixtures=None, reference=None, on_top=True):
+        upright = np.array([1.0, 0.0, 0.0, 0.0])
+        return {
+            each.name: (np.array([0.2, 0.2 + 0.1 * i, 0.8 - each.bottom_offset[2]]), upright, each)
+            for i, each in enumerate(self.mujoco_objects)
+        }
+
+
+def test_sampler_of_ones_own():
+    seen = make("Stack", placement_initializer=InACorner("corner")).reset()
+    np.testing.assert_allclose(seen["cubeA_pos"], [0.2, 0.2, 0.82])
+    np.testing.assert_allclose(seen["cubeB_pos"], [0.2, 0.3, 0.825])
+
+    class Forgetful(ObjectPositionSampler):
+        def sample(self, fixtures=None, reference=None, on_top=True):
+            return {}
+
+    with pytest.raises(ValueError, match="nothing for cubeA, cubeB"):
+        make("Stack", placement_initializer=Forgetful("none"))
+
+
+# Cameras.
+
+
+@pytest.mark.gl
+def test_segmentation_depth_and_points(monkeypatch):
+    monkeypatch.setattr(macros, "IMAGE_CONVENTION", "opencv")
+    monkeypatch.setattr(macros, "CONCATENATE_IMAGES", True)
+    size = {"camera_heights": 64, "camera_widths": 96}
+    env = robosuite.make(
+        "Lift", robots="Panda", camera_names="agentview", camera_depths=True,
+        camera_segmentations=["instance", "class", "element"], seed=0, **size,
+    )  # fmt: skip
+    seen = env.reset()
+    assert seen["image-state"].shape == (64, 96, 3 + 1 + 3)
+    cube = 1 + list(env.model.instances_to_ids).index("cube")
+    instances = seen["agentview_segmentation_instance"]
+    assert instances.shape == (64, 96, 1)
+    assert set(np.unique(instances)) <= set(range(len(env.model.instances_to_ids) + 1))
+    geoms = seen["agentview_segmentation_element"][instances == cube]
+    assert {env.model.geom_ids_to_instances[i] for i in geoms.tolist()} == {"cube"}
+    matrix = camera_utils.get_camera_transform_matrix(env.sim, "agentview", 64, 96)
+    pixel = camera_utils.project_points_from_world_to_camera(seen["cube_pos"], matrix, 64, 96)
+    assert instances[tuple(pixel)] == cube
+    metres = camera_utils.get_real_depth_map(env.sim, seen["agentview_depth"])
+    back = camera_utils.transform_from_pixels_to_world(pixel, metres, np.linalg.inv(matrix))
+    assert np.linalg.norm(back - seen["cube_pos"]) < 0.05
+
+
+# The environment, its simulation and its robots.
+
+
+def test_state_as_a_vector():
+    env = make(seed=0)
+    for _ in range(3):
+        env.step(np.full(7, 0.2))
+    state, seen = env.sim.get_state(), env._get_observations(force_update=True)
+    flat = state.flatten()
+    assert flat.shape == (1 + env.sim.model.nq + env.sim.model.nv,)
+    env.reset()
+    env.sim.set_state_from_flattened(flat)
+    env.sim.forward()
+    again = env._get_observations(force_update=True)
+    np.testing.assert_array_equal(again["robot0_joint_pos"], seen["robot0_joint_pos"])
+    np.testing.assert_allclose(again["cube_pos"], seen["cube_pos"], atol=1e-12)
+    with pytest.raises(ValueError, match="shape"):
+        env.sim.set_state_from_flattened(flat[1:])
+
+
+@pytest.mark.parametrize("task", ["Lift", "Door", "TwoArmHandover"])
+def test_xml_holds_what_an_episode_has_drawn(task):
+    robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
+    env, other = make(task, robots, seed=0), make(task, robots, seed=1)
+    xml = env.edit_model_xml(env.sim.model.get_xml())
+    other.reset_from_xml_string(xml)
+    for name in env.env.task.varies:
+        np.testing.assert_array_equal(other.env.get_state()[name], env.env.get_state()[name])
+    with pytest.raises(ValueError, match="another model"):
+        make("Stack").reset_from_xml_string(xml)
+    with pytest.raises(ValueError, match="xml"):
+        other.reset_from_xml_string("<mujoco/>")
+
+
+def test_notes_of_an_episode():
+    env = make()
+    env.set_ep_meta({"layout": 3})
+    assert env.get_ep_meta() == {"layout": 3}
+    env.unset_ep_meta()
+    assert env.get_ep_meta() == {}
+
+
+def test_contacts_and_grasps():
+    env = make(seed=0)
+    for _ in range(10):  # until the cube lies
+        env.step(np.zeros(7))
+    assert type(env).__name__ == "Lift"
+    assert env.check_contact(env.cube)
+    assert env.get_contacts(env.cube) == {"table_collision"}
+    gripper = env.robots[0].gripper
+    assert not env._check_grasp(gripper, env.cube)
+    assert env._check_grasp([["table_collision"]], env.cube)
+    way = env._gripper_to_target(gripper["right"], env.cube)
+    np.testing.assert_allclose(way, env._get_observations()["gripper_to_cube_pos"], atol=1e-12)
+    distance = env._gripper_to_target(gripper, "cube_main", return_distance=True)
+    assert distance == pytest.approx(np.linalg.norm(way))
+    with pytest.raises(AttributeError, match="did you mean cube"):
+        _ = env.cubes
+
+
+def test_hands_joints_and_jacobians():
+    env = make("TwoArmLift", "Baxter", seed=0)
+    robot, data = env.robots[0], env.sim.data
+    for _ in range(2):
+        env.step(np.full(14, 0.3))
+    env.sim.forward()
+    for side, link in robot.robot_model.eef_name.items():
+        pose = transform_utils.make_pose(robot.base_pos, robot.base_ori) @ robot._hand_pose[side]
+        np.testing.assert_allclose(pose[:3, 3], data.get_body_xpos(link), atol=1e-12)
+        velocity = data.get_body_jacp(link) @ data.qvel
+        np.testing.assert_allclose(robot._hand_vel[side], velocity, atol=1e-12)
+        assert np.linalg.norm(velocity) > 1e-3
+        np.testing.assert_allclose(
+            transform_utils.quat2mat(robot._hand_quat[side]), robot._hand_orn[side], atol=1e-9
+        )
+        assert robot.ee_force[side].shape == robot.ee_torque[side].shape == (3,)
+    assert len(robot._ref_joint_pos_indexes) == robot.dof == 14
+    np.testing.assert_array_equal(data.qpos[robot._ref_joint_pos_indexes], robot._joint_positions)
+    low, high = robot.torque_limits
+    np.testing.assert_array_equal(low, -high)
+    robot.set_robot_joint_positions(robot.init_qpos)
+    np.testing.assert_array_equal(robot.get_robot_joint_positions(), robot.init_qpos)
+    assert not robot.check_q_limits()
+    assert robot.robot_model.arm_type == "bimanual"
+    assert env.sim.model.get_joint_qpos_addr(robot.robot_joints[0]) == 0
+    begin, end = env.sim.model.get_joint_qpos_addr("pot_joint0")
+    assert end - begin == 7
+
+
+def test_entries_that_are_added_and_changed():
+    env = make(seed=0)
+
+    @sensor(modality="object")
+    def height(seen):
+        return seen["cube_pos"][2] - 0.8
+
+    env.add_observable(Observable("cube_height", height))
+    env.modify_observable("robot0_joint_vel", "active", False)
+    env.modify_observable("cube_quat", "corrupter", lambda reading: reading * 0)
+    env.modify_observable("cube_pos", "sampling_rate", 10)
+    first = env.reset()
+    assert first["cube_height"] == pytest.approx(first["cube_pos"][2] - 0.8)
+    assert first["object-state"].shape == (11,)
+    assert "robot0_joint_vel" not in first
+    assert not first["cube_quat"].any()
+    falls = [env.step(np.zeros(7))[0]["cube_pos"][2] for _ in range(2)]
+    assert falls[0] == first["cube_pos"][2] != falls[1]
+    with pytest.raises(ValueError, match="did you mean cube_pos"):
+        env.modify_observable("cube_pso", "active", False)
+    with pytest.raises(ValueError, match="Observable"):
+        env.modify_observable("cube_pos", "delayer", lambda: 0.1)
+
+
+def test_vary_and_observables_of_this_package():
+    from mjgym import Observable as Reading
+    from mjgym.variation import Uniform, factor
+
+    env = make(
+        seed=0,
+        vary={"body_mass[robot0_link4]": factor(Uniform(2, 3))},
+        observables={"cube_quat": Reading(enabled=False)},
+    )
+    plain = make(seed=0)
+    share = env.env.model.body("robot0_link4").mass / plain.env.model.body("robot0_link4").mass
+    assert 2 <= share <= 3
+    assert "cube_quat" not in env.reset()
+
+
+# Wrappers.
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space")
+def test_gymnasium_wrapper():
+    env = GymWrapper(make(horizon=5, seed=0))
+    first, _ = env.reset(seed=3)
+    again, _ = env.reset(seed=3)
+    np.testing.assert_array_equal(first, again)
+    assert isinstance(env, gymnasium.Env)
+    check_env(env, skip_render_check=True)
+    env.reset()
+    ends = [env.step(np.zeros(7, np.float32))[2:4] for _ in range(5)]
+    assert ends == [(False, False)] * 4 + [(False, True)]
+    whole = GymWrapper(make(), keys=["robot0_eef_pos"], flatten_obs=False)
+    assert whole.observation_space["robot0_eef_pos"].shape == (3,)
+    with pytest.raises(ValueError, match="robot1"):
+        GymWrapper(make(), keys=["robot1_eef_pos"])
+
+
+def test_domain_randomization_draws_for_each_episode():
+    env = DomainRandomizationWrapper(
+        make(seed=0), dynamics_randomization_args={"mass_perturbation_ratio": 0.5}
+    )
+    model = env.env.env.model
+    plain = make(seed=0).env.model
+    masses = []
+    for _ in range(3):
+        env.reset()
+        masses.append(model.body("robot0_link4").mass[0] / plain.body("robot0_link4").mass[0])
+    assert len(set(masses)) == 3
+    assert all(0.5 <= mass <= 1.5 for mass in masses)
+    assert not np.array_equal(model.cam_pos, plain.cam_pos)
+    env.step(np.zeros(7))
+    with pytest.raises(ValueError, match="randomize_every_n_steps"):
+        DomainRandomizationWrapper(make(), randomize_every_n_steps=1)
+    with pytest.raises(TypeError, match="did you mean"):
+        DomainRandomizationWrapper(make(), camera_randomization_args={"randomize_fov": False})
+
+
+def test_demonstrations_on_disk(tmp_path):
+    env = DataCollectionWrapper(make(seed=0), tmp_path, flush_freq=4)
+    for _ in range(2):
+        env.reset()
+        for _ in range(6):
+            seen = env.step(np.full(7, 0.1))[0]
+    env.close()
+    episodes = sorted(tmp_path.iterdir())
+    assert len(episodes) == 2
+    parts = [np.load(file, allow_pickle=True) for file in sorted(episodes[1].glob("*.npz"))]
+    states = np.concatenate([part["states"] for part in parts])
+    assert len(states) == 7
+    assert sum(len(part["action_infos"]) for part in parts) == 6
+    assert str(parts[0]["env"]) == "Lift"
+    other = make()
+    other.reset_from_xml_string((episodes[1] / "model.xml").read_text())
+    other.sim.set_state_from_flattened(states[-1])
+    other.sim.forward()
+    replayed = other._get_observations(force_update=True)
+    np.testing.assert_allclose(replayed["cube_pos"], seen["cube_pos"], atol=1e-12)
+
+
+def test_visualization_settings():
+    env = VisualizationWrapper(make())
+    assert env.get_visualization_settings() == ["env", "grippers", "robots"]
+    env.set_visualization_setting("grippers", False)
+    env.step(np.zeros(7))
+    alpha = {n: env.sim.model._model.site(n).rgba[3] for n in env.robots[0].robot_model.sites}
+    assert set(alpha.values()) == {0.5}
+    assert env.sim.model._model.site("gripper0_right_grip_site").rgba[3] == 0
+    with pytest.raises(ValueError, match="indicator_configs"):
+        VisualizationWrapper(make(), indicator_configs="default")
+
+
+# Controllers and names.
+
+
+def test_whole_body_ik_moves_joints_as_published():
+    record = np.load(FOLDER / "whole_body_ik.npz")
+    for title in sorted({name.partition("/")[0] for name in record.files}):
+        task, robot, _ = title.split()
+        config = load_composite_controller_config(controller="WHOLE_BODY_IK")
+        env = make(task, robot, controller_configs=config, initialization_noise=None)
+        assert env.action_spec[0][0] < -1e9  # there is no bound
+        for wanted in record[f"{title}/qpos"][1:]:
+            env.step(record[f"{title}/action"])
+            np.testing.assert_allclose(env.robots[0]._joint_positions, wanted, atol=2e-6)
+
+
+def test_whole_body_ik_runs_in_batches():
+    controller = {"type": "WHOLE_BODY_IK", "max_dq": 0.5}
+    options = {"robot": "Baxter", "controller": controller, "dtype": "float64"}
+    envs = gymnasium.make_vec("robosuite/TwoArmLift-v0", num_envs=2, **options)
+    env = gymnasium.make("robosuite/TwoArmLift-v0", **options)
+    envs.reset(seed=0)
+    env.reset(seed=0)
+    action = np.concatenate([[0.3, -0.2, 1.1, 2, 0, 0, 0.2, 0.3, 1.2, 2, 0, 0], [0, 0]])
+    for _ in range(3):
+        together = envs.step(np.stack([action, action]))[0]
+        alone = env.step(action)[0]
+    np.testing.assert_array_equal(together[0], alone)
+
+
+@pytest.mark.parametrize(
+    ("specific", "message"),
+    [
+        ({"ik_input_type": "relative"}, "'absolute' here"),
+        ({"ik_max_qd": 1}, "did you mean ik_max_dq"),
+    ],
+)
+def test_whole_body_configurations_that_cannot_be(specific, message):
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
+    config["composite_controller_specific_configs"] |= specific
+    with pytest.raises(ValueError, match=message):
+        make(controller_configs=config)
+
+
+def test_ik_pose_takes_the_input_type_that_works():
+    make(controller_configs={"type": "IK_POSE", "input_type": "absolute"})
+    with pytest.raises(ValueError, match="runs away"):
+        make(controller_configs={"type": "IK_POSE", "input_type": "delta"})
+    with pytest.raises(ValueError, match="mobile base"):
+        load_composite_controller_config(controller="HYBRID_MOBILE_BASE")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("controllers", "controllers.composite", "environments", "environments.base"),
+        "controllers.composite.composite_controller_factory",
+        *("macros", "models", "models.grippers", "models.objects", "models.robots", "robots"),
+        *("utils", "utils.camera_utils", "utils.errors", "utils.observables", "utils.sim_utils"),
+        *("utils.placement_samplers", "utils.transform_utils", "wrappers", "wrappers.wrapper"),
+        *("wrappers.gym_wrapper", "wrappers.data_collection_wrapper"),
+        *("wrappers.domain_randomization_wrapper", "wrappers.visualization_wrapper"),
+    ],
+)
+def test_submodules_that_programs_import(module):
+    assert importlib.import_module(f"mjgym.adapters.robosuite.{module}").__doc__
+
+
+def test_rotations_agree_with_each_other():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        a, b = (transform_utils.random_quat(rng.uniform(size=3)) for _ in range(2))
+        both = transform_utils.quat2mat(transform_utils.quat_multiply(a, b))
+        np.testing.assert_allclose(
+            both, transform_utils.quat2mat(a) @ transform_utils.quat2mat(b), atol=1e-12
+        )
+        matrix = transform_utils.quat2mat(a)
+        for there, back in (("mat2euler", "euler2mat"), ("mat2quat", "quat2mat")):
+            found = getattr(transform_utils, back)(getattr(transform_utils, there)(matrix))
+            np.testing.assert_allclose(found, matrix, atol=1e-9)
+        vector = transform_utils.quat2axisangle(a)
+        turned = transform_utils.quat2mat(transform_utils.axisangle2quat(vector))
+        np.testing.assert_allclose(turned, matrix, atol=1e-9)
+        half = transform_utils.quat_slerp(a, b, 0.5)
+        other = transform_utils.quat_slerp(b, a, 0.5)
+        np.testing.assert_allclose(abs(half @ other), 1, atol=1e-9)
+        pose = transform_utils.make_pose(rng.normal(size=3), matrix)
+        np.testing.assert_allclose(transform_utils.pose_inv(pose) @ pose, np.eye(4), atol=1e-12)
+        error = transform_utils.get_orientation_error(a, b)
+        np.testing.assert_allclose(np.linalg.norm(error), 2 * np.sqrt(1 - (a @ b) ** 2), atol=1e-9)
+    np.testing.assert_array_equal(
+        transform_utils.convert_quat([1, 2, 3, 4], to="wxyz"), [4, 1, 2, 3]
+    )
