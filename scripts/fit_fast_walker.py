@@ -91,7 +91,7 @@ class Poses:
 
 
 def knee_polynomials() -> dict[str, Polynomial]:
-    """How the tibia slides in the femur."""
+    """Slides of the tibia in the femur."""
     offsets, _, _ = skeleton.knee()(KNEE_ANGLES)
     return {
         axis: Polynomial.fit(KNEE_ANGLES, offsets[..., i], DEGREE).convert()

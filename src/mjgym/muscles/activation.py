@@ -1,4 +1,4 @@
-"""How a muscle's activation follows its excitation."""
+"""Activation dynamics of a muscle."""
 
 from dataclasses import dataclass
 

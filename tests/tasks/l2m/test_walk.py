@@ -298,9 +298,8 @@ def test_four_published_steps_an_action():
 def test_the_published_recipe_can_be_read():
     """Its settings are those of the trainer, and its arguments those of the ids."""
     pytest.importorskip("torch")
-    from mjgym.train.algorithms.td3 import TD3Config
-
-    from mjgym.train import config
+    from mjgym.train.learn.algorithms.td3 import TD3Config
+    from mjgym.train.results import config
 
     file = mjgym.mjcf.asset_path("training/learn_to_move.yaml")
     recipe = config.read(TD3Config, [file])

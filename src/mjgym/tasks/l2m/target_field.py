@@ -65,7 +65,7 @@ class TargetField:
 
     @property
     def draws(self) -> int:
-        """How many numbers an episode needs, uniform in [0, 1)."""
+        """Count of the numbers that an episode needs, uniform in [0, 1)."""
         return DRAWS * SINKS.get(self.version, 0)
 
     def start(self, draws: Array, position: Array) -> Arrays:

@@ -109,7 +109,7 @@ class Body(Protocol):
         """Write a start's coordinates and their rates, (17,) each."""
 
     def memory(self, v: View) -> Arrays:
-        """What the muscles remember, at the start of an episode."""
+        """Memory of the muscles at the start of an episode."""
 
     def positions(self, v: View) -> Array:
         """The coordinates, (..., 17) m or rad."""
