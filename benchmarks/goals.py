@@ -1,4 +1,4 @@
-"""Scores of training within a time: the default recipe, its variants, SB3 beside it.
+"""Training results at fixed budgets: the default recipe, its variants, and SB3.
 
     python benchmarks/goals.py                                  # all runs: about a day
     python benchmarks/goals.py recipe --seeds 0                 # one seed of each task

@@ -85,7 +85,7 @@ STEPS: dict[str, Builder] = {"batch": subjects.batch, "limit": subjects.limit}
 def going_on(builder: Builder, settings: Settings) -> Subject:
     """A subject of the id that never ends, which is registered first."""
     import mjgym
-    from mjgym.tasks.locomotion.run import HUMAN, RunThroughCorridor
+    from mjgym.tasks.locomotion.run_through_corridor import HUMAN, RunThroughCorridor
 
     fields = {**HUMAN, "arena": "walls", "ends_on_fall": False}
     mjgym.register(GOING_ON, **fields)(RunThroughCorridor)

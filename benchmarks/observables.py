@@ -1,4 +1,4 @@
-"""What it costs to read all entries of an observation with noise and a delay.
+"""The cost of reading all observation entries with noise and delay.
 
     python benchmarks/observables.py                # dmc/walker-run-v0, 256 sub-environments
     python benchmarks/observables.py --quick        # a few seconds, to see that it runs

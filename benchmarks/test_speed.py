@@ -1,4 +1,4 @@
-"""How fast mjgym is on this machine: `pytest benchmarks --benchmark-only`.
+"""The speed of mjgym on this machine: `pytest benchmarks --benchmark-only`.
 
 The times of pytest-benchmark are those of a round, and `extra_info` (in `--benchmark-json`) has
 the number that one wants: control steps per second, microseconds a reset, megabytes a

@@ -1,4 +1,4 @@
-"""What varying mass, friction and size at every reset adds to the time of an episode.
+"""The cost of varying mass, friction and size at every reset.
 
     python benchmarks/variation.py                     # dmc/walker-run-v0, 256 sub-environments
     python benchmarks/variation.py --quick             # a look at whether it runs

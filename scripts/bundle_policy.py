@@ -85,7 +85,7 @@ class Beside:
             policy.begin()
 
     def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """Actions of the first policy."""
+        """The first policy's action."""
         one, two = (policy(observation) for policy in self.policies)
         half = (self.policies[0].high - self.policies[0].low) / 2
         self.distance = max(self.distance, float(np.abs((one - two) / half).max()))

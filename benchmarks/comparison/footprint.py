@@ -1,4 +1,4 @@
-"""What an environment costs before its first step: memory, creation, import."""
+"""Costs of an environment before its first step: memory, creation, import."""
 
 import dataclasses
 import itertools
@@ -27,7 +27,7 @@ print(time.perf_counter() - started)
 
 @dataclasses.dataclass(frozen=True)
 class Footprint:
-    """What making a batch took.
+    """The cost of making a batch.
 
     Attributes:
         bytes_per_env: growth of the process for each sub-environment.

@@ -1,4 +1,4 @@
-"""What is timed: our batch and single environment, the two peers, and the engine's own loop.
+"""The timed subjects: our batch and single environment, two peers, the engine's own loop.
 
 Each function here builds one subject and runs in a process of its own. All are driven by
 `measure` with actions that were drawn beforehand, uniformly from the controls' ranges (from
@@ -21,7 +21,7 @@ RAMP = 3  # control steps before each window that do not count: caches are cold,
 
 @dataclass(frozen=True)
 class Settings:
-    """What a subject is built for.
+    """The settings that a subject is built with.
 
     Attributes:
         id: of the task.
@@ -71,7 +71,7 @@ Builder = Callable[[Settings], Subject]
 
 @dataclass
 class Window:
-    """What one measurement counted.
+    """The counts of one measurement.
 
     Attributes:
         calls: of `advance`.

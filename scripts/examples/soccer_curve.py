@@ -1,4 +1,4 @@
-"""How self-play has learned: the scores of `soccer_ppo.py` as a table and as a picture.
+"""Learning curves of self-play: the scores of `soccer_ppo.py` as a table and a plot.
 
 python soccer_curve.py curve.csv curve.png
 """

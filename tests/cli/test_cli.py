@@ -13,6 +13,8 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from commands import data, mjgym_, refused
+from toys import Cart
 from typer.testing import CliRunner
 
 import mjgym
@@ -103,27 +105,6 @@ class Wrong(Good):
     def terms(self, v):
         return {"near": v.qpos[0]}
 '''
-
-
-def mjgym_(*arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the program; it must end with `code`."""
-    inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "MUJOCO_GL")}
-    done = commands.run(*arguments, environment={**inherited, **environment})
-    assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def data(*arguments: str, code: int = 0) -> Any:
-    """What a command prints as JSON, and nothing else."""
-    return json.loads(mjgym_(*arguments, "--json", code=code).stdout)
-
-
-def refused(*arguments: str) -> str:
-    """What a command says, in one line, that has been called wrongly."""
-    done = mjgym_(*arguments, code=2)
-    assert done.stdout == ""
-    return re.sub(r"[│\s]+", " ", done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +243,11 @@ class TestList:
         assert by_id[SMALL]["action"] == 1
         assert by_id[SMALL]["control_timestep"] == 0.03
 
+    def test_several_words(self):
+        assert [row["id"] for row in data("list", "quadruped", "fetch")] == [
+            "dmc/quadruped-fetch-v0"
+        ]
+
     def test_a_narrow_terminal(self):
         text = mjgym_("list", "pendulum", COLUMNS="40").stdout
         assert max(len(line) for line in text.splitlines()) <= 40
@@ -332,6 +318,31 @@ class TestInfo:
             "scale": 1000.0,
         }
 
+    def test_a_file_stands_for_the_one_id_that_it_registers(self, tmp_path, tasks):
+        file = tmp_path / "one_task.py"
+        mjgym_("new", str(file))
+        id = re.search(r'register\("([^"]+)"', file.read_text())[1]
+        assert data("info", str(file))["id"] == id
+        assert "name one" in refused("info", tasks)
+
+    def test_an_id_of_ones_own_is_found_in_the_working_folder(self, tmp_path):
+        mjgym_("new", str(tmp_path / "one_task.py"))
+        id = re.search(r'register\("([^"]+)"', (tmp_path / "one_task.py").read_text())[1]
+        done = commands.run("info", id, folder=tmp_path)
+        assert done.stdout.startswith(f"{id}\n"), done.stderr
+        (tmp_path / "copy_task.py").write_text((tmp_path / "one_task.py").read_text())
+        assert "there is no id" in commands.run("info", id, folder=tmp_path).stderr
+
+    def test_a_run_stands_for_its_task(self, tmp_path):
+        run = tmp_path / "run"
+        run.mkdir()
+        (run / "config.yaml").write_text("id: dmc/walker-walk-v0\nalgorithm: td3\n")
+        assert data("info", str(run))["id"] == "dmc/walker-walk-v0"
+        (run / "config.yaml").write_text("id: own/thing-v0\nmodule: os\n")
+        assert "a run of 'own/thing-v0', which is not registered" in refused("info", str(run))
+        (run / "config.yaml").write_text("- 1\n")
+        assert "no settings" in refused("info", str(run))
+
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -365,9 +376,9 @@ class TestInfo:
         assert result.exit_code == 0
         assert result.output.startswith(f"{meant}\n")
 
-    def test_the_suite_goes_before_and_others_must_be_told_apart(self, monkeypatch):
-        known = ["dmc/walker-walk-v0", "a/walker-walk-v0", "a/crawl-v0", "b/crawl-v0", "b/roll-v0"]
-        monkeypatch.setattr(mjgym.registry, "ids", lambda: known)
+    def test_the_suite_goes_before_and_others_must_be_told_apart(self, own_ids):
+        for id in ("a/walker-walk-v0", "a/crawl-v0", "b/crawl-v0", "b/roll-v0"):
+            mjgym.register(id)(Cart)
         assert find_id("walker-walk") == "dmc/walker-walk-v0"
         assert find_id("roll") == "b/roll-v0"
         assert find_id("crawl") is None

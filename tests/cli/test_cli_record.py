@@ -1,4 +1,4 @@
-"""`mjgym record` through its console script: what it writes, and what it refuses."""
+"""`mjgym record`: what it writes, and what it refuses; a few times as the whole program."""
 
 import importlib.util
 import os
@@ -10,9 +10,8 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from commands import SCRIPT
+from commands import SCRIPT, called, mjgym_, refused, refused_call
 from PIL import Image
-from test_cli import mjgym_, refused
 from typer.testing import CliRunner
 
 from mjgym.cli import policies, record
@@ -115,7 +114,7 @@ class TestMp4:
     def test_an_uneven_rate_and_an_odd_size(self, tmp_path):
         out = tmp_path / "lqr.MP4"
         size = ("--width", "47", "--height", "31", "--quality", "fast")
-        mjgym_("record", "lqr-lqr_2_1", "--out", str(out), "--steps", "9", *size)
+        called("record", "lqr-lqr_2_1", "--out", str(out), "--steps", "9", *size)
         frames, about = mp4(out)
         assert " 33.33 fps" in about
         assert frames.shape == (10, 32, 48, 3)
@@ -153,7 +152,7 @@ class TestGif:
     def test_it_runs_at_the_speed_of_the_simulation(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "12", *SMALL)
-        mjgym_("record", "dmc/walker-walk-v0", "--out", str(out), *arguments)
+        called("record", "dmc/walker-walk-v0", "--out", str(out), *arguments)
         frames, times = gif(out)
         assert frames.shape == (13, 32, 48, 3)
         # 2.5 centiseconds each, and a GIF counts in whole ones.
@@ -166,28 +165,58 @@ class TestGif:
     def test_too_many_frames_a_second_are_thinned_out(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "10", *SMALL)
-        mjgym_("record", "cartpole-swingup", "--out", str(out), *arguments)
+        called("record", "cartpole-swingup", "--out", str(out), *arguments)
         frames, times = gif(out)  # control steps of 0.01 s
-        assert len(frames) == 6
-        assert times == [20] * 6
+        assert sum(times) == 6 * 20  # where nothing moves, a frame stays for longer
         assert np.abs(frames[-1].astype(int) - camera("dmc/cartpole-swingup-v0", 10)).mean() < 3
 
     def test_episodes_have_seeds_of_their_own(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "3", "--episodes", "2", "--seed", "5", *SMALL)
-        mjgym_("record", "reacher-hard", "--out", str(out), *arguments)
+        called("record", "reacher-hard", "--out", str(out), *arguments)
         frames, _ = gif(out)
-        assert len(frames) == 8
-        for frame, seed in ((0, 5), (4, 6)):
-            wanted = camera("dmc/reacher-hard-v0", 0, seed)
-            assert np.abs(frames[frame].astype(int) - wanted).mean() < 3
+        assert len(frames) == 2  # nothing moves within an episode: a frame each
+        starts = np.array([camera("dmc/reacher-hard-v0", 0, seed) for seed in range(4, 9)])
+        for frame, seed in ((0, 5), (1, 6)):
+            away = np.abs(starts.astype(int) - frames[frame]).mean(axis=(1, 2, 3))
+            assert away.min() < 3
+            assert away.argmin() == seed - 4
 
     def test_a_limit_of_the_episode_counts(self, tmp_path):
         out = tmp_path / "x.gif"
-        for more in ((), ("--envs", "2")):
+        for more in ((), ("--num-envs", "2")):
             limit = ("--set", "max_episode_steps=4", *more, *SMALL)
-            mjgym_("record", "reacher-hard", "--out", str(out), *limit)
+            called("record", "reacher-hard", "--out", str(out), *limit)
             assert len(gif(out)[0]) == 5
+
+
+@gl
+class TestWebp:
+    def test_it_runs_at_the_speed_of_the_simulation_and_is_smaller(self, tmp_path):
+        arguments = ("--policy", "random", "--steps", "40", "--width", "160", "--height", "120")
+        for ending in ("webp", "gif"):
+            out = str(tmp_path / f"x.{ending}")
+            called("record", "dmc/walker-walk-v0", "--out", out, *arguments)
+        with Image.open(tmp_path / "x.webp") as image:
+            assert image.info["loop"] == 0
+            frames, times = [], []
+            for i in range(image.n_frames):
+                image.seek(i)
+                frames.append(np.asarray(image.convert("RGB")))
+                times.append(image.info["duration"])
+        assert np.stack(frames).shape == (41, 120, 160, 3)
+        assert set(times) == {25}
+        films = {file.suffix: file.stat().st_size for file in tmp_path.iterdir()}
+        assert 3 * films[".webp"] < films[".gif"]
+
+    def test_an_unfinished_film_is_not_written(self, tmp_path):
+        """A policy that fails amid the episode leaves what there was."""
+        for ending in ("webp", "gif"):
+            out = tmp_path / f"x.{ending}"
+            made = film.FILMS[f".{ending}"](out, 0.02)
+            made.add(lambda: np.zeros((8, 8, 3), np.uint8))
+            made.close()
+            assert not out.exists() or out.stat().st_size == 0
 
 
 @gl
@@ -196,14 +225,14 @@ class TestPng:
         out = tmp_path / "x.png"
         for steps in (0, 30):
             arguments = ("--policy", "zero", "--steps", str(steps), *SMALL)
-            mjgym_("record", "walker-walk", "--out", str(out), *arguments)
+            called("record", "walker-walk", "--out", str(out), *arguments)
             picture = np.asarray(Image.open(out))
             assert np.array_equal(picture, camera("dmc/walker-walk-v0", steps))
 
     def test_tiles(self, tmp_path):
         out = tmp_path / "x.png"
-        arguments = ("--envs", "3", "--steps", "8", "--policy", "zero", *SMALL)
-        mjgym_("record", "reacher-hard", "--out", str(out), *arguments)
+        arguments = ("--num-envs", "3", "--steps", "8", "--policy", "zero", *SMALL)
+        called("record", "reacher-hard", "--out", str(out), *arguments)
         picture = np.asarray(Image.open(out))
         assert picture.shape == (64, 96, 3)
         for i in range(3):
@@ -217,7 +246,7 @@ class TestPng:
         size = ("--width", "48", "--height", "32", "--policy", "zero", "--steps", "0")
 
         def picture(*arguments):
-            mjgym_("record", "cartpole-balance", "--out", str(out), *size, *arguments)
+            called("record", "cartpole-balance", "--out", str(out), *size, *arguments)
             return np.asarray(Image.open(out))
 
         plain = picture()
@@ -234,9 +263,9 @@ class TestPng:
     def test_a_policy_acts_alone_and_on_a_batch(self, tmp_path, own):
         out = tmp_path / "x.png"
         for envs in ("1", "2"):
-            arguments = ("--envs", envs, "--steps", "20", *SMALL)
+            arguments = ("--num-envs", envs, "--steps", "20", *SMALL)
             policy = ("--policy", f"{own}:agent.act")
-            mjgym_("record", "cartpole-balance", "--out", str(out), *arguments, *policy)
+            called("record", "cartpole-balance", "--out", str(out), *arguments, *policy)
             env = gymnasium.make(
                 "dmc/cartpole-balance-v0", width=48, height=32, render_quality="fast"
             )
@@ -275,6 +304,9 @@ class TestRecording:
         frames = [player.draw()[0, :, 0].tolist() for _ in player.play(lambda o: None, 10, 0)]
         assert frames == [[0, 0], [1, 1], [1, 2], [1, 3]]
         assert player.returns == [1.0, 3.0]
+        for _ in player.play(lambda o: None, 10, 1):
+            pass
+        assert player.returns == [1.0, 3.0] * 2  # of all episodes
 
     def test_a_progress_bar_on_a_terminal(self, tmp_path):
         ours, theirs = pty.openpty()
@@ -306,7 +338,7 @@ class TestRecording:
             ("nan", "nan returned an action that is not finite"),
         ):
             policy = ("--policy", f"{own}:{name}", "--steps", "3", *SMALL)
-            done = mjgym_("record", "cartpole-balance", "--out", str(out), *policy, code=1)
+            done = called("record", "cartpole-balance", "--out", str(out), *policy, code=1)
             assert message in done.stderr
         assert out.read_text() == "what was there before"
         assert [file.name for file in tmp_path.iterdir()] == ["x.gif"]
@@ -318,16 +350,16 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--out", "x.avi"), "x.avi: end its name in one of .mp4, .gif, .png"),
+            (("--out", "x.avi"), "x.avi: end its name in one of .mp4, .gif, .webp, .png"),
             (("--out", "x"), "end its name in one of"),
             (("--out", "nowhere/x.gif"), "there is no folder"),
             (("--out", "x.gif", "--camera", "sid"), "did you mean side"),
             (("--out", "x.gif", "--camera", "7"), "there is no 7"),
             (("--out", "x.gif", "--quality", "best"), "'reference', 'fast'"),
-            (("--out", "x.gif", "--envs", "0"), "--envs"),
+            (("--out", "x.gif", "--num-envs", "0"), "--num-envs"),
             (("--out", "x.gif", "--episodes", "0"), "--episodes"),
             (("--out", "x.gif", "--width", "9000"), "at most 8192"),
-            (("--out", "x.gif", "--envs", "900"), "at most 8192"),
+            (("--out", "x.gif", "--num-envs", "900"), "at most 8192"),
             (("--out", "x.gif", "--set", "sped=1"), "did you mean speed"),
             (("--out", "x.gif", "--set", "width=9"), "width has an option of its own: --width"),
             (("--out", "x.gif", "--policy", "best"), 'the folder of a run, or "module:function"'),
@@ -339,12 +371,14 @@ class TestRefused:
     )
     def test_says_why(self, arguments, message, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        assert message in refused("record", "walker-walk", *arguments)
+        assert message in refused_call("record", "walker-walk", *arguments)
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs Linux")
     def test_a_folder_that_cannot_be_written_to(self):
-        assert "/proc cannot be written to" in refused("record", "walker-walk", "--out=/proc/x.gif")
+        assert "/proc cannot be written to" in refused_call(
+            "record", "walker-walk", "--out=/proc/x.gif"
+        )
 
     def test_an_unknown_id_names_the_nearest(self):
         assert "dmc/walker-walk-v0" in refused("record", "walker-wlk", "--out", "x.gif")

@@ -187,7 +187,7 @@ class TestCommandLine:
         assert "use --web" in message
 
     def test_a_batch_has_no_window(self):
-        assert "leave out --native" in refused(TASK, "--envs", "4", "--native")
+        assert "leave out --native" in refused(TASK, "--num-envs", "4", "--native")
 
     def test_without_mjviser_the_extra_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "sitecustomize.py").write_text(
@@ -195,7 +195,7 @@ class TestCommandLine:
             "u.find_spec = lambda n, *a: None if n == 'mjviser' else find(n, *a)\n"
         )
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        assert 'pip install "mjgym[viewer]"' in refused(TASK, "--envs", "4", code=1)
+        assert 'pip install "mjgym[viewer]"' in refused(TASK, "--num-envs", "4", code=1)
 
     def test_a_policy_that_fails_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "mine.py").write_text("def act(observation):\n    return observation['x']\n")
@@ -234,6 +234,16 @@ class TestRunning:
         first, _, last = (float(line.split(", ")[2].removesuffix(" s")) for line in lines)
         return last - first == pytest.approx(time.monotonic() - start, abs=1.5)
 
+    @pytest.mark.parametrize("count", ["1", pytest.param("2", marks=needs_mjviser)])
+    def test_sigterm_leaves_nothing_behind(self, count, tmp_path, monkeypatch):
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        with running(TASK, "--web", "--num-envs", count, "--port", str(free_port())) as viewer:
+            viewer.line("seed")
+            viewer.process.terminate()
+            _, complaints = viewer.process.communicate(timeout=30)
+            assert (viewer.process.returncode, complaints) == (143, "")
+        assert not list(tmp_path.glob("mjgym-*"))
+
     def test_only_loopback_is_bound(self):
         port = free_port()
         with running(TASK, "--port", str(port)) as viewer:
@@ -251,7 +261,7 @@ class TestRunning:
     @needs_mjviser
     def test_a_batch_ends_with_ctrl_c(self):
         port = free_port()
-        with running(TASK, "--envs", "4", "--port", str(port)) as viewer:
+        with running(TASK, "--num-envs", "4", "--port", str(port)) as viewer:
             assert f"http://127.0.0.1:{port}/" in viewer.line("open")
             viewer.line("seed 0, step")
             code, complaints = viewer.interrupt()
@@ -578,7 +588,7 @@ class TestWebPage:
     )  # whose envs have numbers, and a maze, of their own
     def test_a_batch(self, browser, id):
         port = free_port()
-        with running(id, "--envs", "6", "--port", str(port)) as viewer:
+        with running(id, "--num-envs", "6", "--port", str(port)) as viewer:
             browser.get(viewer.line("open").split()[1])
             wait_for(lambda: colours(middle(picture(browser))) > 50)
             time.sleep(2)

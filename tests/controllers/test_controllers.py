@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tabletop_arms import (
     ARMS,
-    DATA,
     FIELDS,
+    FOLDER,
     SUBSTEPS,
     TIMESTEP,
     Arms,
@@ -32,8 +32,8 @@ from mjgym.robots import arms
 from mjgym.sim.batched import Batched
 from mjgym.sim.single import Single
 
-ROLLOUTS = np.load(DATA / "controllers_rollouts.npz")
-DYNAMICS = np.load(DATA / "controllers_dynamics.npz")
+ROLLOUTS = np.load(FOLDER / "controllers_rollouts.npz")
+DYNAMICS = np.load(FOLDER / "controllers_dynamics.npz")
 
 LAWS = tuple(controllers.names())
 VARIANTS = [

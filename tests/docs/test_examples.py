@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from forks import LIBRARIES, Forks
 from PIL import Image
+from places import SCRIPTS
 
-EXAMPLES = Path(__file__).parents[2] / "scripts" / "examples"
+EXAMPLES = SCRIPTS / "examples"
 ID = "dmc/pendulum-swingup-v0"
 IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 

@@ -2,25 +2,24 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from places import ASSETS, SCRIPTS
 
 from mjgym import registry
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "assets" / "gallery"
+FOLDER = ASSETS / "gallery"
 LIMIT = 6_000_000  # bytes of all that is committed
 SPACES = ("dmc", "locomotion", "manipulation", "robosuite", "soccer")
 IDS = [id for space in SPACES for id in registry.ids(namespace=space)]
 
 
 def test_nothing_is_stale_or_missing():
-    check = [sys.executable, str(ROOT / "scripts" / "make_gallery.py"), "--check"]
+    check = [sys.executable, str(SCRIPTS / "make_gallery.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -7,7 +7,8 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from guide_code import ROOT, modules, write_modules
+from guide_code import modules, write_modules
+from places import ASSETS, HELPERS, ROOT, SCRIPTS
 from suite import gymnasium_checker
 
 import mjgym
@@ -65,11 +66,12 @@ def test_the_target_of_the_example_is_elsewhere_in_every_episode(puck):
 
 @pytest.mark.parametrize("name", ["hexapod", "stairs"])
 def test_the_modules_shown_are_those_that_are_tested(name):
-    code = modules(ROOT / "assets" / "guides" / "locomotion.md")[name]
-    assert code == (ROOT / "tests" / "helpers" / "extending" / f"{name}.py").read_text()
+    code = modules(ASSETS / "guides" / "locomotion.md")[name]
+    assert code == (HELPERS / "extending" / f"{name}.py").read_text()
 
 
+@pytest.mark.slow
 def test_the_tables_are_fresh():
-    check = [sys.executable, str(ROOT / "scripts" / "update_tables.py"), "--check"]
+    check = [sys.executable, str(SCRIPTS / "update_tables.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

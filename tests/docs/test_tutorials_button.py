@@ -4,13 +4,13 @@ import copy
 import importlib
 import subprocess
 import sys
-from pathlib import Path
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
 from PIL import Image
+from places import SCRIPTS
 from suite import gymnasium_checker
 
 import mjgym
@@ -20,7 +20,7 @@ from mjgym.variation import Uniform
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "tutorials" / "press_button.py"
+SCRIPT = SCRIPTS / "tutorials" / "press_button.py"
 ID = "tutorial/creature-press_button-v0"
 STILL = np.zeros(12)
 

@@ -5,19 +5,19 @@ import importlib
 import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import imageio.v3 as iio
 import mujoco
 import numpy as np
 import pytest
+from places import SCRIPTS
 
 from mjgym import mjcf
 from mjgym.sim import Single
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "tutorials" / "creatures.py"
+SCRIPT = SCRIPTS / "tutorials" / "creatures.py"
 LEGS = (3, 4, 5, 6, 7, 8)
 RED = (0.8, 0.1, 0.2, 1)
 

@@ -2,13 +2,13 @@
 
 import importlib.util
 from dataclasses import dataclass
-from pathlib import Path
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
 from PIL import Image
+from places import SCRIPTS
 from typer.testing import CliRunner
 
 import mjgym
@@ -72,7 +72,7 @@ def test_view_opens_there():
 def test_record_draws_from_there(tmp_path, envs):
     out = tmp_path / "out.png"
     size = ("--width", "64", "--height", "48", "--quality", "fast")
-    asked = ["record", RODENT, "--steps", "0", "--envs", str(envs), "--out", str(out), *size]
+    asked = ["record", RODENT, "--steps", "0", "--num-envs", str(envs), "--out", str(out), *size]
     assert CliRunner().invoke(app, asked).exit_code == 0
     env = gymnasium.make(RODENT, render_quality="fast").unwrapped
     env.reset(seed=0)
@@ -83,7 +83,7 @@ def test_record_draws_from_there(tmp_path, envs):
 
 @pytest.mark.gl
 def test_the_gallery_draws_from_there():
-    path = Path(__file__).parents[2] / "scripts" / "make_gallery.py"
+    path = SCRIPTS / "make_gallery.py"
     spec = importlib.util.spec_from_file_location("make_gallery", path)
     gallery = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(gallery)

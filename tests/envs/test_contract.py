@@ -3,16 +3,24 @@
 Modules that register ids of their own (`test_locomotion_extending`) call these tests with them.
 """
 
+import itertools
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from equivalence import (
+    EXACT,
+    assert_autoreset_equals_sync_vector_env,
+    assert_every_slot_equals_a_single_env,
+    make_vec,
+)
+from gymnasium.vector import AutoresetMode
 from rollouts import COPIES, actions_for, equal, rollout, row
 from suite import gymnasium_checker
 
 from mjgym import registry
 
-EXACT = {"observation": "dict", "dtype": "float64"}
 N = 3  # sub-environments
 MODES = list(AutoresetMode)
 KINDS = ["flat", "dict"]
@@ -25,26 +33,20 @@ SOME = [
     "robosuite/Lift-v0",
 ]
 every_id = pytest.mark.parametrize("id", registry.ids())
-# What the loop does by itself, whatever the task: in a hurry a few ids will do.
-SPREAD = [id if id in SOME else pytest.param(id, marks=pytest.mark.slow) for id in registry.ids()]
-some_ids = pytest.mark.parametrize("id", SPREAD)
-AUTORESET = [(id, observation, mode) for id in SOME for observation in KINDS for mode in MODES] + [
-    pytest.param(id, "flat", mode, marks=pytest.mark.slow)
-    for id in registry.ids()
+# The loop does these by itself, whatever the task: a few ids of each kind will do.
+some_ids = pytest.mark.parametrize("id", SOME)
+# Nor does a task know of the mode: each id is played in one, and each mode by many ids.
+AUTORESET = list(zip(SOME, itertools.product(KINDS, MODES), strict=True)) + [
+    pytest.param(id, ("flat", MODES[i % len(MODES)]), marks=pytest.mark.slow)
+    for i, id in enumerate(registry.ids())
     if id not in SOME
-    for mode in MODES
 ]
 
 
-def make_vec(id, **kwargs):
-    """As many environments like that of `make`: `test_players` has those of each player's own."""
-    if id in registry.ids():
-        kwargs = registry.one_agent(id, **kwargs)
-    return gymnasium.make_vec(id, **kwargs)
-
-
-@pytest.mark.parametrize("observation", ["flat", pytest.param("dict", marks=pytest.mark.slow)])
-@every_id
+@pytest.mark.parametrize(
+    ("id", "observation"),
+    [*((id, "flat") for id in registry.ids()), *((id, "dict") for id in SOME)],
+)
 def test_gymnasium_checker(id, observation):
     env = gymnasium.make(id, observation=observation)
     gymnasium_checker(env)
@@ -68,14 +70,14 @@ def test_seeded_episodes_repeat_also_after_another_one(id):
     env, fresh = (gymnasium.make(id, observation="flat") for _ in range(2))
     first = env.reset(seed=5)
     start = env.unwrapped.get_state()
-    episode = rollout(env, 6)
+    episode = rollout(env, 4)
     assert np.isfinite([reward for _, reward, *_ in episode]).all()
     env.reset(seed=6)
     rollout(env, 3, seed=1)
     for again in (env, fresh):
         assert equal(again.reset(seed=5), first)
         assert equal(again.unwrapped.get_state(), start)
-        assert equal(episode, rollout(again, 6))
+        assert equal(episode, rollout(again, 4))
     # The scene is another one with another seed, even where a walker stands as before.
     observation = fresh.reset(seed=6)[0]
     other = fresh.unwrapped.get_state()
@@ -97,71 +99,12 @@ def test_a_time_limit_truncates_and_does_not_terminate(id):
 @every_id
 def test_every_slot_equals_a_single_env(id):
     """Also behind the end of an episode, which a batch begins anew by itself."""
-    assert_every_slot_equals_a_single_env(id)
+    assert_every_slot_equals_a_single_env(id, N if id in SOME else 2)
 
 
-def assert_every_slot_equals_a_single_env(id, count=N, steps=6, **fields):
-    envs = make_vec(id, num_envs=count, **EXACT, **fields)
-    singles = [gymnasium.make(id, **EXACT, **fields) for _ in range(count)]
-    starts, infos = envs.reset(seed=100)
-    assert envs.observation_space.contains(starts)
-    for i, env in enumerate(singles):
-        start, info = env.reset(seed=100 + i)
-        assert equal(row(starts, i), start)
-        assert_info_of_slot(infos, i, info)
-    over = np.zeros(count, dtype=bool)
-    for actions in actions_for(envs, steps):
-        observations, rewards, terminations, truncations, infos = envs.step(actions)
-        assert np.isfinite(rewards).all()
-        for i, env in enumerate(singles):
-            if over[i]:
-                assert equal(row(observations, i), env.reset()[0])
-                continue
-            single = env.step(actions[i])
-            assert equal(row(observations, i), single[0])
-            assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
-            assert_info_of_slot(infos, i, single[4])
-        over = terminations | truncations
-    for one in (envs, *singles):
-        one.close()
-
-
-def assert_info_of_slot(infos, i, info):
-    """The i-th values of a batch's infos are those of the info, and there are no others."""
-    for name, value in info.items():
-        assert np.array_equal(infos[name][i], value), name
-        assert infos[f"_{name}"][i], name
-    others = {name for name in infos if not name.startswith("_")} - set(info)
-    assert not [name for name in others if infos[f"_{name}"][i]]
-
-
-@pytest.mark.parametrize(("id", "observation", "mode"), AUTORESET)
-def test_autoreset_equals_sync_vector_env(id, observation, mode):
-    """Transition by transition, infos included, over episodes that end at different times."""
-    kwargs = {"observation": observation, "max_episode_steps": 2}
-    ours = make_vec(id, num_envs=2, autoreset_mode=mode, **kwargs)
-    sync = SyncVectorEnv([lambda: gymnasium.make(id, **kwargs)] * 2, autoreset_mode=mode)
-    assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
-    assert ours.single_observation_space == sync.single_observation_space
-    assert ours.action_space == sync.action_space
-    assert equal(ours.reset(seed=7), sync.reset(seed=7))
-    # Start one episode anew, so that they do not end in the same step.
-    again, ended = np.array([True, False]), np.zeros(2, dtype=bool)
-    for k, actions in enumerate(np.float32(actions_for(ours, 6))):
-        mask = again if k == 1 else ended if mode == AutoresetMode.DISABLED else ended & False
-        if mask.any():
-            a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, sync))
-            assert equal(a, b), k
-        a, b = ours.step(actions), sync.step(actions)
-        assert equal(a[:4], b[:4]), k
-        assert equal(_sorted(a[4]), _sorted(b[4])), (k, a[4], b[4])
-        ended = a[2] | a[3]
-    ours.close()
-    sync.close()
-
-
-def _sorted(info):
-    return {k: _sorted(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
+@pytest.mark.parametrize(("id", "played"), AUTORESET)
+def test_autoreset_equals_sync_vector_env(id, played):
+    assert_autoreset_equals_sync_vector_env(id, *played)
 
 
 @some_ids
@@ -197,13 +140,14 @@ def test_states_of_a_batch_restore_bit_for_bit(id):
     envs.reset(seed=50)
     assert equal(envs.set_state(state), before)
     assert equal(rollout(envs, 6, seed=3), later)
-    # One slot's state continues in another slot, and in a single environment.
+    # One slot's state continues in another slot, in a single environment, and in copies of both.
     envs.set_state(state)
     part = envs.get_state(ids=[2])
     envs.reset(seed=60)
     envs.set_state(part, ids=[1])
-    single = gymnasium.make(id, **flat).unwrapped
+    single = gymnasium.make(id, **flat)
     single.reset(seed=0)
+    envs, single = pickle.loads(pickle.dumps(envs)), pickle.loads(pickle.dumps(single)).unwrapped
     single.set_state({name: value[0] for name, value in part.items()})
     for old, actions in zip(later, actions_for(envs, 6, seed=3), strict=True):
         actions[1] = actions[2]

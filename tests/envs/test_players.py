@@ -305,7 +305,7 @@ def test_commands_take_a_policy_for_each_team(tmp_path):
     for envs in (1, 2):
         out = tmp_path / f"match{envs}.png"
         command = ["record", "soccer/boxhead-1v1-v0", "--policy", f"{scripted},scripted"]
-        command += ["--set", "observation=dict", "--steps", "2", "--envs", str(envs)]
+        command += ["--set", "observation=dict", "--steps", "2", "--num-envs", str(envs)]
         done = CliRunner().invoke(app, [*command, "--out", str(out)])
         assert done.exit_code == 0, done.output
         assert out.exists()

@@ -7,6 +7,8 @@ import os
 import gymnasium
 import numpy as np
 import pytest
+from divergence import assert_a_diverging_slot_ends_alone
+from equivalence import assert_threads_do_not_matter
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from rollouts import COPIES, actions_for, equal
 
@@ -30,17 +32,6 @@ def test_terminations_autoreset_like_sync():
         a, b = ours.step(action), sync.step(action)
         assert equal(a[:4], b[:4])
         assert a[2].tolist() == [False, k == 0, False]
-
-
-@pytest.mark.parametrize("id", ["dmc/humanoid-walk-v0", "dmc/quadruped-escape-v0"])
-def test_the_number_of_threads_does_not_matter(id):
-    results = []
-    for threads in (1, 2, 3):
-        envs = gymnasium.make_vec(id, num_envs=4, threads=threads, max_episode_steps=5)
-        envs.reset(seed=1)
-        results.append([envs.step(a)[:4] for a in actions_for(envs, 8)])
-        envs.close()
-    assert all(equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
 
 
 @pytest.mark.parametrize(("given", "limit"), [(None, 1000), (-1, None), (3, 3)])
@@ -118,35 +109,34 @@ def test_pickle_and_deepcopy_continue_bit_for_bit(duplicate, mode):
         assert equal(envs.step(actions), twin.step(actions))
 
 
+@pytest.mark.parametrize("id", ["dmc/humanoid-walk-v0", "dmc/quadruped-escape-v0"])
+def test_the_number_of_threads_does_not_matter(id):
+    assert_threads_do_not_matter(id)
+
+
+def test_a_success_is_remembered_until_the_episode_ends():
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=3)
+    envs.reset(seed=0)
+    near, far = (envs.get_state()["geom_pos"] for _ in range(2))
+    target = envs.model.geom("target").id
+    action = np.zeros((3, 2))
+    far[:, target, :2] = 1.0
+    near[:, target, :2] = envs.view.geom("finger").xpos[..., :2]
+    seen = []
+    for places in (far, near, far):
+        envs.set_state({"geom_pos": places[[1]]}, ids=[1])
+        info = envs.step(action)[4]
+        seen.append((info["success"][1], info["success_once"][1]))
+    assert seen == [(False, False), (True, True), (False, True)]
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    envs.set_state({"geom_pos": far[[1]]}, ids=[1])
+    assert not envs.step(action)[4]["success_once"][1]
+
+
 @pytest.mark.parametrize("id", ["dmc/walker-walk-v0", "dmc/finger-turn_hard-v0"])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_a_diverging_slot_ends_alone(id, mode, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    kwargs = {"num_envs": 4, "dtype": "float64", "autoreset_mode": mode}
-    envs, calm = gymnasium.make_vec(id, **kwargs), gymnasium.make_vec(id, **kwargs)
-    envs.reset(seed=0)
-    calm.reset(seed=0)
-    others = np.array([0, 1, 3])
-    for k, actions in enumerate(actions_for(envs, 12)):
-        if k == 4:
-            last = envs.set_state({"qvel": np.full((1, envs.model.nv), 1e30)}, ids=[2])[0]
-        observations, rewards, terminations, truncations, info = envs.step(actions)
-        expected = calm.step(actions)
-        assert np.isfinite(observations).all()
-        assert np.array_equal(observations[others], expected[0][others])
-        assert np.array_equal(rewards[others], expected[1][others])
-        assert not terminations.any()
-        assert truncations.tolist() == [False, False, k == 4, False]
-        if k == 4:
-            if mode == AutoresetMode.SAME_STEP:
-                assert np.array_equal(info["final_obs"][2], last)
-                assert info["final_info"]["diverged"].tolist() == [False, False, True, False]
-            else:
-                assert np.array_equal(observations[2], last)
-                assert info["diverged"].tolist() == [False, False, True, False]
-            assert rewards[2] == 0.0
-    assert list(tmp_path.iterdir()) == []
-    assert capfd.readouterr() == ("", "")
+    assert_a_diverging_slot_ends_alone(id, mode, tmp_path, monkeypatch, capfd)
 
 
 def test_divergence_raises_on_request():

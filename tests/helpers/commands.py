@@ -5,13 +5,17 @@ process that has imported what they all import, which takes longer than most com
 """
 
 import functools
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from forks import Forks, run_alone
+from typer.testing import CliRunner
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
 
@@ -34,6 +38,44 @@ def run(
         return _forks().run(SCRIPT, *arguments, folder=folder, environment=variables)
     _from_script.add(name)
     return run_alone([str(SCRIPT), *arguments], folder, variables)
+
+
+def mjgym_(*arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the program; it must end with `code`."""
+    inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "MUJOCO_GL")}
+    done = run(*arguments, environment={**inherited, **environment})
+    assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def data(*arguments: str, code: int = 0) -> Any:
+    """What a command prints as JSON, and nothing else."""
+    return json.loads(mjgym_(*arguments, "--json", code=code).stdout)
+
+
+def refused(*arguments: str) -> str:
+    """What a command says, in one line, that has been called wrongly."""
+    done = mjgym_(*arguments, code=2)
+    assert done.stdout == ""
+    return re.sub(r"[│\s]+", " ", done.stderr)
+
+
+def called(*arguments: str, code: int = 0) -> Any:
+    """A command in this process, without a program's start; it must end with `code`."""
+    from mjgym.cli.app import app
+
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def refused_call(*arguments: str) -> str:
+    """What a command says, in one line, that has been called wrongly in this process."""
+    result = called(*arguments, code=2)
+    assert result.stdout == ""
+    return re.sub(r"[│\s]+", " ", result.stderr)
 
 
 @functools.cache

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from forks import Forks, run_alone
+from places import ASSETS, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-FOLDER = ROOT / "assets" / "guides"
+FOLDER = ASSETS / "guides"
 GUIDES = sorted(FOLDER.glob("*.md"))
 CLIENTS = FOLDER / "clients.md"  # each of its sections is a program of its own
 NEEDS = {  # what a section of that is about, beside the package

@@ -2,15 +2,15 @@
 
 import functools
 import json
-from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
+from places import DATA
 
 from mjgym import mjcf, robots
 
-FACTS = Path(__file__).parents[1] / "data" / "manipulation"
+FACTS = DATA / "manipulation"
 ARM, HAND = "jaco_arm/", "jaco_arm/jaco_hand/"
 JOINTS = tuple(f"{ARM}joint_{i}" for i in range(1, 7))
 FINGERS = tuple(f"{HAND}finger_{i}" for i in range(1, 4))

@@ -7,17 +7,17 @@ prints every difference and ends with exit code 1 if there is one.
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import mujoco
+from places import DATA
 
 try:
     from tests.model_facts import compare
 except ImportError:  # run as a script
     from model_facts import compare
 
-FACTS = Path(__file__).parents[1] / "data" / "locomotion" / "models"
+FACTS = DATA / "locomotion" / "models"
 
 # The base arena of the published framework, in which each walker was measured alone.
 ARENA = """

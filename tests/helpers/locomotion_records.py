@@ -3,19 +3,19 @@
 import copy
 import functools
 import json
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
+from places import DATA
 
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.arenas import corridors, mazes
 from mjgym.tasks.locomotion.arenas.mazes import OpenMaze, RandomMaze
 from mjgym.tasks.locomotion.floor_plans import Maze
 
-FOLDER = Path(__file__).parents[1] / "data" / "locomotion"
+FOLDER = DATA / "locomotion"
 NAMES = (
     "cmu_humanoid_run_walls",
     "cmu_humanoid_run_gaps",
@@ -114,7 +114,7 @@ def placed(env: Any, name: str, episode: int) -> dict[str, np.ndarray]:
         parked = (0.0, 0.0, mazes.PARKED)
     else:
         ours = place.names()
-        parked = (place.length + corridors.PADDING, 0.0, corridors.PARKED)
+        parked = (place.corridor_length + corridors.PADDING, 0.0, corridors.PARKED)
     recorded = arena_geoms(name, episode)
     for part in ours:
         if part in recorded:

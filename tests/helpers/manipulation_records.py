@@ -10,12 +10,12 @@ import functools
 import gzip
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
+from places import DATA
 
 from mjgym import registry
 from mjgym.task import Task
@@ -29,7 +29,7 @@ from mjgym.tasks.manipulation.bricks import (
     pairs_reward,
 )
 
-DATA = Path(__file__).parents[1] / "data" / "manipulation"
+FOLDER = DATA / "manipulation"
 
 ROBOT = "jaco_arm/"  # how the names of the published robot begin
 ROBOT_JOINTS = 9  # which come first, one number each
@@ -46,7 +46,7 @@ OURS = {
 
 @functools.cache
 def _read(name: str) -> dict[str, Any]:
-    return json.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+    return json.loads(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
 
 
 def parts() -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Record:
     @functools.cached_property
     def arrays(self) -> dict[str, np.ndarray]:
         """As they were recorded."""
-        with np.load(DATA / "transitions" / f"{self.name}.npz") as file:
+        with np.load(FOLDER / "transitions" / f"{self.name}.npz") as file:
             return dict(file)
 
     def __len__(self) -> int:

@@ -7,13 +7,13 @@ prints every difference and ends with exit code 1 if there is one.
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
+from places import DATA
 
-FACTS = Path(__file__).parents[1] / "data" / "dmc" / "models"
+FACTS = DATA / "dmc" / "models"
 TOLERANCE = 1e-9  # relative to max(1, |recorded|); the records hold 12 decimals
 SINGLE = 1e-6  # for what the engine stores in single precision (colours, lights)
 

@@ -8,10 +8,10 @@ one instant.
 """
 
 import copy
-from pathlib import Path
 
 import mujoco
 import numpy as np
+from places import DATA
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -19,7 +19,7 @@ from mjgym.registry import registration
 from mjgym.sim.engine import FOLLOWING, episode_field, set_constants
 from mjgym.sim.single import SingleView
 
-DATA = Path(__file__).parents[1] / "data" / "robosuite"
+FOLDER = DATA / "robosuite"
 
 
 def make_task(name, **fields):
@@ -41,7 +41,7 @@ class Record:
 
     def __init__(self, name, resize=None, paid=("dense", "sparse"), **fields):
         self.resize = resize
-        with np.load(DATA / f"states_{name.lower()}.npz") as arrays:
+        with np.load(FOLDER / f"states_{name.lower()}.npz") as arrays:
             self.arrays = dict(arrays)
         self.envs = {
             each: Env(

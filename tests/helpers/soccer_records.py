@@ -4,16 +4,16 @@ import copy
 import functools
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
+from places import DATA
 
 from mjgym.registry import registration
 from mjgym.sim.single import SingleView
 
-FOLDER = Path(__file__).parents[1] / "data" / "soccer"
+FOLDER = DATA / "soccer"
 NAMES = ("boxhead_1v1", "boxhead_2v2", "ant_1v1", "ant_2v2", "humanoid_1v1", "humanoid_2v2")
 WALLS = ("wall_right", "wall_left", "wall_home", "wall_away")
 

@@ -3,20 +3,20 @@
 import json
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 from gymnasium.utils.env_checker import check_env
+from places import DATA
+from toys import Room
 
 import mjgym
 from mjgym.loop.models import compile_model
 from mjgym.sim import Simulation, Single, SingleView
 from mjgym.task import Task
 
-FOLDER = Path(__file__).parents[1] / "data" / "dmc"
+FOLDER = DATA / "dmc"
 TASKS: dict[str, dict[str, Any]] = json.loads((FOLDER / "tasks.json").read_text())
 IDS = [f"dmc/{name}-v0" for name in TASKS]
 
@@ -31,46 +31,6 @@ def packaged_ids() -> set[str]:
         for id in mjgym.registry.ids()
         if mjgym.registry.registration(id).task_class.__module__.startswith("mjgym.tasks.")
     }
-
-
-ROOM = """
-<mujoco>
-  <asset>
-    <texture name="sky" type="skybox" builtin="gradient" rgb1=".4 .6 .8" rgb2="0 0 0" width="256"/>
-    <texture name="grid" type="2d" builtin="checker" rgb1=".1 .2 .3" rgb2=".2 .3 .4" width="64"
-             height="64"/>
-    <material name="grid" texture="grid" texrepeat="2 2"/>
-  </asset>
-  <worldbody>
-    <light pos="0 0 4"/>
-    <camera name="fixed" pos="0 -3 1.5" xyaxes="1 0 0 0 1 2"/>
-    <geom name="floor" type="plane" size="2 2 2" material="grid"/>
-    <body name="pole" pos="0 0 .8">
-      <joint name="hinge" axis="0 1 0"/>
-      <geom name="pole" type="capsule" fromto="0 0 0 0 0 .5" size=".05" rgba=".8 .6 .4 1"/>
-    </body>
-  </worldbody>
-  <actuator>
-    <motor name="torque" joint="hinge" ctrlrange="-1 1" ctrllimited="true"/>
-  </actuator>
-</mujoco>
-"""
-
-
-class Room(Task):
-    """A pole and little else: OpenGL has it ready sooner than the floors and skies of the suite."""
-
-    def model(self) -> mujoco.MjSpec:
-        return mujoco.MjSpec.from_string(ROOM)
-
-    def initialize(self, v: Any, rng: Any) -> None:
-        v.joint("hinge").qpos = rng.uniform(-np.pi, np.pi)
-
-    def observation(self, v: Any) -> dict[str, Any]:
-        return {"position": v.qpos}
-
-    def terms(self, v: Any) -> dict[str, Any]:
-        return {"still": 1.0 - v.xp.abs(v.qvel[..., 0])}
 
 
 def task(name: str) -> Task:
@@ -172,3 +132,28 @@ def within(info, group):
         for name, value in info.items()
         if name.startswith((mine, masks))
     }
+
+
+# The chains of lqr are random; these are the seeds of the recorded ones.
+ARGUMENTS = {
+    ("lqr-lqr_2_1", "random"): {"stiffness_seed": 7},
+    ("lqr-lqr_6_2", "random"): {"stiffness_seed": 7},
+    ("lqr-lqr_2_1", "goal"): {"stiffness_seed": 11},
+    ("lqr-lqr_6_2", "goal"): {"stiffness_seed": 11},
+}
+
+
+def recorded_states(env, record):
+    """The recorded states before each step, as arguments of set_state."""
+    states = {k.removeprefix("before_"): v for k, v in record.items() if k.startswith("before_")}
+    for key in [k for k in record if k.startswith("model_")]:
+        field = key.removeprefix("model_")
+        if field in env.unwrapped.task.varies:
+            states[field] = record[key]
+        else:  # constant for the task: then it is in the model
+            model = getattr(env.unwrapped.model, field)
+            assert (record[key] == model.ravel().reshape(record[key].shape[1:])).all(), field
+    for field, rows in states.items():
+        if field in env.unwrapped.task.varies:
+            states[field] = rows.reshape(len(rows), *getattr(env.unwrapped.model, field).shape)
+    return {name: rows for name, rows in states.items() if rows.size}

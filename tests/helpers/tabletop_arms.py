@@ -3,19 +3,19 @@
 import copy
 import functools
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import mujoco
 import numpy as np
+from places import DATA
 
 from mjgym.controllers import Chain, Controller
 from mjgym.robots import Limb, arms, attach, bases, hands
 
-DATA = Path(__file__).parents[1] / "data" / "robosuite"
+FOLDER = DATA / "robosuite"
 TIMESTEP = 0.002  # s
 SUBSTEPS = 25
-FACTS = json.loads((DATA / "arms.json").read_text())
+FACTS = json.loads((FOLDER / "arms.json").read_text())
 ARMS = tuple(FACTS)
 
 # What a state is read from.

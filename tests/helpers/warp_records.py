@@ -9,7 +9,6 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +18,8 @@ import locomotion_records
 import manipulation_records
 import numpy as np
 import suite
-from test_dmc_transitions import ARGUMENTS, recorded_states
+from places import DATA
+from suite import ARGUMENTS, recorded_states
 
 from mjgym import registry
 from mjgym.sim.converted import ConvertedView
@@ -225,7 +225,7 @@ def _deep(id: str, made: Steps) -> np.ndarray:
 SAME = 1e-5  # between torch and NumPy on the same state
 PLAIN = 1e-4  # a larger bound says why
 MARGIN, LEAST = 3.0, 1e-6  # of a bound over what was measured: another processor rounds otherwise
-FILE = Path(__file__).parents[1] / "data" / "warp.json"
+FILE = DATA / "warp.json"
 WHY = {
     "collisions: the published models ask for libccd's search for contacts, which it lacks": (
         r"manipulation/.*"

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from places import BENCHMARKS
 from suite import IDS, TASKS
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(BENCHMARKS))
 
 import commits
 import peers

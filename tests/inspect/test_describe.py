@@ -1,6 +1,5 @@
 """What environments say of themselves: every number has a name, and the name is the right one."""
 
-import ast
 import dataclasses
 import json
 import re
@@ -10,6 +9,7 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from described import OFFSET, PROMISES, entries, names
 from suite import IDS, TASKS
 
 from mjgym.envs.env import Env
@@ -36,22 +36,9 @@ def env(request):
     env.close()
 
 
-def entries(env):
-    """The rows of each entry of the observation."""
-    rows: dict[str, list] = {}
-    for row in env.describe()["observation"]:
-        rows.setdefault(row["entry"], []).append(row)
-    return rows
-
-
-def test_every_number_of_the_observation_is_described(env):
-    rows = env.describe()["observation"]
-    assert [row["index"] for row in rows] == list(range(env.observation_space.shape[0]))
-    for row in rows:
-        for field in ("entry", "name", "unit", "source", "meaning"):
-            assert isinstance(row[field], str), row
-            assert row[field].strip(), row
-        assert isinstance(row["frame"], str), row
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
+def test_what_is_described(env, promise):
+    promise(env)
 
 
 def test_entries_are_those_of_the_observation_and_their_names_are_unique(env):
@@ -64,33 +51,6 @@ def test_entries_are_those_of_the_observation_and_their_names_are_unique(env):
         assert len(set(names)) == len(names), entry
 
 
-def test_every_number_of_the_action_is_described(env):
-    rows = env.describe()["action"]
-    assert [row["index"] for row in rows] == list(range(env.action_space.shape[0]))
-    assert [row["name"] for row in rows] == [
-        env.model.actuator(i).name for i in range(env.model.nu)
-    ]
-    assert len({row["name"] for row in rows}) == len(rows)
-    for row in rows:
-        for field in ("name", "unit", "source"):
-            assert row[field].strip(), row
-    np.testing.assert_array_equal(np.float32([row["low"] for row in rows]), env.action_space.low)
-    np.testing.assert_array_equal(np.float32([row["high"] for row in rows]), env.action_space.high)
-
-
-UNIT = re.compile(
-    r"1|rad|m|N|N m|rad/s|m/s|rad/s\^2|m/s\^2|ln\(1 \+ N\)"
-    r"|(0\.1 )?(arcsinh|tanh)\((\d+ )?(N|N m|m)\)"
-)
-
-
-def test_units_and_frames_are_known(env):
-    elements = {"world", ""}.union(*(_names(env.model, kind) for kind in ("body", "site", "geom")))
-    for row in env.describe()["observation"]:
-        assert UNIT.fullmatch(row["unit"]), row
-        assert row["frame"] in elements, row
-
-
 # Which number of a joint the last words of a name mean; a hinge or a slide has only one.
 PARTS = {
     "qpos": ("x", "y", "z", *(f"quaternion {part}" for part in "wxyz")),
@@ -100,7 +60,6 @@ AXES = ("x", "y", "z")
 ANGLES = {"sine of ": np.sin, "cosine of ": np.cos}
 FUNCTIONS = {"ln": np.log1p, "arcsinh": np.arcsinh, "tanh": np.tanh}
 SENSOR = re.compile(r"sensor (\S+)")
-OFFSET = re.compile(r"(body|geom|site) (\S+) - (body|geom|site) (\S+)")
 
 
 def expected(env, row):
@@ -129,7 +88,7 @@ def expected(env, row):
     if (match := OFFSET.fullmatch(source)) and part in AXES:
         assert element in (match[2], "origin"), row
         end, start = getattr(data, match[1])(match[2]), getattr(data, match[3])(match[4])
-        kind = next(k for k in ("body", "geom", "site") if frame in _names(model, k))
+        kind = next(k for k in ("body", "geom", "site") if frame in names(model, k))
         axes = getattr(data, kind)(frame).xmat.reshape(3, 3)
         return ((end.xpos - start.xpos) @ axes)[AXES.index(part)]
     return None
@@ -143,7 +102,7 @@ def _reading(env, row, sensor, element):
         (value,) = value
     else:
         value = value[AXES.index(row["name"][-1])]
-        on, bodies = env.model.sensor(sensor), _names(env.model, "body")
+        on, bodies = env.model.sensor(sensor), names(env.model, "body")
         if on.objtype == mujoco.mjtObj.mjOBJ_SITE and element != sensor and element in bodies:
             body = env.model.site_bodyid[on.objid[0]]  # the one that the sensor sits on
             assert env.model.body(body).name == element, row
@@ -151,11 +110,6 @@ def _reading(env, row, sensor, element):
     if function == "tanh" and value == -1:  # a range finder that sees nothing
         return 1.0
     return FUNCTIONS[function](value) if inside else value
-
-
-def _names(model, kind):
-    count = {"body": model.nbody, "site": model.nsite, "geom": model.ngeom}[kind]
-    return {getattr(model, kind)(i).name for i in range(count)}
 
 
 def test_names_and_sources_are_right(env):
@@ -192,39 +146,6 @@ def test_description_is_json(env):
     described = env.describe()
     assert json.loads(json.dumps(described)) == described
     assert described["id"] in IDS
-
-
-def test_file_and_line_show_the_class(env):
-    described = env.describe()
-    name = type(env.task).__name__
-    tree = ast.parse(Path(described["file"]).read_text())
-    (found,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name]
-    assert described["line"] == found.lineno
-    assert described["task"] == f"{type(env.task).__module__}:{name}"
-
-
-def test_prose_arguments_and_numbers(env):
-    described = env.describe()
-    for field in ("summary", "description", "reward", "start"):
-        assert described[field].strip(), field
-        assert "\n" not in described[field] or field == "description"
-    arguments = {row["name"]: row for row in described["arguments"]}
-    assert list(arguments) == [field.name for field in dataclasses.fields(env.task)]
-    for name, row in arguments.items():
-        value = getattr(env.task, name)
-        assert row["value"] == ("inf" if value == float("inf") else value)
-        assert row["comment"].strip(), name
-        assert row["type"] in ("bool", "int", "float", "str"), name
-    model = env.model
-    assert described["physics_timestep"] == model.opt.timestep
-    assert described["control_timestep"] == env.task.control_timestep
-    endless = env.task.time_limit == float("inf")
-    assert described["time_limit"] == (None if endless else env.task.time_limit)
-    json.dumps(described, allow_nan=False)
-    assert described["terms"] == list(env.task.terms(env.view))
-    assert described["success"] == (env.task.success(env.view) is not None)
-    assert described["model"]["nq"] == model.nq
-    assert described["model"]["njnt"] == model.njnt
 
 
 @pytest.mark.parametrize("id", IDS)

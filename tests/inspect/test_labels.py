@@ -4,12 +4,12 @@ import dataclasses
 import gzip
 import json
 import re
-from pathlib import Path
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from places import DATA
 
 import mjgym
 from mjgym.inspect.labels import Label, LabelView, signals
@@ -20,9 +20,7 @@ from mjgym.task import Signal, Task, registrations
 from mjgym.util.docstrings import NAMED, meanings, paragraphs
 
 # Names, units, frames and sources of all numbers as they were stated by hand, entry by entry.
-STATED = json.loads(
-    gzip.decompress((Path(__file__).parents[1] / "data/labels.json.gz").read_bytes())
-)
+STATED = json.loads(gzip.decompress((DATA / "labels.json.gz").read_bytes()))
 IDS = sorted(STATED["ids"])
 FIELDS = ("entry", "name", "unit", "frame", "source")
 

@@ -7,36 +7,9 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from toys import CART, Cart
 
 import mjgym
-
-CART = """
-<mujoco>
-  <worldbody>
-    <body name="cart"><joint name="slide" type="slide" axis="1 0 0"/><geom size="0.1"/></body>
-  </worldbody>
-  <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>
-</mujoco>
-"""
-
-
-@dataclass(frozen=True)
-class Cart(mjgym.Task):
-    """A cart that is pushed."""
-
-    time_limit, control_timestep = 10.0, 0.02  # s
-
-    def model(self):
-        return mujoco.MjSpec.from_string(CART)
-
-    def initialize(self, v, rng):
-        v.qpos[0] = rng.uniform(-1, 1)
-
-    def observation(self, v):
-        return {"position": v.qpos, "velocity": v.qvel}
-
-    def terms(self, v):
-        return {"near": 1 / (1 + abs(v.qpos[..., 0]))}
 
 
 def both(task, **options):
@@ -124,6 +97,7 @@ def test_a_huge_control_is_no_motionless_simulation():
         ("steps", -5, "negative"),
         ("steps", 2.9, "int64"),
         ("qvel", [1 + 2j], "qvel"),
+        ("qvel", np.array([1 + 0j]), "qvel.*complex"),
         ("qpos", ["a"], "qpos"),
     ],
 )
@@ -205,3 +179,167 @@ def test_a_hook_that_returns_something_else_is_named_when_it_is_made(hook, value
 def test_a_control_timestep_is_a_whole_number_of_physics_timesteps(seconds):
     with pytest.raises(ValueError, match="Cart: control_timestep"):
         mjgym.Env(Cart(control_timestep=seconds))
+
+
+# Hooks that index from the left.
+
+TWO_SITES = CART.replace('<geom size="0.1"/>', '<geom size="0.1"/><site name="tip" pos="0 0 0.3"/>')
+
+
+@dataclass(frozen=True)
+class FromTheLeft(Cart):
+    """Its tip's height is the third simulation's place in a batch of three, and of its shape."""
+
+    def model(self):
+        return mujoco.MjSpec.from_string(TWO_SITES)
+
+    def terms(self, v):
+        return {"high": v.site("tip").xpos[2]}
+
+
+@dataclass(frozen=True)
+class EndsFromTheLeft(FromTheLeft):
+    """The same of its end."""
+
+    def terms(self, v):
+        return {"high": v.site("tip").xpos[..., 2]}
+
+    def terminated(self, v):
+        return v.site("tip").xpos[2] > 1
+
+
+@dataclass(frozen=True)
+class Averages(Cart):
+    """Its reward is the mean over all simulations."""
+
+    def terms(self, v):
+        return {"near": v.qpos.mean()}
+
+
+@dataclass(frozen=True)
+class Stops(Cart):
+    """One of its hooks writes to the simulation."""
+
+    def truncated(self, v):
+        v.qvel[...] = 0
+        return False
+
+
+@pytest.mark.parametrize("num_envs", [1, 2, 3, 4, 11])
+@pytest.mark.parametrize(
+    ("task", "hook"),
+    [
+        (FromTheLeft(), "terms"),
+        (EndsFromTheLeft(), "terminated"),
+        (Averages(), "terms"),
+        (Stops(), "truncated"),
+    ],
+)
+def test_a_hook_that_mixes_simulations_is_refused_at_any_size_of_a_batch(task, hook, num_envs):
+    with pytest.raises((ValueError, IndexError)) as caught:
+        mjgym.VectorEnv(task, num_envs)
+    said = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    line = getattr(type(task), hook).__code__.co_firstlineno
+    assert f"{type(task).__name__}.{hook}()" in said
+    assert f"test_bad_hooks.py:{line}" in said
+
+
+def test_what_a_hook_raises_names_the_hook_its_file_and_line():
+    def terms(self, v):
+        return {"near": v.qpos[..., 5]}
+
+    with pytest.raises(IndexError) as caught:
+        mjgym.Env(with_hook("terms", terms))
+    assert f"in Wrong.terms() (test_bad_hooks.py:{terms.__code__.co_firstlineno})" in "".join(
+        caught.value.__notes__
+    )
+
+
+# Starts that are not finite.
+
+
+@dataclass(frozen=True)
+class StartsBadly(Cart):
+    """Some of its episodes begin with an observation that is not finite."""
+
+    bound: float = 0.5  # of the draw, above which they do
+
+    def initialize(self, v, rng):
+        v.qpos[0] = rng.uniform(-1, 1)
+
+    def observation(self, v):
+        place = v.qpos
+        return {"place": v.xp.where((place > self.bound) & (v.qvel == 0), v.xp.nan, place)}
+
+
+def test_a_start_that_is_not_finite_is_drawn_again_in_a_reset():
+    env, envs = both(StartsBadly())
+    for seed in range(0, 30, 3):
+        observations, _ = envs.reset(seed=seed)
+        assert np.isfinite(observations).all()
+        for i in range(3):
+            observation, _ = env.reset(seed=seed + i)
+            np.testing.assert_array_equal(observation, observations[i])
+    mask = np.array([False, True, True])
+    before = observations[0]
+    for _ in range(10):
+        observations, _ = envs.reset(options={"reset_mask": mask})
+        assert np.isfinite(observations).all()
+        assert observations[0] == before
+
+
+@pytest.mark.parametrize("on_divergence", ["truncate", "raise"])
+def test_episodes_none_of_which_can_begin_are_refused(on_divergence):
+    task = StartsBadly(bound=-2.0)
+    for make in (mjgym.Env, mjgym.VectorEnv):
+        env = make(task, on_divergence=on_divergence)
+        with pytest.raises(mjgym.DivergenceError, match=r"StartsBadly.*'place'.*initialize\(\)"):
+            env.reset(seed=0)
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step(np.zeros(env.action_space.shape))
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("num_envs", [1, 8])
+def test_an_autoreset_never_shows_a_start_that_is_not_finite(mode, num_envs):
+    envs = mjgym.VectorEnv(StartsBadly(), num_envs, max_episode_steps=2, autoreset_mode=mode)
+    observations, _ = envs.reset(seed=0)
+    given_up = 0
+    for _ in range(60):
+        observations, rewards, _, truncations, info = envs.step(np.full((num_envs, 1), 0.5))
+        assert np.isfinite(observations).all()
+        assert np.isfinite(rewards).all()
+        if "diverged" in info:
+            assert not (info["diverged"] & ~truncations).any()
+            given_up += info["diverged"].sum()
+    assert given_up or mode == "SameStep"  # which begins them again with the next step
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_an_autoreset_raises_on_request(mode):
+    envs = mjgym.VectorEnv(
+        StartsBadly(), 8, max_episode_steps=2, autoreset_mode=mode, on_divergence="raise"
+    )
+    seed = next(  # eight starts that are finite
+        s for s in range(10_000)
+        if all(np.random.default_rng(s + i).uniform(-1, 1) <= 0.5 for i in range(8))
+    )  # fmt: skip
+    envs.reset(seed=seed)
+
+    def play():
+        for _ in range(60):
+            envs.step(np.zeros((8, 1)))
+
+    with pytest.raises(mjgym.DivergenceError, match=r"sub-environments \["):
+        play()
+
+
+def test_masses_that_the_engine_can_hardly_take_give_no_nan():
+    vary = {"body_mass": mjgym.variation.Uniform(1e30, 1e32)}
+    envs = gymnasium.make_vec(
+        "locomotion/rolling_ball-run_walls-v0", num_envs=16, vary=vary, max_episode_steps=3
+    )
+    observations, _ = envs.reset(seed=0)
+    for _ in range(12):
+        assert np.isfinite(observations).all()
+        observations, *_ = envs.step(np.zeros(envs.action_space.shape))

@@ -2,102 +2,18 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import ClassVar
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
 
 import mjgym
-from mjgym import Observable, observe, variation
 from mjgym.loop import models
 from mjgym.loop.episode import Episodes
 from mjgym.sim import Batched, Single
-
-CART = """
-<mujoco>
-  <option timestep="0.01"/>
-  <worldbody>
-    <body name="cart"><joint name="slide" type="slide" axis="1 0 0"/><geom size="0.1"/></body>
-  </worldbody>
-  <actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator>
-</mujoco>
-"""
-SUBSTEPS = 3
-EPISODE = 4  # control steps, after which the task itself cuts the episode off
-
-
-@dataclass(frozen=True)
-class Probe(mjgym.Task):
-    """A cart that writes down which of its hooks is called."""
-
-    time_limit, control_timestep = 10.0, SUBSTEPS * 0.01  # s
-    calls: ClassVar[list[str]] = []
-
-    def model(self):
-        return mujoco.MjSpec.from_string(CART)
-
-    def initialize(self, v, rng):
-        self.calls.append("initialize")
-        v.qpos[0] = rng.uniform(-1, 1)
-
-    def memory(self, v):
-        self.calls.append("memory")
-        return {"goal": v.xp.zeros(v.lead), "steps": v.xp.zeros(v.lead), "seen": v.xp.zeros(v.lead)}
-
-    def before_step(self, v, action):
-        self.calls.append("before_step")
-        return {"goal": v.qpos[..., 0] + action[..., 0]}
-
-    def control(self, v, action):
-        self.calls.append("control")
-        return (v.memory["goal"] - v.qpos[..., 0])[..., None]
-
-    def current_forces(self, v):
-        self.calls.append("current_forces")
-        return v.qpos[..., 0] > 0
-
-    def terms(self, v):
-        self.calls.append("terms")
-        return {"near": 1 - abs(v.qpos[..., 0] - v.memory["goal"])}
-
-    def reward(self, terms):
-        self.calls.append("reward")
-        return terms["near"]
-
-    def terminated(self, v):
-        self.calls.append("terminated")
-        return v.qpos[..., 0] > 1e3
-
-    def truncated(self, v):
-        self.calls.append("truncated")
-        return v.memory["steps"] >= EPISODE - 1
-
-    def success(self, v):
-        self.calls.append("success")
-        return v.qpos[..., 0] > 0.5
-
-    def update(self, v):
-        self.calls.append("update")
-        return {"steps": v.memory["steps"] + 1}
-
-    def observation(self, v):
-        self.calls.append("observation")
-        return {"position": v.qpos[..., 0], "steps": v.memory["steps"]}
-
-
-@dataclass(frozen=True)
-class EverySubstep(Probe):
-    """The same with what happens between physics steps."""
-
-    control_every_substep = True
-
-    def substep(self, v):
-        self.calls.append("substep")
-        return {"seen": v.memory["seen"] + 1}
-
 
 START = ["initialize", "memory", "observation"]
 BEHIND = [
@@ -107,14 +23,6 @@ BEHIND = [
 STEP = {
     Probe: ["before_step", "control", *BEHIND],
     EverySubstep: ["before_step", *["control", "substep"] * SUBSTEPS, *BEHIND],
-}
-OPTIONS = {
-    "plain": {},
-    "varied": {"vary": {"body_mass[cart]": variation.factor(variation.Uniform(0.5, 2.0))}},
-    # The source is the engine's own, so that reading it calls no hook.
-    "sensed": {
-        "observables": {"own": Observable(observe.field("qpos"), update_interval=2, delay=1)}
-    },
 }
 
 
@@ -251,6 +159,12 @@ def test_equal_tasks_are_compiled_once(monkeypatch):
 @dataclass(frozen=True)
 class Team(Probe):
     """Two players push one cart; each has a reward of its own."""
+
+    players = ("home_0", "away_0")
+
+    def observation(self, v):
+        place = v.qpos[..., 0]
+        return {"place": v.xp.stack([place, -place], axis=-1)}
 
     def terms(self, v):
         place = v.qpos[..., 0]

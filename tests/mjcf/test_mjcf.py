@@ -7,11 +7,11 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from places import ASSETS
 
 from mjgym import mjcf
 from mjgym.mjcf import add, asset_path, load, remove, without_textures
 
-ASSETS = Path(__file__).parents[2] / "assets"
 NAMES = sorted(p.relative_to(ASSETS).as_posix() for p in ASSETS.glob("*/*.xml"))
 
 MJCF = """

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 import pytest
+from places import ASSETS, DATA
 
 from mjgym import mjcf
 from mjgym.mjcf.lint.checking import check, explain
 from mjgym.mjcf.lint.reading import Malformed, parse
 from mjgym.mjcf.lint.schema import _candidates, _refuses, schema
 
-ASSETS = Path(__file__).parents[2] / "assets"
 MODELS = sorted(ASSETS.glob("dmc/*.xml"))
-DATA = Path(__file__).parents[1] / "data" / "mjcf"
+FOLDER = DATA / "mjcf"
 
 ARM = """\
 <mujoco model="arm">
@@ -752,7 +752,7 @@ class TestOtherProjects:
         return mjcf.compile(arena)
 
     def test_mjcf_with_nested_includes(self):
-        path = DATA / "desk" / "desk.xml"
+        path = FOLDER / "desk" / "desk.xml"
         assert check(path) == []
         model = self.attached(path)
         assert [model.joint(i).name for i in range(model.njnt)] == ["desk/turn", "desk/slide"]
@@ -768,7 +768,7 @@ class TestOtherProjects:
         np.testing.assert_allclose(data.site("desk/tip").xpos, tip, atol=1e-12)
 
     def test_urdf(self):
-        path = DATA / "slewer" / "slewer.urdf"
+        path = FOLDER / "slewer" / "slewer.urdf"
         assert check(path) == []
         model = self.attached(path)
         assert [model.joint(i).name for i in range(model.njnt)] == ["slewer/slew", "slewer/travel"]
@@ -788,8 +788,8 @@ class TestOtherProjects:
         ],
     )
     def test_a_urdf_with_a_mistake(self, good, bad, at, nearest, tmp_path):
-        text = (DATA / "slewer" / "slewer.urdf").read_text()
-        mesh = (DATA / "slewer" / "meshes" / "counterweight.obj").read_text()
+        text = (FOLDER / "slewer" / "slewer.urdf").read_text()
+        mesh = (FOLDER / "slewer" / "meshes" / "counterweight.obj").read_text()
         assert text.count(good) == 1
         text = text.replace(good, bad)
         files = {"slewer.urdf": text, "meshes/counterweight.obj": mesh}

@@ -2,17 +2,16 @@
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
+from places import ASSETS, DATA
 
 from mjgym import mjcf
 from mjgym.mjcf.lint.comparing import Difference, diff, shown
 
-ASSETS = Path(__file__).parents[2] / "assets"
-DATA = Path(__file__).parents[1] / "data" / "mjcf"
+FOLDER = DATA / "mjcf"
 
 MODEL = """\
 <mujoco>
@@ -401,14 +400,14 @@ class TestSources:
             diff(spec(), own)
 
     def test_urdf(self, tmp_path):
-        text = (DATA / "slewer" / "slewer.urdf").read_text()
+        text = (FOLDER / "slewer" / "slewer.urdf").read_text()
         other = tmp_path / "other.urdf"
         other.write_text(
             text.replace('upper="2"', 'upper="3"').replace(
-                'meshdir="meshes"', f'meshdir="{DATA / "slewer" / "meshes"}"'
+                'meshdir="meshes"', f'meshdir="{FOLDER / "slewer" / "meshes"}"'
             )
         )
-        found = diff(DATA / "slewer" / "slewer.urdf", other)
+        found = diff(FOLDER / "slewer" / "slewer.urdf", other)
         assert found == [Difference("joint", "slew", "range", [-2.0, 2.0], [-2.0, 3.0])]
 
     def test_what_is_no_file_or_no_model(self, tmp_path):

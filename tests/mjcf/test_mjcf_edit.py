@@ -1,14 +1,12 @@
 """An edit changes what it is meant to change, and no other byte; a wrong result is not written."""
 
 import os
-from pathlib import Path
 
 import pytest
+from places import ASSETS
 
 from mjgym.mjcf.lint.checking import check
 from mjgym.mjcf.lint.editing import edit
-
-ASSETS = Path(__file__).parents[2] / "assets"
 
 ARM = """\
 <?xml version="1.0"?>

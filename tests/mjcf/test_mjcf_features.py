@@ -8,11 +8,11 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from places import BENCHMARKS
 
 from mjgym import mjcf
 
-TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS.parent / "benchmarks"))
+sys.path.insert(0, str(BENCHMARKS))
 
 # What libraries that compose models offer: the function here, and a test of it.
 FEATURES = {
@@ -146,7 +146,7 @@ def test_every_function_is_a_feature():
         for name in mjcf.__all__
         if callable(value := getattr(mjcf, name))
         and getattr(value, "__module__", "").rpartition(".")[2]
-        in ("attaching", "binding", "compose", "debugging", "exporting", "finding")
+        in ("attaching", "binding", "compose", "debugging", "exporting", "finding", "renaming")
         and not isinstance(value, type)
     }
     assert own == used

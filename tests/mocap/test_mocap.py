@@ -9,11 +9,11 @@ import io
 import itertools
 import json
 import zipfile
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
+from places import DATA
 
 from mjgym import mjcf
 from mjgym.mocap import (
@@ -31,7 +31,7 @@ from mjgym.mocap import (
     velocities,
 )
 
-CLIPS = Path(__file__).parents[1] / "data" / "locomotion" / "clips"
+CLIPS = DATA / "locomotion" / "clips"
 RATE = 120.0
 HEADER = "#!OML:ASF made for the tests\n:FULLY-SPECIFIED\n:DEGREES\n"
 

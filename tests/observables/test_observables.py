@@ -18,6 +18,7 @@ from mjgym import Observable, observe
 from mjgym.adapters import dm_env as adapter
 from mjgym.variation import (
     Choice,
+    Custom,
     Exponential,
     Integers,
     Normal,
@@ -39,6 +40,8 @@ IDS = [
     "locomotion/ant-run_gaps-v0",
     "locomotion/rolling_ball-go_to_target-v0",  # has a memory
 ]
+# What is read does not know of the mode: each id has one.
+ID_AND_MODE = list(zip(IDS, itertools.cycle(AutoresetMode), strict=False))
 STEP = 1 / 64  # s, so that times add up without rounding
 
 TICKER = f"""
@@ -486,6 +489,56 @@ def test_a_noise_of_ones_own():
     assert 0 <= observation[1] - (np.floor(start[1]) + 1) < 0.5
 
 
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_corruptor_is_a_function_of_a_reading_and_a_generator(n):
+    """Each reading gets a generator of its own: a batch draws as single environments do."""
+
+    def drop(reading, rng):
+        return np.where(rng.random(reading.shape) < 0.5, 0.0, reading)
+
+    options = {
+        "dtype": "float64",
+        "observables": {"wide": Observable(noise=noises.corruptor(drop))},
+        "observation": "dict",
+    }
+    envs = mjgym.VectorEnv(Ticker(3), num_envs=n, **options)
+    singles = [mjgym.Env(Ticker(3), **options) for _ in range(n)]
+    seen = [envs.reset(seed=0)[0]["wide"]]
+    own = [[env.reset(seed=i)[0]["wide"] for i, env in enumerate(singles)]]
+    for k in range(40):
+        if k == 20:
+            envs.set_state(envs.get_state())
+        seen.append(envs.step(np.zeros(envs.action_space.shape))[0]["wide"])
+        own.append([env.step(still(env))[0]["wide"] for env in singles])
+    assert np.array_equal(seen, own)
+    dropped = (np.array(seen) == 0).mean()
+    assert 0.3 < dropped < 0.7
+
+
+def test_delays_and_intervals_of_ones_own():
+    delay = Custom(lambda rng: float(rng.choice([0, 4])), low=0, high=4)
+    interval = Custom(lambda rng: float(rng.geometric(0.5)), low=1)
+    env = mjgym.Env(
+        Ticker(4),
+        observation="dict",
+        observables={"clock": Observable(Clock(), delay=delay, update_interval=interval)},
+    )
+    env.reset(seed=0)
+    late = set()
+    for k in range(1, 200):
+        seen = env.step(still(env))[0]["clock"]
+        late.add(round(4 * k - float(np.ravel(seen)[0])))
+    assert min(late) == 0
+    assert max(late) >= 4
+
+
+def test_custom_draws_stay_within_their_bounds():
+    with pytest.raises(ValueError, match="outside of 0 to 1"):
+        Custom(lambda rng: 2.0, low=0, high=1)(np.random.default_rng(0))
+    with pytest.raises(TypeError, match="function of a generator"):
+        Custom(3)
+
+
 # --- Entries of one's own ---------------------------------------------------------------------
 
 
@@ -616,8 +669,7 @@ def options():
     return {id: all_options(id) for id in IDS}
 
 
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize(("id", "mode"), ID_AND_MODE)
 def test_every_slot_equals_a_single_env_over_episodes(id, mode, options):
     """Transition by transition, infos included, with all options on."""
     n = 3
@@ -1133,7 +1185,7 @@ NORMAL = Normal(0, 0.01)
         ),
         (
             {"velocity": Observable(noise=noises.Noise(NORMAL, lambda x, drawn: x[:2]))},
-            r"'velocity': noise: gives shape \(2,\), expected \(9,\)",
+            r"'velocity': noise: gives shape \(2, 9\), expected \(3, 9\)",
         ),
         (
             {"velocity": Observable(aggregator=lambda x: x)},
@@ -1174,6 +1226,8 @@ def test_observables_of_a_wrong_type(make, observables, words):
         (TypeError, {"delay": 1.5}, "delay: expected a whole number of physics steps.*got 1.5"),
         (TypeError, {"delay": True}, "delay: expected a whole number"),
         (TypeError, {"update_interval": "2"}, "update_interval: expected a whole number"),
+        (TypeError, {"delay": lambda rng: 1}, r"delay: a function needs bounds: Custom"),
+        (TypeError, {"noise": lambda x, rng: x}, r"noise: .*corruptor makes a noise"),
         (TypeError, {"noise": NORMAL}, r"noise: expected one of mjgym\.variation\.noises"),
         (TypeError, {"aggregator": 3}, "aggregator: expected a name or a function, got 3"),
         (ValueError, {"delay": -1}, "delay: must be at least 0 physics steps, got -1"),
@@ -1198,7 +1252,7 @@ def test_pictures_that_cannot_be():
     for image, words in (
         (observe.image("sid"), "'x': there is no 'sid'; did you mean side"),
         (observe.image(0, kind="rbg"), "'x': kind 'rbg' is neither"),
-        (observe.image(0, width=0), "'x': width must be a whole number of pixels, got 0"),
+        (observe.image(0, width=0), "'x': width: must be from 1 to 16384, got 0"),
     ):
         with pytest.raises(ValueError, match=words):
             gymnasium.make(WALKER, observation="pixels", observables={"x": image})

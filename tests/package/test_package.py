@@ -16,11 +16,11 @@ import pytest
 from forks import LIBRARIES, Forks
 from guide_code import need, needs_gl, pages, program, sections
 from guide_code import run as run_code
+from places import ASSETS, ROOT, SCRIPTS, SOURCE
 
 import mjgym
 
-CHECKOUT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def inherited():
@@ -50,7 +50,7 @@ def wheel(tmp_path_factory):
     path = os.pathsep.join(sys.path)  # so that the backend is found wherever it is installed
     run(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *isolation),
-        *("--wheel-dir", folder, CHECKOUT),
+        *("--wheel-dir", folder, ROOT),
         folder=folder,
         **({"PYTHONPATH": path} if isolation else {}),
     )
@@ -105,10 +105,10 @@ class TestWheel:
                 if path.is_file() and "__pycache__" not in path.parts
             }
 
-        source = files(CHECKOUT / "src" / "mjgym", "mjgym") | {"mjgym_command.py"}
-        assets = files(CHECKOUT / "assets", "mjgym/assets")
+        source = files(SOURCE / "mjgym", "mjgym") | {"mjgym_command.py"}
+        assets = files(ASSETS, "mjgym/assets")
         for folder in ("tutorials", "examples"):
-            assets |= files(CHECKOUT / "scripts" / folder, f"mjgym/scripts/{folder}")
+            assets |= files(SCRIPTS / folder, f"mjgym/scripts/{folder}")
         assert {"mjgym/py.typed", "mjgym/__init__.py", "mjgym/sim/views.py"} < source
         assert {"mjgym/assets/dmc/walker.xml", "mjgym/assets/dmc/common/visual.xml"} < assets
         assert packaged == source | assets
@@ -122,18 +122,18 @@ class TestWheel:
             "print(*WheelBuilder(sys.argv[1]).build(directory=sys.argv[2], versions=['editable']))"
         )
         path = os.pathsep.join(sys.path)
-        command = (sys.executable, "-c", program, CHECKOUT, tmp_path)
+        command = (sys.executable, "-c", program, ROOT, tmp_path)
         built = run(*command, folder=tmp_path, PYTHONPATH=path).strip()
         with zipfile.ZipFile(built) as archive:
             names = archive.namelist()
             (link,) = [name for name in names if name.endswith(".pth")]
-            assert archive.read(link).decode().split() == [str(CHECKOUT / "src")]
+            assert archive.read(link).decode().split() == [str(SOURCE)]
         assert [name for name in names if name.startswith("mjgym/")] == []
 
     def test_the_licence_is_the_checkouts(self, wheel):
         with zipfile.ZipFile(wheel) as archive:
             (name,) = [n for n in archive.namelist() if n.endswith("/LICENSE")]
-            assert archive.read(name) == (CHECKOUT / "LICENSE").read_bytes()
+            assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
 
     def test_says_what_the_project_says(self, wheel):
         with zipfile.ZipFile(wheel) as archive:
@@ -177,9 +177,7 @@ class TestWheel:
                     if str(getattr(m, "__file__", "")).startswith(sys.argv[1])],
             }))
         """
-        facts = json.loads(
-            run(python, "-c", textwrap.dedent(program), str(CHECKOUT / "src"), folder=empty)
-        )
+        facts = json.loads(run(python, "-c", textwrap.dedent(program), str(SOURCE), folder=empty))
         prefix = Path(facts["prefix"])
         assert prefix.parent == empty.parent
         for place in ("package", "assets"):
@@ -231,7 +229,7 @@ class TestWheel:
         assert len(pictures) == len(mjgym.registry.ids())
         assert all((page.parent / picture).is_file() for picture in pictures)
         tutorial = run(command, "guide", "creatures", "--markdown", folder=empty)
-        assert tutorial == (CHECKOUT / "scripts/tutorials/creatures.py").read_text() + "\n"
+        assert tutorial == (ROOT / "scripts/tutorials/creatures.py").read_text() + "\n"
         shown = json.loads(run(command, "mocap", "walk", "--json", folder=empty))
         assert Path(shown["clip"]).is_relative_to(python.parents[1])
 
@@ -244,10 +242,10 @@ class TestWheel:
 def test_the_version_stands_in_one_place():
     assert "version" not in PROJECT
     assert "version" in PROJECT["dynamic"]
-    places = [*CHECKOUT.glob("*.toml"), CHECKOUT / "CITATION.cff", CHECKOUT / "README.md"]
+    places = [*ROOT.glob("*.toml"), ROOT / "CITATION.cff", ROOT / "README.md"]
     assert not [path for path in places if f'"{mjgym.__version__}"' in path.read_text()]
 
 
 def test_the_changes_begin_with_what_comes_next():
-    titles = re.findall(r"^## (.*)$", (CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    titles = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert titles[0] in ("Unreleased", mjgym.__version__)

@@ -17,20 +17,10 @@ from gymnasium.envs.registration import EnvSpec
 
 import mjgym
 from mjgym import registry
-from mjgym import task as task_module
+from mjgym.contract.fields import check_fields
 from mjgym.tasks.dmc.cartpole import Cartpole
 
 MAKERS = {"make": gymnasium.make, "make_vec": gymnasium.make_vec}
-
-
-@pytest.fixture
-def own_ids():
-    """Whatever a test registers is gone afterwards."""
-    ours, theirs = dict(task_module.registrations), dict(gymnasium.registry)
-    yield
-    for present, before in ((task_module.registrations, ours), (gymnasium.registry, theirs)):
-        present.clear()
-        present.update(before)
 
 
 def fresh(program, *, folder, **environment):
@@ -472,3 +462,56 @@ class TestTimeLimit:
 
     def test_a_task_without_a_limit_takes_any(self):
         assert self.steps(gymnasium.make("dmc/lqr-lqr_2_1-v0", time_limit=0.3)) == 10
+
+
+NAN, HUGE = float("nan"), 10**9
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"time_limit": -1}, "Walker: time_limit must be positive, got -1 s"),
+        ({"time_limit": 0}, "Walker: time_limit must be positive"),
+        ({"time_limit": NAN}, "Walker: time_limit must be a number"),
+        ({"control_timestep": 0}, "Walker: control_timestep must be positive"),
+        ({"control_timestep": NAN}, "Walker: control_timestep must be a number"),
+        ({"speed": NAN}, "Walker: speed must be a number, got nan"),
+        ({"width": 2.5}, "width: must be a whole number, got 2.5"),
+        ({"height": 1e9}, "height: must be a whole number, got 1000000000.0"),
+        ({"width": HUGE}, "width: must be from 1 to 16384, got 1000000000"),
+        ({"width": True}, "width: must be a whole number, got True"),
+        ({"observation": "pixels", "pixels": {"height": HUGE}}, "pixels: height: must be from 1"),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused(make, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        make("dmc/walker-walk-v0", **arguments)
+
+
+@pytest.mark.parametrize("steps", [NAN, 2.5, 0, -5])
+def test_a_limit_is_a_whole_number_of_steps(steps):
+    id = "dmc/walker-walk-v0"
+    task = gymnasium.make(id).unwrapped.task
+    for made in (
+        lambda: gymnasium.make_vec(id, num_envs=2, max_episode_steps=steps),
+        lambda: mjgym.Env(task, max_episode_steps=steps),
+        lambda: mjgym.VectorEnv(task, 2, max_episode_steps=steps),
+    ):
+        with pytest.raises(ValueError, match="max_episode_steps: must be"):
+            made()
+    with pytest.raises((ValueError, TypeError), match="max_episode_steps"):
+        gymnasium.make(id, max_episode_steps=steps)  # Gymnasium's own
+
+
+@pytest.mark.parametrize("argument", ["num_envs", "threads"])
+@pytest.mark.parametrize("value", [0, 2.5, NAN])
+def test_a_number_of_environments_and_threads_is_whole(argument, value):
+    with pytest.raises(ValueError, match=f"{argument}: must be"):
+        gymnasium.make_vec("dmc/walker-walk-v0", **{argument: value})
+
+
+@pytest.mark.parametrize("value", [NAN, (0.0, NAN), [NAN], {"a": NAN}, np.array([1.0, NAN])])
+def test_no_field_of_a_task_may_be_nan(value):
+    with pytest.raises(ValueError, match="Reach: target must be a number"):
+        check_fields("Reach", {"speed": 1.0, "target": value})

@@ -11,6 +11,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from places import HELPERS
 from suite import begin, shown, started, task
 
 from mjgym import rendering
@@ -55,7 +56,7 @@ def _drawing_threads():
 
 def _run(script, *arguments, **environment):
     """Run a script in a process of its own; its output. It must say nothing else and end well."""
-    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
+    variables = {**os.environ, "PYTHONPATH": str(HELPERS)}
     for name in ("MUJOCO_GL", "PYOPENGL_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
         variables.pop(name, None)
     done = subprocess.run(
@@ -750,7 +751,7 @@ print("shown")
     for arguments in ([], ["close"]):
         done = subprocess.run(
             ["xvfb-run", "-a", "-s", "-screen 0 640x480x24", sys.executable, script, *arguments],
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")},
+            env={**os.environ, "PYTHONPATH": str(HELPERS)},
             capture_output=True,
             text=True,
             timeout=WATCHDOG,

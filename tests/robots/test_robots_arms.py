@@ -6,23 +6,24 @@ the point that the tasks control.
 """
 
 import json
-from pathlib import Path
 
+import gymnasium
 import mujoco
 import numpy as np
 import pytest
+from places import DATA
 
 from mjgym.robots import Arm, arms, attach, bases
 
-DATA = Path(__file__).parents[1] / "data" / "robosuite"
-FACTS = json.loads((DATA / "arms.json").read_text())
+FOLDER = DATA / "robosuite"
+FACTS = json.loads((FOLDER / "arms.json").read_text())
 NAMES = sorted(FACTS)
 PREFIX = "robot0_"
 
 
 @pytest.fixture(scope="module")
 def record():
-    with np.load(DATA / "arms.npz") as arrays:
+    with np.load(FOLDER / "arms.npz") as arrays:
         return dict(arrays)
 
 
@@ -202,3 +203,16 @@ class TestParts:
     def test_an_unknown_arm_names_the_nearest(self):
         with pytest.raises(ValueError, match="Sawyer"):
             arms.find("Sawer")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"robot": "UR5"}, "^robot: no 'UR5'; did you mean UR5e"),
+        ({"gripper": "panda"}, "^gripper: no 'panda'; did you mean PandaGripper"),
+        ({"base": "mount"}, "^base: no 'mount'; did you mean .*RethinkMount"),
+    ],
+)
+def test_an_unknown_part_is_named_by_its_keyword(fields, message):
+    with pytest.raises(ValueError, match=message):
+        gymnasium.make("robosuite/Lift-v0", **fields)

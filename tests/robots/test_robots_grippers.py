@@ -1,18 +1,18 @@
 """The grippers of the tabletop family: their numbers, their widths, and what they hold."""
 
 import json
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 from grippers_bench import PREFIX, Bench, scene
+from places import DATA
 
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.robots import grasped, hands, watch_grasp
 from mjgym.sim.batched import Batched
 
-FACTS = json.loads((Path(__file__).parents[1] / "data" / "robosuite" / "grippers.json").read_text())
+FACTS = json.loads((DATA / "robosuite" / "grippers.json").read_text())
 MODELLED = {name: facts for name, facts in FACTS.items() if "bodies" in facts}
 GRASPING = [name for name in hands.names() if name in FACTS and hands.find(name).fingers]
 EXACT = {"rtol": 0, "atol": 1e-9}

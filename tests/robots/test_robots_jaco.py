@@ -2,17 +2,17 @@
 
 import dataclasses
 import importlib.util
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 from jaco_facts import ARM, FINGERS, HAND, JOINTS, TOOL, alone, facts, jaco, over_floor, transitions
 from model_facts import compare
+from places import SCRIPTS
 
 from mjgym import mjcf, robots
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "make_jaco_hulls.py"
+SCRIPT = SCRIPTS / "make_jaco_hulls.py"
 RECORD = facts("jaco_arm_and_hand")
 HULLS = facts("jaco_hulls")
 HEADLIGHT = "visual.headlight"  # the arena's: the one these tests use has MuJoCo's own

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 from suite import packaged_ids
-from test_episode import EPISODE, OPTIONS, EverySubstep, Probe
+from toys import EPISODE, OPTIONS, EverySubstep, Probe
 
 pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install "mjgym[gpu]"')
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from places import BENCHMARKS, DATA, SCRIPTS
 
 from mjgym.mjcf import export, load
 from mjgym.util import atomic
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
-ROOT = Path(__file__).parents[2]
-CLIP = Path(__file__).parents[1] / "data" / "locomotion" / "clips" / "squat.amc"
+CLIP = DATA / "locomotion" / "clips" / "squat.amc"
 needs_limit = pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
 
 
@@ -124,6 +124,7 @@ class TestFullDisk:
         assert out.read_text() == "precious"
         assert list(tmp_path.iterdir()) == [out]
 
+    @pytest.mark.slow
     def test_bench_keeps_the_file_that_is_there(self, tmp_path):
         out = tmp_path / "bench.json"
         out.write_text(json.dumps("precious"))
@@ -164,7 +165,7 @@ MAY = {"make_site.py", "sb3.py"}
 
 @pytest.mark.parametrize(
     "path",
-    sorted([*(ROOT / "scripts").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]),
+    sorted([*SCRIPTS.rglob("*.py"), *BENCHMARKS.glob("*.py")]),
     ids=lambda path: path.name,
 )
 def test_scripts_write_whole_files(path):

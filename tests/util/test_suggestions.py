@@ -1,13 +1,13 @@
 """What may have been meant by a word that is not known."""
 
 import re
-from pathlib import Path
 
 import pytest
+from places import SOURCE
 
 from mjgym.util.suggestions import close, did_you_mean, or_else
 
-SOURCE = Path(__file__).parents[2] / "src" / "mjgym"
+PACKAGE = SOURCE / "mjgym"
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,9 @@ SOURCE = Path(__file__).parents[2] / "src" / "mjgym"
         ("wlak", ["walk", "run"], "; did you mean walk?"),
         ("wlak", iter(["walk", "walks"]), "; did you mean walk, walks?"),
         ("zzz", ["walk", "run"], "; there are walk, run"),
+        ("WALK", ["Walk", "run"], "; did you mean Walk?"),
+        ("panda", ["PandaGripper", "none"], "; did you mean PandaGripper?"),
+        ("an", ["PandaGripper", "none"], "; there are PandaGripper, none"),
         ("zzz", ["", None], "; there are none"),
         (3, ["walk"], "; there are walk"),
         (None, ["None_", "walk"], "; did you mean None_?"),
@@ -41,8 +44,8 @@ def test_the_best_come_first_and_no_more_than_asked_for():
 
 def test_it_is_written_once():
     found = {
-        path.relative_to(SOURCE).as_posix()
-        for path in SOURCE.rglob("*.py")
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
         if re.search(r"get_close_matches", path.read_text(encoding="utf-8"))
     }
-    assert found == {"suggestions.py"}
+    assert found == {"util/suggestions.py"}

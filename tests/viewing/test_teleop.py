@@ -15,8 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 import mjgym  # noqa: F401  (registers the ids)
+from mjgym import datasets as collection
 from mjgym.cli.app import app
-from mjgym.viewing import Command, Session, driving, native, terminal
+from mjgym.viewing import Command, Session, driving, native, recorded, terminal
 from mjgym.viewing.driving import APART, HELD, KEYS, LATE, MOVES, PLACE, TURN, Driver, DrivingError
 
 ID = "robosuite/Lift-v0"
@@ -126,10 +127,10 @@ def test_a_share_of_the_range_is_asked_for():
 @pytest.mark.parametrize(
     ("id", "kwargs", "message"),
     [
-        (ID, {"controller": "JOINT_POSITION"}, "OSC_POSE"),
+        (ID, {"controller": "JOINT_POSITION"}, "by differences"),
         (ID, {"controller": {"type": "OSC_POSE", "input_type": "absolute"}}, "differences"),
         (ID, {"controller": {"type": "OSC_POSE", "impedance_mode": "variable_kp"}}, "kp x"),
-        ("dmc/walker-walk-v0", {}, "OSC_POSE"),
+        ("dmc/walker-walk-v0", {}, "right_hip"),
     ],
     ids=str,
 )
@@ -224,11 +225,9 @@ def datasets(tmp_path, monkeypatch):
 
 def record(name="demos", **kwargs):
     """Two episodes that are kept and one between them that is dropped; what was seen of the two."""
-    from mjgym.viewing import demonstrations
-
     env, driver, clock = drive(max_episode_steps=12, **kwargs)
-    recorder = demonstrations.Recorder(env, name)
-    session = demonstrations.Driven(recorder, driver.act, 5, driver)
+    recorder = collection.record(env, name)
+    session = recorded.Driven(recorder, driver.act, 5, driver)
     plain, kept = env.unwrapped, []
 
     def go(steps, *keys):
@@ -267,10 +266,8 @@ def record(name="demos", **kwargs):
 def test_recorded_episodes_play_back_bit_for_bit(datasets):
     import minari
 
-    from mjgym.viewing import demonstrations
-
     kept = record()
-    found = demonstrations.Demonstrations("demos")
+    found = collection.load("demos")
     assert found.count == 2
     env = found.environment()
     for number, seen in enumerate(kept):
@@ -295,10 +292,8 @@ def test_recorded_episodes_play_back_bit_for_bit(datasets):
 
 
 def test_what_is_not_the_recorded_step_is_found(datasets):
-    from mjgym.viewing import demonstrations
-
     record()
-    found = demonstrations.Demonstrations("demos")
+    found = collection.load("demos")
     env = found.environment()
     episode = found.episode(1)
     episode.rewards[7] += 1e-15
@@ -309,11 +304,9 @@ def test_what_is_not_the_recorded_step_is_found(datasets):
 
 
 def test_a_session_shows_all_episodes_and_is_over(datasets):
-    from mjgym.viewing import demonstrations
-
     kept = record()
-    found = demonstrations.Demonstrations("demos")
-    session = demonstrations.Replay(found.environment(), found)
+    found = collection.load("demos")
+    session = recorded.Replay(found.environment(), found)
     totals, shown = [], []
     while not session.over:
         before = session.progress
@@ -328,26 +321,21 @@ def test_a_session_shows_all_episodes_and_is_over(datasets):
 
 
 def test_settings_come_back_with_the_dataset(datasets):
-    from mjgym.viewing import demonstrations
-
     record(robot="Sawyer", observation="dict")
-    found = demonstrations.Demonstrations("demos")
+    found = collection.load("demos")
     env = found.environment()
     assert env.unwrapped.task.robot == "Sawyer"
     assert found.episode(0).check(env).differs is None
 
 
 def test_names_that_are_taken_or_none_are_refused(datasets):
-    from mjgym.viewing import demonstrations
-    from mjgym.viewing.demonstrations import DemonstrationError
-
     record()
     env = gymnasium.make(ID)
     for name, message in (("demos", "there is a dataset"), ("a b!", "no dataset's name")):
-        with pytest.raises(DemonstrationError, match=message):
-            demonstrations.Recorder(env, name)
-    with pytest.raises(DemonstrationError, match="did you mean demos"):
-        demonstrations.Demonstrations("demo")
+        with pytest.raises(collection.DemonstrationError, match=message):
+            collection.record(env, name)
+    with pytest.raises(collection.DemonstrationError, match="did you mean demos"):
+        collection.load("demo")
 
 
 def test_replay_on_the_command_line(datasets):
@@ -366,7 +354,7 @@ def test_replay_on_the_command_line(datasets):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("dmc/walker-walk-v0",), "OSC_POSE"),
+        (("dmc/walker-walk-v0",), "right_hip"),
         ((ID, "--set", "controller=JOINT_TORQUE"), "OSC_POSE"),
         ((ID, "--camera", "frontvew"), "did you mean frontview"),
         ((ID, "--set", "robot=Pandah"), "did you mean Panda"),
@@ -379,8 +367,70 @@ def test_what_cannot_be_driven_is_refused(arguments, message):
     assert message in " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
 
 
+def test_tasks_without_controllers_get_no_advice_about_them():
+    done = CliRunner().invoke(app, ["teleop", "dmc/walker-walk-v0"])
+    assert done.exit_code == 2
+    assert "controller" not in done.output
+    assert "is none of that" in " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
+
+
+def test_an_episode_waits_for_its_first_key():
+    env, driver, _ = drive()
+    session = Session(env, driver.act, 0, driver)
+    for _ in range(3):
+        session.advance()
+    assert (session.progress.waiting, session.progress.steps) == (True, 0)
+    session.pause(True)
+    session.pause(False)  # as a page does when it opens
+    session.advance()
+    assert session.progress.steps == 0
+    session.press("up")
+    session.advance()
+    assert not session.progress.waiting
+    assert session.progress.steps > 0
+    session.reset(0)
+    session.advance()
+    assert (session.progress.waiting, session.progress.steps) == (True, 0)
+
+
+def test_without_keys_nothing_waits():
+    env = gymnasium.make("dmc/pendulum-swingup-v0")
+    session = Session(env, lambda observation: np.zeros(1))
+    session.advance()
+    assert session.progress.steps > 0
+
+
+def test_an_interrupted_step_is_not_kept(datasets):
+    """A signal arrives amid a step: the episode ends with the step before."""
+    env, driver, _ = drive()
+
+    class Interrupted(gymnasium.Wrapper):
+        broken = False
+
+        def step(self, action):
+            result = super().step(action)
+            if self.broken:
+                raise SystemExit(143)
+            return result
+
+    env = Interrupted(env)
+    recorder = collection.record(env, "cut")
+    session = recorded.Driven(recorder, driver.act, 0, driver)
+    for _ in range(4):
+        driver.press("up")
+        session.step()
+    env.broken = True
+    with pytest.raises(SystemExit):
+        session.step()
+    recorder.keep()
+    found = collection.load("cut")
+    assert len(found.episode(0)) == 4
+    assert found.episode(0).check(drive()[0]).differs is None
+
+
 @pytest.mark.slow
-def test_teleop_in_a_terminal_records_what_replay_plays(datasets):
+@pytest.mark.parametrize("end", ["q", "SIGTERM"])
+def test_teleop_in_a_terminal_records_what_replay_plays(datasets, end):
     """The command itself, with its page, driven by the terminal's keys."""
     ours, theirs = pty.openpty()
     command = [str(SCRIPT), "teleop", "robosuite/Lift", "--web", "--record", "mine"]
@@ -396,18 +446,20 @@ def test_teleop_in_a_terminal_records_what_replay_plays(datasets):
         for _ in range(20):
             os.write(ours, b"\x1b[A\x1b[6~")
             time.sleep(0.05)
-        os.write(ours, b"q")
+        if end == "q":
+            os.write(ours, b"q")
+        else:
+            process.terminate()
         out, complaints = process.communicate(timeout=60)
     finally:
         process.kill()
         os.close(ours)
-    assert process.returncode == 0, complaints
+    assert process.returncode == (0 if end == "q" else 143), complaints
     assert b"1 episode in 'mine-v0'" in out
-    from mjgym.viewing import demonstrations
-
-    found = demonstrations.Demonstrations("mine")
+    found = collection.load("mine")
     episode = found.episode(0)
     assert (episode.actions[:, 0] == PLACE).sum() >= 3
+    assert episode.actions[0].any()  # nothing is recorded before the first key
     assert episode.check(found.environment()).differs is None
 
 

@@ -10,7 +10,7 @@ from mjgym.envs.vector import VectorEnv
 
 
 def flat_order(env: Any) -> np.ndarray:
-    """Where the numbers of Shimmy's flat observation are in that of this package.
+    """Indices of Shimmy's flat observation in that of this package.
 
     `FlattenObservation` joins the entries of Shimmy's dict in the alphabetical order that Gymnasium
     gives them; here they have the published order.

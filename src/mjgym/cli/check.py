@@ -1,4 +1,4 @@
-"""`mjgym check`: whether a task keeps its promises."""
+"""`mjgym check`: test a task."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -30,7 +30,7 @@ def check(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a task of your own: repeatable, alone as in a batch, finite, named, and more.
+    """Test a task: determinism, single against batch, snapshots, finite numbers, names, and more.
 
     Exits with 1 if a check fails.
     """

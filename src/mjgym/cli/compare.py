@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or files of metrics.")
+        list[Path], typer.Argument(metavar="RUN", help="Run folders, or metrics files.")
     ],
-    metric: Annotated[str, typer.Option(help="What is compared.")] = "evaluation/return",
+    metric: Annotated[str, typer.Option(help="The compared quantity.")] = "evaluation/return",
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves into this file.", dir_okay=False)
+        Path | None, typer.Option(help="Plot the curves to this file.", dir_okay=False)
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="Put curves and final scores into one small file.", dir_okay=False),
+        typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare runs: scores by task with intervals over seeds, interquartile means over tasks.
+    """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
 
     Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
     of several seeds. Intervals hold 95 %: of one task by Student's t, over tasks by stratified

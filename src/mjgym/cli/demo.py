@@ -16,9 +16,9 @@ def demo(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Control steps; default: one episode.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the starts and of the actions.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of starts and actions.")] = 0,
 ) -> None:
-    """Step a batch of a task with random actions: what comes of it, and how fast."""
+    """Step a batch of a task with random actions, and report returns and speed."""
     import gymnasium
     import numpy as np
     from rich.console import Console

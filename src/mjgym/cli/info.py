@@ -33,7 +33,7 @@ def info(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show where a task is written, its spaces number by number, reward, start and arguments."""
+    """Describe a task: its file, every number of its spaces, reward, start and arguments."""
     with reserved(json):
         data = about(id, set or [])
     if json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from mjgym.cli.ids import ModuleError, load
+from mjgym.cli.ids import RUN, ModuleError, load
 
 if TYPE_CHECKING:
     from mjgym.train.results.policy import AnyPolicy
@@ -17,6 +17,7 @@ RANDOM, ZERO, TRAINED = "random", "zero", "trained"
 FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", the folder of a run, or "module:function"'
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
+DEFAULT = "that of the run, else random"
 _UNBOUNDED = 1.0  # where an action has no bound
 
 Policy = Callable[[Any], np.ndarray]
@@ -24,6 +25,11 @@ Policy = Callable[[Any], np.ndarray]
 
 class PolicyError(Exception):
     """A user's policy fails or returns no valid action; the message says where."""
+
+
+def chosen(text: str | None, context: typer.Context) -> str:
+    """The policy that is asked for; of a command that names a run, by default the run's."""
+    return text or str(context.meta.get(RUN, RANDOM))
 
 
 def of_teams(text: str) -> tuple[str, dict[str, str]]:
@@ -38,7 +44,7 @@ def of_teams(text: str) -> tuple[str, dict[str, str]]:
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
-    """The policy that is named.
+    """A function from observation to action.
 
     Args:
         text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
@@ -91,7 +97,7 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
 
     One that acts by several observations goes on with those of the episode before.
     """
-    from mjgym.cli.train import require
+    from mjgym.cli.output import require
 
     require("yaml")
     from mjgym.train.results.errors import RunError
@@ -177,7 +183,7 @@ def _checked(text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) 
 
 
 def _failure(text: str, error: Exception) -> str:
-    """An error in one line, with the last place that it went through."""
+    """The error of a policy in one line, with the place that raised it."""
     message = " ".join(str(error).split())
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call from here
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import importlib.util
 import re
 import sys
 import time
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli.ids import ID, ModuleError, load
-from mjgym.cli.output import console, facts
+from mjgym.cli.output import console, facts, require
 from mjgym.train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -62,16 +61,18 @@ def train(
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Of all sub-environments together; the budget.")
+        int | None,
+        typer.Option(min=1, help="Budget in environment steps, summed over sub-environments."),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.001, help="Of wall clock; the budget. Default: 30.")
+        float | None,
+        typer.Option(min=0.001, help="Budget in minutes of wall-clock time. Default: 30."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder. Default: runs/ALGORITHM_TASK_SEED."),
+        typer.Option(help="Run folder. Default: runs/ALGORITHM_TASK_SEED."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")
@@ -84,16 +85,18 @@ def train(
         ),
     ] = False,
     samplers: Annotated[
-        int | None, typer.Option(min=1, help="With --ray: processes that act. Default: 2.")
+        int | None, typer.Option(min=1, help="With --ray: number of sampler processes. Default: 2.")
     ] = None,
     address: Annotated[
         str | None,
-        typer.Option(help='With --ray: the cluster, "auto" or ray://... Default: this machine.'),
+        typer.Option(
+            help='With --ray: address of the cluster, "auto" or ray://... Default: this machine.'
+        ),
     ] = None,
 ) -> None:
-    """Train a policy on a task, and keep settings, metrics, checkpoint and policy in a folder.
+    """Train a policy, and write settings, metrics, checkpoint and policy to a run folder.
 
-    Ctrl-C ends it after the current step and saves its state; --resume continues from there.
+    Ctrl-C stops after the current step and saves the state; --resume continues.
     """
     require("torch", "yaml")
     from mjgym.train.results.errors import ConfigError, DivergedError, RunError
@@ -204,20 +207,6 @@ def require_trust(folder: Path, code: list[str], trust: bool) -> None:
             f"{folder / 'config.yaml'} names code outside this package: {', '.join(code)}. If you"
             " trust it, run it with --trust"
         )
-
-
-def require(*packages: str, extra: str = "train") -> None:
-    """See whether packages of an extra are installed.
-
-    Raises:
-        typer.Exit: one is missing; it has been said which.
-    """
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        console(stderr=True).print(
-            f'{", ".join(missing)} is not installed: pip install "mjgym[{extra}]"', soft_wrap=True
-        )
-        raise typer.Exit(1)
 
 
 def import_own(algorithm: str, settings: list[str]) -> None:

@@ -8,15 +8,18 @@ import numpy as np
 
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import TERMS, VARIATION
-from mjgym.envs.observations import Observations, copy_observation, is_finite
+from mjgym.envs.observations import Observations, copy_observation
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.inspect.describe import describe
-from mjgym.loop.episode import DivergenceError, Episodes, check_state
+from mjgym.loop.episode import Episodes
 from mjgym.loop.models import compile_model
+from mjgym.loop.states import check_state
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.task import Arrays, Task, registrations
+
+_FLAGS = np.array(False), np.array(True)  # copies of them are made in less time than arrays
 
 
 class Env(gymnasium.Env[Any, np.ndarray]):
@@ -49,13 +52,17 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         simulation = Single(self.model, task.varies, varying)
         self.data: mujoco.MjData = simulation.data
         self._episodes = Episodes(
-            task, simulation, lambda i: self.np_random, self._options.draws(varying, 1)
+            task,
+            simulation,
+            lambda i: self.np_random,
+            self._options.draws(varying, 1),
+            max_steps=max_episode_steps,
+            raises=self._options.on_divergence == "raise",
         )
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
         self._cameras = Cameras(self._episodes, self._options)
         self._observations = Observations(self._episodes, self._options, self._cameras)
-        self._observe = self._observations.observe
         self._step = self._episodes.step
         self.action_space = action_space(task.actions(self.model))
         self._action_shape = self.action_space.shape
@@ -74,13 +81,15 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environment has been closed.
+            DivergenceError: the episode cannot begin: its observation is not finite, even when the
+                start is drawn again (with `on_divergence="raise"` it is not).
         """
         self._check_open()
         super().reset(seed=seed)
         if seed is not None:
             self._episodes.reseed(0)
         self._episodes.reset()
-        observation = copy_observation(self._observe())
+        observation = copy_observation(self._observations.present)
         if self.render_mode == "human":
             self.render()
         values = self._episodes.variation()
@@ -90,7 +99,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         """Advance by one control step; see `gymnasium.Env.step`.
 
         `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a
-        goal, `success` (now) and `success_once` (so far in this episode).
+        goal, `success` (now) and `success_once` (so far in this episode), each with the dtype and
+        the shape () that clients ask for who join infos.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environment has been closed.
@@ -104,34 +114,19 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         action = check_action(action, self._action_shape)
         terms, reward, terminated, truncated, success, diverged = self._step(action)
+        info: dict[str, Any] = {"diverged": _FLAGS[diverged is not None].copy()}
         if diverged is not None:
-            return self._end_diverged()
-        info: dict[str, Any] = {"diverged": False}
-        for name, value in terms.items():
-            info[TERMS + name] = float(value)
-        if success is not None:
-            info["success"] = bool(success)
-            info["success_once"] = bool(episodes.success_once)
-        observation = self._observe()
-        if not is_finite(observation):
             self._observations.take_back()
-            return self._end_diverged()
-        if self.render_mode == "human":
-            self.render()
-        if self.max_episode_steps is not None and episodes.steps >= self.max_episode_steps:
-            truncated = True
-        returned = copy_observation(observation)
-        return returned, float(reward), bool(terminated), bool(truncated), info
-
-    def _end_diverged(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if self._options.on_divergence == "raise":
-            self._episodes.end()
-            raise DivergenceError(
-                f"the simulation of {type(self.task).__name__} is no longer finite after"
-                f" {int(self._episodes.steps)} steps; reset the environment"
-            )
+        else:
+            for name, value in terms.items():
+                info[TERMS + name] = value if type(value) is np.float64 else np.float64(value)
+            if success is not None:
+                info["success"] = _FLAGS[bool(success)].copy()
+                info["success_once"] = _FLAGS[bool(episodes.success_once)].copy()
+            if self.render_mode == "human":
+                self.render()
         last = copy_observation(self._observations.present)
-        return last, 0.0, False, True, {"diverged": True}
+        return last, float(reward), bool(terminated), bool(truncated), info
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -229,14 +224,14 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         """
         checked = check_state(state, self.get_state())
         self._episodes.set_state({name: value[None] for name, value in checked.items()}, ONLY)
-        return copy_observation(self._observe())
+        return copy_observation(self._observations.observe())
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
         return self.view.owned(self._episodes.observe())
 
     def describe(self) -> dict[str, Any]:
-        """What the environment is made of, as data for JSON; see `mjgym.inspect.describe`.
+        """Describe the environment as data for JSON; see `mjgym.inspect.describe`.
 
         `observation` and `action` hold a row for each number, with name, unit and source; `terms`
         the reward's; `arguments` the task's fields; `file` and `line` where it is written.

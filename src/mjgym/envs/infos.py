@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.arrays import Array, copied, kept, surely_nobody
+from mjgym.arrays import Array, copied, known_empty, zero_unless
 from mjgym.loop.episode import Episodes, Step
 
 # How keys begin; all values are plain numbers or arrays of them.
@@ -16,7 +16,7 @@ TERMS, VARIATION = "terms/", "variation/"
 
 
 class Infos:
-    """What n episodes say of themselves, in arrays of their view's library.
+    """The info of n episodes, in arrays of their view's library.
 
     Args:
         episodes: of many simulations.
@@ -45,7 +45,7 @@ class Infos:
         return array
 
     def of_step(self, step: Step, stepped: Array | None) -> dict[str, Array]:
-        """What a step says.
+        """The info of a step.
 
         Args:
             step: what it gave.
@@ -59,29 +59,35 @@ class Infos:
 
         def add(name: str, values: Any, dtype: Any) -> None:
             array = self.each(values, dtype)
-            info[name] = array if valued is None else kept(valued, array)
+            info[name] = array if valued is None else zero_unless(valued, array)
             info[f"_{name}"] = copied(shown)
 
-        some = not surely_nobody(shown)
+        some = not known_empty(shown)
         if some:
             for name, values in step.terms.items():
                 add(f"{TERMS}{name}", values, self.precision)
         flag = self._xp.bool
         info["diverged"] = self.each(False if step.diverged is None else step.diverged, flag)
-        info["_diverged"] = copied(self._everyone if stepped is None else stepped)
+        info["_diverged"] = self._of_divergence(step, stepped)
         if step.success is not None and some:
             add("success", step.success, flag)
             add("success_once", self._episodes.success_once, flag)
         return info
 
+    def _of_divergence(self, step: Step, stepped: Array | None) -> Array:
+        """Those of whom `diverged` is said: who stepped, and whose start is not finite."""
+        if stepped is None or step.diverged is None:
+            return copied(self._everyone if stepped is None else stepped)
+        return stepped | step.diverged
+
     def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
-        """What variations have given the episodes that begin, bool (n,): NumPy's arrays."""
+        """Values of the variations of the episodes that begin, a mask (n,): NumPy's arrays."""
         info: dict[str, Any] = {}
         values_of = self._episodes.variation()
         mask = self._episodes.view.to_numpy(begun) if values_of else None
         for key, value in values_of.items():
             assert mask is not None
-            info[f"{VARIATION}{key}"] = kept(mask, value)
+            info[f"{VARIATION}{key}"] = zero_unless(mask, value)
             info[f"_{VARIATION}{key}"] = mask.copy()
         return info
 
@@ -93,9 +99,9 @@ def only(info: dict[str, Array], mask: Array) -> dict[str, Array]:
         if name.startswith("_"):
             continue
         present = info[f"_{name}"] & mask
-        if surely_nobody(present):
+        if known_empty(present):
             continue
-        part[name], part[f"_{name}"] = kept(present, values), present
+        part[name], part[f"_{name}"] = zero_unless(present, values), present
     return part
 
 
@@ -104,5 +110,5 @@ def known(info: dict[str, Any]) -> dict[str, Any]:
     return {
         name: known(values) if isinstance(values, dict) else values
         for name, values in info.items()
-        if not surely_nobody(info[f"_{name.removeprefix('_')}"])
+        if not known_empty(info[f"_{name.removeprefix('_')}"])
     }

@@ -1,4 +1,4 @@
-"""What episodes show at present, and what there is to do with observations.
+"""The present observations of episodes, and functions on observations.
 
 An observation is an array or a dict of them, of one simulation or of many.
 """
@@ -10,8 +10,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.arrays import all_finite, chosen, copied, namespace, surely_nobody
+from mjgym.arrays import all_finite, copied, known_empty, namespace, where_rows
 from mjgym.envs.camera import Cameras
+from mjgym.envs.layouts import layout_of, sensing_of
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
@@ -32,19 +33,26 @@ class Observations:
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
-        self.layout = options.observe(episodes, cameras.draw)
+        sensing = sensing_of(options, episodes)
+        if sensing is not None:
+            episodes.read_through(sensing, cameras.draw)
+        self.layout = layout_of(options, episodes, sensing)
         self._episodes = episodes
         self._cameras = cameras
         self._rows = np.arange(episodes.simulation.n)
         # They take turns: arrays of their own in every step take as long as to fill them.
         self._now, self._before = self._buffer(), self._buffer()
+        self._lead = episodes.view.lead
+        first = self.present
+        self._is_vector = isinstance(first, np.ndarray) and first.dtype.kind == "f"
+        episodes.show_through(self.show)
 
     def _buffer(self) -> "Buffer":
         return Buffer(self.layout, self._episodes.view.lead, self._episodes.view.xp)
 
     @property
     def present(self) -> Any:
-        """What `observe` has given; the next but one overwrites it, a user gets a copy."""
+        """The last result of `observe`; the next but one overwrites it, a user gets a copy."""
         return self._now.observation
 
     def observe(self) -> Any:
@@ -52,8 +60,27 @@ class Observations:
         self._now, self._before = self._before, self._now
         return self._now.write(self._entries(), self._draw)
 
-    def observe_some(self, mask: Any) -> None:
-        """Observe the present states of a mask; what the other simulations show stays."""
+    def show(self, mask: Any = None) -> Any:
+        """Observe the present states of all simulations, or of a mask; what others show stays.
+
+        Returns:
+            Those whose observation is not finite, bool of shape lead; None where it is known that
+            there are none. Of a mask they go on to show what they did.
+        """
+        if mask is None or mask.ndim == 0:
+            shown = self.observe()
+            if self._is_vector and all_finite(shown):  # as in most steps, without more calls
+                return None
+            return not_finite(shown, self._lead)
+        some = self._observe_some(mask)
+        bad = not_finite(some, self._lead)
+        if bad is not None:
+            bad, mask = bad & mask, ~bad & mask
+        replace(self.present, mask, some)
+        return bad
+
+    def _observe_some(self, mask: Any) -> Any:
+        """The observation of those of a mask; what it holds of the others has no meaning."""
 
         def draw(image: Image) -> np.ndarray:
             rows = np.flatnonzero(mask)
@@ -62,7 +89,7 @@ class Observations:
             pictures[rows] = drawn
             return pictures
 
-        replace(self.present, mask, self._some.write(self._entries(), draw))
+        return self._some.write(self._entries(), draw)
 
     @functools.cached_property
     def _some(self) -> "Buffer":
@@ -131,8 +158,8 @@ def is_finite(observation: Any) -> bool:
     return observation.dtype.kind != "f" or all_finite(observation)
 
 
-def not_finite(observation: Any, n: int) -> Any:
-    """Which of n observations hold a number that is not finite, (n,) bool.
+def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
+    """A mask of the observations that hold a number that is not finite, of shape lead.
 
     None where it is known that none does; what a device holds is not waited for.
     """
@@ -141,9 +168,9 @@ def not_finite(observation: Any, n: int) -> Any:
         if isinstance(part, np.ndarray) and is_finite(part):
             continue
         xp = namespace(part)
-        rows = ~xp.all(xp.isfinite(xp.reshape(part, (n, -1))), axis=-1)
+        rows = ~xp.all(xp.isfinite(xp.reshape(part, (*lead, -1))), axis=-1)
         bad = rows if bad is None else bad | rows
-    return None if bad is None or surely_nobody(bad) else bad
+    return None if bad is None or known_empty(bad) else bad
 
 
 def copy_observation(observation: Any) -> Any:
@@ -162,7 +189,7 @@ def replace(observation: Any, rows: Any, source: Any) -> None:
     elif rows is ... or isinstance(observation, np.ndarray):
         observation[rows] = source[rows]
     else:  # a device would have to be waited for to know the rows
-        observation[...] = chosen(rows, source, observation)
+        observation[...] = where_rows(rows, source, observation)
 
 
 def row(observation: Any, i: int) -> Any:

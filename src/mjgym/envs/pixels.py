@@ -10,8 +10,10 @@ import numpy as np
 
 from mjgym.observables import Image
 from mjgym.task import Task
+from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
 
+MAX_SIZE = 16384  # pixels of a picture's width or height; no more are sure to be drawn
 KEY = "pixels"  # of the picture in an observation; "pixels_<camera>" if there are several
 
 
@@ -78,9 +80,7 @@ def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
     if image.kind not in ("rgb", "depth"):
         raise ValueError(f"{argument}: kind {image.kind!r} is neither 'rgb' nor 'depth'")
     for name in ("width", "height"):
-        size = getattr(image, name)
-        if not isinstance(size, int) or size < 1:
-            raise ValueError(f"{argument}: {name} must be a whole number of pixels, got {size!r}")
+        whole_number(f"{argument}: {name}", getattr(image, name), most=MAX_SIZE)
 
 
 def viewpoint(task: Task, model: mujoco.MjModel) -> str | int:

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space
 
 from mjgym.actions import bounds
-from mjgym.arrays import Array, copied, kept, namespace
+from mjgym.arrays import Array, copied, namespace, zero_unless
 from mjgym.envs.infos import VARIATION
 from mjgym.envs.spaces import box, check_action
 from mjgym.envs.sub_environments import seed_list
@@ -78,8 +78,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             TEAM: np.tile([known.index(team) for team in teams], matches.num_envs),
             NUMBER: np.tile([int(n.rpartition("_")[2]) for n in players], matches.num_envs),
         }
-        self._who = matches.given(self._who)
-        self._everyone: Array = matches.given(np.ones(self.num_envs, dtype=bool))
+        self._who = matches.to_output(self._who)
+        self._everyone: Array = matches.to_output(np.ones(self.num_envs, dtype=bool))
 
     # Episodes and steps.
 
@@ -141,7 +141,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return values.reshape(self.num_envs, *values.shape[2:])
 
     def _each(self, values: Array) -> Array:
-        """What is of a match, for each of its players."""
+        """Repeat values of matches for each of their players."""
         return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +174,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
         told, mask = self._told(info), self._each(ended)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = kept(mask, values), copied(mask)
+            told[name], told[f"_{name}"] = zero_unless(mask, values), copied(mask)
         return told
 
     # What is of a match, by player.
@@ -186,7 +186,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def call(
         self, name: str, *args: Any, ids: Sequence[int] | np.ndarray | None = None, **kwargs: Any
     ) -> tuple[Any, ...]:
-        """What a method or an attribute of each player's match gives; see `VectorEnv.call`.
+        """Results of a method or an attribute of each player's match; see `VectorEnv.call`.
 
         `action_space` and `observation_space` are the players' own.
         """
@@ -221,7 +221,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         raise AttributeError(f"{name!r} belongs to matches, not to players: matches.set_attr")
 
     def __getattr__(self, name: str) -> Any:
-        """What belongs to matches: `model`, `threads`, `get_state`, `camera`, ..."""
+        """Attributes of the matches: `model`, `threads`, `get_state`, `camera`, ..."""
         if name in _OF_MATCHES and "matches" in vars(self):
             return getattr(self.matches, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What a batch has of each sub-environment, as `gymnasium.vector.SyncVectorEnv` shows it."""
+"""Methods and attributes of each sub-environment, as of `gymnasium.vector.SyncVectorEnv`."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -77,6 +77,7 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The sub-environments' random generators."""
+        self._recall_starts()
         return tuple(self._rng(i) for i in range(self.num_envs))
 
     def _rng(self, i: int) -> np.random.Generator:
@@ -85,6 +86,12 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
             rng, self._seeds[i] = seeding.np_random(None)
             self._rngs[i] = rng
         return rng
+
+    def _recall_starts(self) -> None:
+        """Put the generators where they would be if no start had been drawn ahead.
+
+        To be called before a generator is shown, replaced or written to.
+        """
 
     def _seed(self, i: int, seed: int) -> None:
         """Give a sub-environment a generator of its own seed."""
@@ -146,7 +153,7 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """The observation's entries by name."""
 
     def call(self, name: str, *args: Any, ids: Ids = None, **kwargs: Any) -> tuple[Any, ...]:
-        """What a method or an attribute of each sub-environment gives, as of `Env`.
+        """Results of a method or an attribute of each sub-environment, as of `Env`.
 
         Args:
             name: of a method that sub-environments have for themselves ("camera", "get_state",
@@ -242,6 +249,7 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
         for rng in generators:
             if not isinstance(rng, np.random.Generator):
                 raise TypeError(f"{name}: expected a numpy.random.Generator, got {rng!r}")
+        self._recall_starts()
         for i, rng in zip(rows.tolist(), generators, strict=True):
             self._rngs[i], self._seeds[i] = rng, -1
             self._episodes.reseed(i)

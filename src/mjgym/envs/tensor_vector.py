@@ -1,7 +1,7 @@
 """Many environments on a device: a task on MuJoCo Warp, whose arrays are torch's tensors."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,13 @@ import torch
 from mjgym.envs.infos import known
 from mjgym.envs.observations import copy_observation, rows_of
 from mjgym.envs.spaces import check_action
-from mjgym.envs.sub_environments import Ids
 from mjgym.envs.vector import VectorEnv
-from mjgym.loop.models import substeps
+from mjgym.loop.timing import substeps
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
-from mjgym.task import Arrays, Task
+from mjgym.task import Task
 from mjgym.util import generators
+from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
 OUTPUTS = ("torch", "numpy")
@@ -80,8 +80,8 @@ class TensorVectorEnv(VectorEnv):
             ("njmax", njmax, 1),
             ("start_threads", start_threads, 0),
         ):
-            if number is not None and number < least:
-                raise ValueError(f"{name}: must be at least {least}, got {number}")
+            if number is not None:
+                whole_number(name, number, least)
         if "pixels" in options.get("observation", "flat"):
             raise NotImplementedError(
                 f"observation={options['observation']!r}: pictures are not drawn on the device;"
@@ -93,7 +93,7 @@ class TensorVectorEnv(VectorEnv):
         self._start_threads = start_threads
         self._steps_made = 0
         self._overflow_told = False
-        with self._device.use():
+        with self.enter():
             super().__init__(task, num_envs, **options)
         self.device = self._device.name
         self.buffers = self._simulations.buffers
@@ -135,38 +135,19 @@ class TensorVectorEnv(VectorEnv):
     def _generator_state(self, i: int) -> np.ndarray:
         return generators.encode(self._rng(i))
 
-    def _forget_starts(self, rows: Iterable[int]) -> None:
-        """Throw away starts that have been drawn ahead, as if they had not been."""
-        for i in rows:
+    def _recall_starts(self) -> None:
+        for i in range(self.num_envs):
             before = self._simulations.starts.forget(i)
             if before is not None:
                 generators.decode(self._rng(i), before)
 
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The sub-environments' random generators."""
-        self._forget_starts(range(self.num_envs))
-        return super().np_random
+    def enter(self) -> AbstractContextManager[None]:
+        """A context in which Warp and torch compute on the device."""
+        return self._device.use()
 
-    # Beginning episodes.
-
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start episodes in all sub-environments, or in some; see `VectorEnv.reset`.
-
-        The mask in `options` may be a tensor.
-        """
-        if seed is not None:
-            self._forget_starts(range(self.num_envs))
-        with self._device.use():
-            observation, info = self.given(super().reset(seed=seed, options=options))
-            return observation, info
-
-    # A control step.
+    def to_output(self, values: Any) -> Any:
+        """Results in the library that `output` names."""
+        return _arrays(values) if self._numpy else self._tensors(values)
 
     def step(self, actions: Any) -> Any:
         """Advance by one control step; see `VectorEnv.step`.
@@ -174,11 +155,10 @@ class TensorVectorEnv(VectorEnv):
         With `autoreset_mode="SameStep"` and tensors, `info["final_obs"]` holds an observation of
         each sub-environment, of which `info["_final_obs"]` says whose mean something.
         """
-        self._check_usable()
-        with self._device.use():
-            observation, rewards, *flags, info = self.given(super().step(actions))
-            self._steps_made += 1
-            if self._steps_made % LOOK_EVERY == 0:
+        observation, rewards, *flags, info = super().step(actions)
+        self._steps_made += 1
+        if self._steps_made % LOOK_EVERY == 0:
+            with self.enter():
                 self._tell_overflow()
         if self._numpy:
             rewards = rewards.astype(np.float64)  # as Gymnasium's vectors give them
@@ -214,7 +194,7 @@ class TensorVectorEnv(VectorEnv):
 
     def _final(self, observation: Any, ended: torch.Tensor) -> Any:
         if self._numpy:
-            return rows_of(self.given(observation), self.given(ended))
+            return rows_of(self.to_output(observation), self.to_output(ended))
         return copy_observation(observation)
 
     @property
@@ -235,46 +215,6 @@ class TensorVectorEnv(VectorEnv):
             stacklevel=3,
         )
 
-    # What is observed.
-
-    def observe(self) -> Arrays:
-        """The observation's entries by name as the simulator has them."""
-        with self._device.use():
-            entries: Arrays = self.given(super().observe())
-            return entries
-
-    def camera(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        """Pictures of the present states, drawn on the processor; see `VectorEnv.camera`."""
-        with self._device.use():
-            return super().camera(*args, **kwargs)
-
-    # Snapshots.
-
-    def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
-        """Everything that the futures of some episodes depend on; see `VectorEnv.get_state`.
-
-        The entries are NumPy's, as of every backend.
-        """
-        with self._device.use():
-            state = super().get_state(ids)
-        for k, i in enumerate(self._rows(ids).tolist()):
-            before = self._simulations.starts.before(i)
-            if before is not None:
-                state["rng"][k] = before
-        return state
-
-    def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
-        """Write a state of any backend; see `VectorEnv.set_state`."""
-        self._check_usable()
-        self._forget_starts(self._rows(ids).tolist())
-        with self._device.use():
-            return self.given(super().set_state(state, ids))
-
-    def set_attr(self, name: str, values: Any, *, ids: Ids = None) -> None:
-        """Set the random generators of sub-environments; see `VectorEnv.set_attr`."""
-        self._forget_starts(range(self.num_envs))
-        super().set_attr(name, values, ids=ids)
-
     # In the library that the user wants.
 
     def _tensors(self, values: Any) -> Any:
@@ -287,10 +227,6 @@ class TensorVectorEnv(VectorEnv):
             tensor = torch.as_tensor(values, device=self._device.torch)
             return tensor.float() if tensor.dtype == torch.float64 else tensor
         return values
-
-    def given(self, values: Any) -> Any:
-        """What the user gets, in the library that `output` names."""
-        return _arrays(values) if self._numpy else self._tensors(values)
 
 
 def _arrays(values: Any) -> Any:

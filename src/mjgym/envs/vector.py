@@ -1,8 +1,10 @@
 """Many environments in one process: a task on a batch of simulations."""
 
+import contextlib
 import functools
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 import gymnasium
@@ -10,24 +12,29 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from mjgym.arrays import Array, anyone, copied, kept
+from mjgym.arrays import Array, any_true, copied, zero_unless
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import Infos, only
-from mjgym.envs.observations import Observations, copy_observation, not_finite, rows_of, take
+from mjgym.envs.observations import Observations, copy_observation, rows_of, take
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
-from mjgym.loop.episode import DivergenceError, Episodes, Step, check_state
-from mjgym.loop.models import compile_model, compile_undrawn
+from mjgym.loop.episode import Episodes, Step
+from mjgym.loop.models import compile_model
+from mjgym.loop.states import check_state
+from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
+from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]
 
+_NO_CONTEXT = contextlib.nullcontext()
+
 
 def allowed_cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -73,13 +80,9 @@ class VectorEnv(SubEnvironments):
         copy: bool = True,
         **options: Any,
     ) -> None:
-        for name, number in (
-            ("num_envs", num_envs),
-            ("threads", 1 if threads is None else threads),
-            ("max_episode_steps", 1 if max_episode_steps is None else max_episode_steps),
-        ):
-            if number < 1:
-                raise ValueError(f"{name}: must be at least 1, got {number}")
+        whole_number("num_envs", num_envs)
+        if threads is not None:
+            whole_number("threads", threads)
         self._arguments: dict[str, Any] = {
             "max_episode_steps": max_episode_steps,
             "threads": threads,
@@ -101,7 +104,14 @@ class VectorEnv(SubEnvironments):
         simulations = self._simulate(varying)
         self._simulations = simulations
         draws = self._options.draws(varying, num_envs)
-        self._episodes = Episodes(task, simulations, self._rng, draws)
+        self._episodes = Episodes(
+            task,
+            simulations,
+            self._rng,
+            draws,
+            max_steps=max_episode_steps,
+            raises=self._options.on_divergence == "raise",
+        )
         self._xp = self._episodes.view.xp
         self._infos = Infos(self._episodes)
         self.physics_timestep = float(self.model.opt.timestep)
@@ -127,8 +137,10 @@ class VectorEnv(SubEnvironments):
 
     def _simulate(self, varying: Varying | None) -> Any:
         """The simulations that all sub-environments run on."""
-        undrawn = functools.partial(compile_undrawn, self.task)
-        return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying, undrawn)
+        without_visuals = functools.partial(compile_without_visuals, self.task)
+        return Batched(
+            self.model, self.num_envs, self.threads, self.task.varies, varying, without_visuals
+        )
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -162,20 +174,26 @@ class VectorEnv(SubEnvironments):
             gymnasium.error.Error: a seed is not a whole number from 0 on; nothing is changed.
             TypeError: the mask is not an array of bool, or `seed` no number and no sequence.
             ValueError: the mask or the sequence of seeds has a wrong length, or the mask is empty.
+            DivergenceError: an episode cannot begin: its observation is not finite, even when its
+                start is drawn again (with `on_divergence="raise"` it is not).
         """
         self._check_usable()
         seeds = seed_list(seed, self.num_envs)
         mask = self._mask(options)
-        for i in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
-            if (own := seeds[i]) is not None:
-                self._seed(i, own)
-        begun = ~self._nobody() if mask is None else self._episodes.view.from_numpy(mask)
-        self._begin(begun, by_reset=True)
-        self._observations.observe()
-        return self._observation(), self._infos.of_variation(begun)
+        if seed is not None:
+            self._recall_starts()
+        with self.enter():
+            for i in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
+                if (own := seeds[i]) is not None:
+                    self._seed(i, own)
+            begun = ~self._nobody() if mask is None else self._episodes.view.from_numpy(mask)
+            self._begin(begun, by_reset=True)
+            result = self._observation(), self._infos.of_variation(begun)
+            observation, info = self.to_output(result)
+        return observation, info
 
     def _begin(self, mask: Array, *, by_reset: bool = False) -> None:
-        self._episodes.reset(mask if anyone(~mask) else None, by_reset=by_reset)
+        self._episodes.reset(mask if any_true(~mask) else None, by_reset=by_reset)
         self._done = self._done & ~mask
 
     def _nobody(self) -> Array:
@@ -197,6 +215,11 @@ class VectorEnv(SubEnvironments):
             DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
         """
         self._check_usable()
+        with self.enter():
+            result: Result = self.to_output(self._step(actions))
+        return result
+
+    def _step(self, actions: Array) -> Result:
         actions, ended = self._prepare(actions)
         begun = None
         if ended:
@@ -208,12 +231,6 @@ class VectorEnv(SubEnvironments):
         if ended == self.num_envs:  # nobody is left to step
             return self._begin_all()
         step = self._episodes.step(actions, None if begun is None else ~begun)
-        bad = not_finite(self._observations.observe(), self.num_envs)
-        if bad is not None:
-            bad = bad if begun is None else bad & ~begun
-            step = step._replace(diverged=bad if step.diverged is None else step.diverged | bad)
-        if step.diverged is not None and self._options.on_divergence == "raise":
-            self._raise_diverged(step.diverged)
         return self._finish(step, begun)
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> Array:
@@ -248,29 +265,29 @@ class VectorEnv(SubEnvironments):
             " options={'reset_mask': mask}"
         )
 
-    def _raise_diverged(self, diverged: Array) -> None:
-        """End the episodes that are no longer finite, and say so, if there are any."""
-        if anyone(diverged):
-            self._episodes.end(diverged)
-            rows = np.flatnonzero(self._episodes.view.to_numpy(diverged)).tolist()
-            raise DivergenceError(
-                f"sub-environments {rows} of {type(self.task).__name__} are no longer finite;"
-                " reset them"
-            )
-
     def _first(self, mask: Array) -> int:
         """The number of the first sub-environment of a mask."""
         return int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
 
     def _begin_all(self) -> Result:
-        """What a step returns in which all sub-environments have begun an episode."""
-        self._observations.observe()
+        """The result of a step in which all sub-environments have begun an episode."""
+        bad, everyone = self._observations.show(), ~self._nobody()
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
-        info = self._infos.of_variation(~self._nobody())
-        return self._observation(), rewards, self._nobody(), self._nobody(), info
+        info: dict[str, Any] = {}
+        if bad is not None:
+            self._end_at_once(bad)
+            info.update(diverged=copied(bad), _diverged=copied(bad))
+        info.update(self._infos.of_variation(everyone))
+        return self._observation(), rewards, self._nobody(), copied(self._done), info
+
+    def _end_at_once(self, bad: Array) -> None:
+        """Give up episodes whose start is not finite: they end with the step that begins them."""
+        self._episodes.refuse(bad)
+        self._observations.take_back(bad)
+        self._done = self._done | bad
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
-        """What a step returns.
+        """The result of a step.
 
         Args:
             step: of the episodes.
@@ -280,25 +297,19 @@ class VectorEnv(SubEnvironments):
         rewards = infos.each(step.reward, infos.precision)
         terminations = infos.each(step.terminated, flag)
         truncations = infos.each(step.truncated, flag)
-        if self.max_episode_steps is not None:
-            truncations |= self._episodes.steps >= self.max_episode_steps
         stepped = None
         if begun is not None:
             stepped = ~begun
-            rewards = kept(stepped, rewards)
+            rewards = zero_unless(stepped, rewards)
             terminations &= stepped
-            truncations &= stepped
+            truncations &= stepped if diverged is None else stepped | diverged
         if diverged is not None:
-            finite = ~diverged
             self._observations.take_back(diverged)
-            rewards = kept(finite, rewards)
-            terminations &= finite
-            truncations |= diverged
         info = infos.of_step(step, stepped)
         if begun is not None:
             info.update(infos.of_variation(begun))
         self._done = terminations | truncations
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and anyone(self._done):
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and any_true(self._done):
             info = self._begin_at_once(info)
         return self._observation(), rewards, terminations, truncations, info
 
@@ -310,11 +321,20 @@ class VectorEnv(SubEnvironments):
         info.update(final_info=final_info, _final_info=copied(ended))
         self._begin(ended)
         info.update(self._infos.of_variation(ended))
-        self._observations.observe_some(ended)
+        bad = self._observations.show(ended)
+        if bad is not None:
+            self._episodes.refuse(bad)
+            self._done = self._done | bad  # they begin again with the next step
         return info
 
-    def given(self, values: Any) -> Any:
-        """Results, or what belongs to them, in arrays of the library that the user gets."""
+    # The two ways out of this class for simulations on other devices.
+
+    def enter(self) -> AbstractContextManager[Any]:
+        """A context in which the simulations compute: every public method works in it."""
+        return _NO_CONTEXT
+
+    def to_output(self, values: Any) -> Any:
+        """Results of a public method, in arrays of the library that the user gets."""
         return values
 
     def _final(self, observation: Any, ended: Array) -> Any:
@@ -327,9 +347,16 @@ class VectorEnv(SubEnvironments):
         observation = self._observations.present
         return copy_observation(observation) if self._copy else observation
 
+    def present(self) -> Any:
+        """A copy of the observations that the last call of `reset` or `step` returned."""
+        with self.enter():
+            return self.to_output(copy_observation(self._observations.present))
+
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""
-        return self.view.owned(self._episodes.observe())
+        with self.enter():
+            entries: Arrays = self.to_output(self.view.owned(self._episodes.observe()))
+        return entries
 
     def render(self) -> tuple[np.ndarray, ...] | None:
         """A picture of each sub-environment, uint8 (height, width, 3), see `render_mode`.
@@ -367,7 +394,8 @@ class VectorEnv(SubEnvironments):
             RenderingError: no OpenGL works here; the message says what to install.
         """
         self._check_open()
-        return self._cameras.take(self._rows(ids), name, **options)
+        with self.enter():
+            return self._cameras.take(self._rows(ids), name, **options)
 
     # Snapshots.
 
@@ -383,7 +411,10 @@ class VectorEnv(SubEnvironments):
             ValueError: there is no such sub-environment.
         """
         self._check_open()
-        return self._episodes.get_state(self._rows(ids))
+        rows = self._rows(ids)
+        self._recall_starts()
+        with self.enter():
+            return self._episodes.get_state(rows)
 
     def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
         """Write a state, or some entries of one, and return the observations there.
@@ -398,9 +429,11 @@ class VectorEnv(SubEnvironments):
         """
         self._check_usable()
         rows = self._rows(ids)
-        self._episodes.set_state(check_state(state, self.get_state(rows)), rows)
-        self._done[rows] = False
-        return take(self._observations.observe(), rows)
+        checked = check_state(state, self.get_state(rows))
+        with self.enter():
+            self._episodes.set_state(checked, rows)
+            self._done[rows] = False
+            return self.to_output(take(self._observations.observe(), rows))
 
     def _check_usable(self) -> None:
         self._check_open()

@@ -1,43 +1,23 @@
 """Whether a task's hooks run on the arrays of another library, and give the same numbers there."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from mjgym.arrays import Array
+from mjgym.loop.hooks import HOOKS, run_hooks
 from mjgym.sim.converted import ConvertedView
 from mjgym.sim.views import View
 from mjgym.task import Task
 
 CLOSE = 1e-12  # relative and absolute, between two libraries
 
-Called = Callable[[View, Array], Any]
-
-
-def _hooks(task: Task) -> dict[str, Called]:
-    """The hooks that run for all simulations at once, as functions of a view and an action."""
-    return {
-        "memory": lambda v, action: task.memory(v),
-        "before_step": task.before_step,
-        "control": task.control,
-        "substep": lambda v, action: task.substep(v),
-        "current_forces": lambda v, action: task.current_forces(v),
-        "terms": lambda v, action: task.terms(v),
-        "reward": lambda v, action: task.reward(task.terms(v)),
-        "terminated": lambda v, action: task.terminated(v),
-        "truncated": lambda v, action: task.truncated(v),
-        "success": lambda v, action: task.success(v),
-        "update": lambda v, action: task.update(v),
-        "observation": lambda v, action: task.observation(v),
-    }
-
 
 def failures(
     task: Task, view: View, action: np.ndarray, xp: ModuleType
 ) -> Iterator[tuple[str, Exception | str]]:
-    """What goes wrong when the hooks see the arrays of another library.
+    """Errors and differences of the hooks on the arrays of another library.
 
     Args:
         task: the task.
@@ -49,19 +29,17 @@ def failures(
         A hook's name, and what it raised or how its result differs from that in NumPy.
     """
     converted = ConvertedView(view, xp)
-    for hook, call in _hooks(task).items():
-        with np.errstate(all="ignore"):
-            wanted = call(view, action)
+    for name, wanted in run_hooks(task, view, action).items():
         try:
-            found = call(converted, xp.asarray(action))
+            found = HOOKS[name](task, converted, xp.asarray(action))
         except Exception as error:  # whatever the other library has to say
-            yield hook, error
+            yield name, error
             continue
         if isinstance(wanted, Mapping):
-            for name, value in wanted.items():
-                yield from _compared(f"{hook}()[{name!r}]", value, found.get(name))
+            for entry, value in wanted.items():
+                yield from _compared(f"{name}()[{entry!r}]", value, found.get(entry))
         elif wanted is not None:
-            yield from _compared(f"{hook}()", wanted, found)
+            yield from _compared(f"{name}()", wanted, found)
 
 
 def _compared(what: str, wanted: Any, found: Any) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What an environment is made of, as plain data: every index of its spaces named, with its unit."""
+"""Descriptions of environments as plain data: every index of the spaces has a name and a unit."""
 
 import ast
 import dataclasses
@@ -9,6 +9,7 @@ import math
 import re
 import textwrap
 import tokenize
+import types
 from pathlib import Path
 from typing import Any
 
@@ -148,19 +149,25 @@ def describe(
     }
 
 
+def _type_name(annotation: Any) -> str:
+    """The annotation of a field as its author wrote it, without modules: "str | Walker"."""
+    if isinstance(annotation, types.UnionType):
+        return " | ".join(map(_type_name, annotation.__args__))
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+
+
 def arguments(task: Task) -> list[dict[str, Any]]:
     """The task's fields: `name`, `value`, `default`, `type` and the comment beside them."""
     comments = _comments(type(task))
     rows = []
     for field in dataclasses.fields(task):
         default = None if field.default is dataclasses.MISSING else field.default
-        kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
         rows.append(
             {
                 "name": field.name,
                 "value": _plain(getattr(task, field.name)),
                 "default": _plain(default),
-                "type": str(kind),
+                "type": _type_name(field.type),
                 "comment": comments.get(field.name, ""),
             }
         )

@@ -18,33 +18,36 @@ A control step, in this order:
 An episode begins with `initialize`, `memory`, `observation`.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mjgym.arrays import Array, all_finite, chosen, shape
-from mjgym.loop.contract import Expected
-from mjgym.loop.models import substeps
+from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
+from mjgym.contract.fields import check_fields
+from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
+from mjgym.loop.states import MEMORY, READINGS, in_simulation
+from mjgym.loop.timing import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
 from mjgym.task import Arrays, Task
 from mjgym.util import generators
-from mjgym.util.suggestions import or_else
+from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws
 
-# Prefixes in a state of what is not the simulation's own.
-MEMORY, READINGS, VARIATION = "memory.", "observables.", "variation."
-_PREFIXED = (MEMORY, READINGS, VARIATION)
-CROWD = 60  # contacts of a model's default state
-_OWN = ("steps", "success_once", "rng", "rng.variation")
+MAX_CONTACTS = 60  # of a model's default state, up to which room is made for them from the start
+REDRAWS = 10  # of a start that is not finite, before its episode is given up
 
 Generator = Callable[[int], np.random.Generator]
 """Gives the random generator of a simulation's episodes."""
+
+Show = Callable[[Array | None], Array | None]
+"""Computes what some simulations show, those of a mask or all; gives which of them show a number
+that is not finite, bool of shape lead, None for none."""
 
 
 class DivergenceError(RuntimeError):
@@ -52,15 +55,16 @@ class DivergenceError(RuntimeError):
 
 
 class Step(NamedTuple):
-    """What a control step gives, for all simulations; arrays of shape lead unless said.
+    """The outcome of a control step, for all simulations; arrays of shape lead unless said.
 
     Attributes:
         terms: the reward's factors by name.
-        reward: their combination.
+        reward: their combination; 0 where the simulation has diverged.
         terminated: whether the episode has ended as a part of the task.
-        truncated: whether the task has cut it off.
+        truncated: whether it has been cut off: by the task, the limit of steps, or a divergence.
         success: whether the goal is reached; None for a task without one.
-        diverged: whether the simulation is no longer finite; None where all are.
+        diverged: whether the state, the reward or what is shown is no longer finite; None where all
+            are.
     """
 
     terms: Arrays
@@ -75,25 +79,6 @@ class Step(NamedTuple):
 _step_of: Callable[[tuple[Any, ...]], Step] = functools.partial(tuple.__new__, Step)
 
 
-@dataclass(frozen=True)
-class _Hooks:
-    """Which optional hooks a task has defined: the others cost nothing."""
-
-    before_step: bool
-    substep: bool
-    terminated: bool
-    truncated: bool
-    memory: bool
-    update: bool
-
-    @classmethod
-    def of(cls, task: Task) -> "_Hooks":
-        def has(hook: str) -> bool:
-            return getattr(type(task), hook) is not getattr(Task, hook)
-
-        return cls(*(has(hook) for hook in cls.__dataclass_fields__))
-
-
 class Episodes:
     """The episodes of a task on one simulation or on many.
 
@@ -102,6 +87,8 @@ class Episodes:
         simulation: of the task's model.
         generator: gives the random generator of each simulation's episodes.
         draws: of the numbers that a user varies; None if nothing does.
+        max_steps: after which an episode is truncated; None for no limit.
+        raises: whether a simulation that diverges raises, rather than truncate its episode.
 
     Attributes:
         substeps: physics steps in a control step.
@@ -116,8 +103,19 @@ class Episodes:
     """
 
     def __init__(
-        self, task: Task, simulation: Simulation, generator: Generator, draws: Draws | None = None
+        self,
+        task: Task,
+        simulation: Simulation,
+        generator: Generator,
+        draws: Draws | None = None,
+        *,
+        max_steps: int | None = None,
+        raises: bool = False,
     ) -> None:
+        values = {f.name: getattr(task, f.name) for f in dataclasses.fields(task)}
+        check_fields(type(task).__name__, values)
+        if max_steps is not None:
+            whole_number("max_episode_steps", max_steps)
         self.task = task
         self.simulation = simulation
         self.view = simulation.view
@@ -126,58 +124,45 @@ class Episodes:
         self._draws = draws
         self.sensing: Sensing | None = None
         self._draw_image: Draw = _no_pictures
-        self._hooks = _Hooks.of(task)
-        self._in_parts = self._hooks.substep or task.control_every_substep
+        self._max_steps, self._raises = max_steps, raises
+        self._show: Show | None = None
+        self._defined = defined_hooks(task)
+        self._in_parts = "substep" in self._defined or task.control_every_substep
         self._streams_seeded = np.zeros(simulation.n, dtype=bool)
         lead, xp = self.view.lead, self.view.xp
         self.steps: Array = xp.zeros(lead, dtype=xp.int64)
         self.started: Array = xp.zeros(lead, dtype=xp.bool)
         self.success_once: Array = xp.zeros(lead, dtype=xp.bool)
-        self._try_hooks()
+        self._bind_hooks()
 
-    def _try_hooks(self) -> None:
-        """Run every hook once: a batch fills only those arrays that have been looked at before.
-
-        Raises:
-            TypeError: a hook returns something else than it should.
-            ValueError: an array that it returns has a wrong shape.
-        """
+    def _bind_hooks(self) -> None:
+        """Run every hook once, and keep what holds for all steps of the task."""
         task, view, simulation = self.task, self.view, self.simulation
-        action = view.xp.zeros((*view.lead, len(task.actions(simulation.model))))
-        expected = Expected(task, view.lead)
-        # A crowd of parts that lie within each other by default, as no episode's do, would take
-        # memory for good; contacts in the usual number are best kept room for from the beginning.
-        contacts = int(simulation.sample.ncon) <= CROWD
+        nu, actions = simulation.model.nu, len(task.actions(simulation.model))
+        # Many parts that lie within each other by default, as no episode's do, would take memory
+        # for good; contacts in the usual number are best kept room for from the beginning.
+        contacts = int(simulation.sample.ncon) <= MAX_CONTACTS
         simulation.forward(contacts=contacts)
-        view.memory = view.owned(expected.entries("memory", task.memory(view)))
-        with np.errstate(all="ignore"):  # what is bound only now is still zero
-            expected.entries("before_step", task.before_step(view, action), led=False)
-            expected.shape("control", task.control(view, action), (simulation.model.nu,))
-            expected.parts_of_memory("substep", task.substep(view), view.memory)
-            always = task.current_forces(view)
-            expected.flags("current_forces", always)
-            terms = task.terms(view)
-            expected.terms(terms)
-            reward = task.reward(terms)
-            expected.number("reward", reward)
-            expected.flags("terminated", task.terminated(view))
-            expected.flags("truncated", task.truncated(view))
-            success = task.success(view)
-            self.has_goal = success is not None
-            if self.has_goal:
-                expected.flags("success", success)
-            expected.parts_of_memory("update", task.update(view), view.memory)
-            expected.entries("observation", task.observation(view))
+        results = bind_and_validate(task, view, nu, actions)
+        if view.lead:
+            probe(task)
+        self.has_goal = results["success"] is not None
         # With several players a reward has an axis of them behind lead.
-        players = shape(reward)[len(view.lead) :]
-        self.rewards: Array = view.xp.full((*view.lead, *players), view.xp.nan)
+        players = (len(task.players),) if task.players else ()
+        self._reward_shape = (*view.lead, *players)
+        self.rewards: Array = view.xp.full(self._reward_shape, view.xp.nan)
         # A plain bool depends on no state: forces then come with the physics, or never.
-        self._forces_always = always is True
-        self._forces_sometimes = not isinstance(always, bool)
+        forces = results["current_forces"]
+        self._forces_always = forces is True
+        self._forces_sometimes = not isinstance(forces, bool)
         simulation.forward(contacts=contacts)
         view.memory = view.owned(task.memory(view))
         sample = simulation.sample
         sample.memory = sample.owned(task.memory(sample))
+
+    def show_through(self, show: Show) -> None:
+        """Have what episodes show computed at the end of each step, and looked at."""
+        self._show = show
 
     def read_through(self, sensing: Sensing, draw: Draw) -> None:
         """Let observations show readings instead of the entries themselves.
@@ -212,6 +197,10 @@ class Episodes:
         Args:
             where: those that begin, bool of shape lead; None for all.
             by_reset: whether a user's call of reset begins it, rather than an autoreset.
+
+        Raises:
+            DivergenceError: what a start shows is not finite, be it drawn again several times; only
+                by a user's reset, an autoreset shows its starts with the step.
         """
 
         def start(i: int, scratch: Scratch) -> None:
@@ -220,9 +209,29 @@ class Episodes:
             scratch.restore_defaults(values)
             self.task.initialize(scratch.view, self._generator(i))
 
+        self._begin(start, where)
+        if not by_reset or self._show is None:
+            return
+        bad = self._show(where)
+        for _ in range(0 if self._raises else REDRAWS):
+            if bad is None or not any_true(bad):
+                return
+            self._begin(start, bad)
+            bad = self._show(bad)
+        if bad is not None and any_true(bad):
+            self.end(bad)
+            shown = {name: self.view.to_numpy(x) for name, x in self.observe().items()}
+            wrong = [name for name, x in shown.items() if not np.isfinite(x).all()]
+            raise DivergenceError(
+                f"{type(self.task).__name__}: an episode cannot begin, because its observation is"
+                f" not finite in {', '.join(map(repr, wrong))}; look at initialize(), and at what"
+                " varies"
+            )
+
+    def _begin(self, start: Callable[[int, Scratch], None], where: Array | None) -> None:
         self.end(where)  # a start that raises leaves no half-begun episode to step
         self.simulation.reset(start, where)
-        if self._hooks.memory:
+        if "memory" in self._defined:
             self._remember(self.task.memory(self.view), where)
         self.steps = self._where(where, 0, self.steps)
         self.started = self._where(where, True, self.started)
@@ -238,15 +247,18 @@ class Episodes:
     # A control step.
 
     def step(self, action: Array, where: Array | None = None) -> Step:
-        """Advance by one control step.
+        """Advance by one control step, and find out which episodes it ends.
 
         Args:
             action: (*lead, number of actions), as it is: neither rounded nor clipped.
             where: the simulations that step, bool of shape lead; None for all. What `Step` holds
-                of the others has no meaning.
+                of the others has no meaning but `diverged`: whether their start is not finite.
+
+        Raises:
+            DivergenceError: a simulation has diverged, if that is to raise.
         """
-        task, view, simulation, hooks = self.task, self.view, self.simulation, self._hooks
-        if hooks.before_step:
+        task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
+        if "before_step" in defined:
             self._take_over(task.before_step(view, action), where)
         if self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
@@ -263,22 +275,51 @@ class Episodes:
         if not isinstance(reward, float) or not math.isfinite(reward):
             diverged = self._with_bad_rewards(reward, diverged, where)
         self.rewards = reward if where is None else self._where(where, reward, self.rewards)
-        terminated = task.terminated(view) if hooks.terminated else False
-        truncated = task.truncated(view) if hooks.truncated else False
+        terminated = task.terminated(view) if "terminated" in defined else False
+        truncated = task.truncated(view) if "truncated" in defined else False
+        if self._max_steps is not None:
+            truncated = (self.steps >= self._max_steps) | truncated
         success = task.success(view) if self.has_goal else None
-        if success is not None and success is not False:  # Python's own is spared the cost of `|`
-            valued = success if diverged is None else success & ~diverged
-            self.success_once = self.success_once | (valued if where is None else valued & where)
-        if hooks.update:
+        if "update" in defined:
             self._remember(task.update(view), where)
         if self.sensing is not None:
             self.sensing.read(self.substeps, view, self.entries, self._draw_image)
+        bad = None if self._show is None else self._show(None)
+        if bad is not None:
+            diverged = bad if diverged is None else diverged | bad
+        if success is not None and success is not False:  # Python's own is spared the cost of `|`
+            valued = success if diverged is None else success & ~diverged
+            self.success_once = self.success_once | (valued if where is None else valued & where)
+        if diverged is not None:
+            self.refuse(diverged)
+            finite, reward = ~diverged, view.xp.asarray(reward)
+            reward = zero_unless(finite, view.xp.broadcast_to(reward, self._reward_shape))
+            terminated = self._each(terminated) & finite
+            truncated = self._each(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def refuse(self, diverged: Array) -> None:
+        """End the episodes that are no longer finite and say so, if that is to raise.
+
+        Raises:
+            DivergenceError: there are such episodes, if that is to raise.
+        """
+        if not (self._raises and any_true(diverged)):
+            return
+        self.end(diverged)
+        name = type(self.task).__name__
+        if not self.view.lead:
+            raise DivergenceError(
+                f"the simulation of {name} is no longer finite after {int(self.steps)} steps;"
+                " reset the environment"
+            )
+        rows = self._rows(diverged).tolist()
+        raise DivergenceError(f"sub-environments {rows} of {name} are no longer finite; reset them")
 
     def _with_bad_rewards(
         self, reward: Array, diverged: Array | None, where: Array | None
     ) -> Array | None:
-        """Who has diverged, those whose reward is not finite among them."""
+        """Add the simulations whose reward is not finite to those that have diverged."""
         xp = self.view.xp
         rewards = xp.asarray(reward)
         if isinstance(rewards, np.ndarray) and all_finite(rewards):  # a device is not waited for
@@ -307,10 +348,10 @@ class Episodes:
                 memories[rows.start] = part.view.memory
 
         if self.sensing is None:
-            self.simulation.side_by_side(work)
+            self.simulation.for_each_shard(work)
         else:  # which looks at all simulations at once
             work(self.simulation, ...)
-        if memories and self._hooks.substep:
+        if memories and "substep" in self._defined:
             parts = [memories[start] for start in sorted(memories)]
             self.view.memory = {
                 name: self.view.xp.concat([memory[name] for memory in parts])
@@ -335,7 +376,7 @@ class Episodes:
             forces = last and self._forces_always
             part.step(control, stop - done, where, forces=forces)
             done = stop
-            if self._hooks.substep and (entries := task.substep(view)):
+            if "substep" in self._defined and (entries := task.substep(view)):
                 self._remember(entries, where, view)
             if sensing is not None and not last:
                 sensing.read(stop, view, self.entries, self._draw_image)
@@ -369,7 +410,7 @@ class Episodes:
         xp = self.view.xp
         if where is None:
             return xp.full_like(old, new)
-        return chosen(where, new, old)
+        return where_rows(where, new, old)
 
     def _each(self, values: Any) -> Array:
         """A flag for each simulation, bool of shape lead."""
@@ -404,7 +445,7 @@ class Episodes:
         return np.arange(n) if where is None else np.flatnonzero(self.view.to_numpy(where))
 
     def variation(self) -> dict[str, np.ndarray]:
-        """What the user's variations have given the episodes, by key, (n, ...) each."""
+        """Values that the user's variations have drawn for the episodes, by key, (n, ...) each."""
         return {} if self._draws is None else self._draws.values
 
     # Snapshots.
@@ -476,67 +517,6 @@ class Episodes:
         by_row = np.array(self.by_row(old))
         by_row[rows] = value
         return self.view.from_numpy(np.reshape(by_row, shape(old)))
-
-
-def in_simulation(name: str) -> bool:
-    """Whether an entry of a state belongs to the simulation itself."""
-    return name not in _OWN and not name.startswith(_PREFIXED)
-
-
-def check_state(state: Any, current: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The entries to write, as arrays of the right shapes, before anything is written.
-
-    Args:
-        state: what the user gave.
-        current: the present state, for its names and shapes.
-
-    Raises:
-        TypeError: not a dict.
-        ValueError: an entry is unknown, of a wrong shape or kind, or not finite, or no generator
-            can be in such a state; the message names it.
-    """
-    if not isinstance(state, dict):
-        raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
-    checked = {}
-    for name, value in state.items():
-        if name not in current:
-            raise ValueError(f"state: no entry {name!r}{or_else(name, current)}")
-        wanted = current[name]
-        array = _converted(name, value, wanted.dtype)
-        if array.shape != wanted.shape:
-            raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
-        # Readings are what they have been, be it infinite.
-        readings = name.startswith(READINGS)
-        if array.dtype.kind == "f" and not (readings or np.isfinite(array).all()):
-            raise ValueError(f"state: {name!r} is not finite")
-        if name == "steps" and (array < 0).any():
-            raise ValueError(f"state: 'steps' must not be negative, got {array.min()}")
-        if name in ("rng", "rng.variation"):
-            for words in array.reshape(-1, generators.WORDS):
-                generators.check(name, words)
-        checked[name] = array
-    return checked
-
-
-def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """An entry in the kind of numbers that a state has it in, if that says the same.
-
-    Raises:
-        ValueError: it is no array of real numbers, or whole ones are expected.
-    """
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biuf":
-            given = np.asarray(value, dtype=float if dtype.kind == "f" else dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"state: {name!r} is not an array of numbers: {error}") from None
-    if dtype.kind == "f":
-        return given.astype(dtype)
-    with np.errstate(invalid="ignore"):
-        whole = given.astype(dtype)
-    if not np.array_equal(whole, given):
-        raise ValueError(f"state: {name!r} holds what is no {dtype.name}: {value!r}")
-    return whole
 
 
 def _no_pictures(image: Any, rows: np.ndarray) -> np.ndarray:

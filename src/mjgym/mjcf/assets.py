@@ -1,4 +1,4 @@
-"""Where the package's MJCF files lie."""
+"""Paths of the package's MJCF files."""
 
 from pathlib import Path
 

@@ -184,7 +184,7 @@ def resample(
 
 
 def _count(duration: float, timestep: float) -> int:
-    """How many rows there are, a timestep apart, in a duration."""
+    """Number of rows, a timestep apart, in a duration."""
     # Times that are a whole number of timesteps apart may have lost their last bits.
     steps = duration / timestep + 1e-9
     if steps < 1:

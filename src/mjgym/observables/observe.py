@@ -181,7 +181,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Image:
-    """What a camera of the model sees.
+    """An image of one of the model's cameras.
 
     Args:
         camera: name, index, or -1 for the free camera.

@@ -34,7 +34,7 @@ def numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
 
 
 class Twin:
-    """What a simulation looks like.
+    """A visual model of a simulation.
 
     Args:
         scene: makes the spec, with its textures, which is compiled here.

@@ -1,4 +1,4 @@
-"""What the docstrings of tasks say, and of which observation entry."""
+"""Parsing of task docstrings: the first paragraph, titled paragraphs, observation entries."""
 
 import inspect
 import re
@@ -14,12 +14,12 @@ def docstring(cls: type) -> str:
 
 
 def first_paragraph(cls: type) -> str:
-    """What a class's own docstring begins with, in one line."""
+    """The first paragraph of a class's own docstring, in one line."""
     return docstring(cls).partition("\n\n")[0].replace("\n", " ")
 
 
 def paragraphs(cls: type, title: str) -> list[str]:
-    """What follows "<title>:" in the docstring of a class and of its bases, the class's first."""
+    """Paragraphs that begin with "<title>:" in the docstrings of a class, then of its bases."""
     return [
         paragraph.removeprefix(f"{title}:").strip().replace("\n", " ")
         for base in cls.__mro__
@@ -29,7 +29,7 @@ def paragraphs(cls: type, title: str) -> list[str]:
 
 
 def meanings(cls: type, entries: Iterable[str]) -> dict[str, str]:
-    """What the paragraphs "Observation: ..." say of each entry, up to the next one; "" if nothing.
+    """The description of each entry in the paragraphs "Observation: ..."; "" where there is none.
 
     "`height` of the torso (m); `touch`, force on the toe" says "height of the torso (m)" of
     `height` and "force on the toe" of `touch`. Of "`hand` and `box`, places (m)" the two share what

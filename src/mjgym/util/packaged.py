@@ -1,4 +1,4 @@
-"""Where the files that come with the package lie: models, guides, the gallery, programs."""
+"""Paths of packaged files: models, guides, gallery, example programs."""
 
 import functools
 from pathlib import Path

@@ -3,7 +3,15 @@
 import gymnasium
 import numpy as np
 import pytest
-from suite import IDS, TASKS, relative_error, relative_errors, transitions
+from suite import (
+    ARGUMENTS,
+    IDS,
+    TASKS,
+    recorded_states,
+    relative_error,
+    relative_errors,
+    transitions,
+)
 
 TOLERANCE = 1e-9
 
@@ -20,36 +28,12 @@ SENSITIVE = {
     ("dog-fetch", "goal"): {5: 1e-7, 15: 1e-7},
 }
 
-# The chains of lqr are random; these are the seeds of the recorded ones.
-ARGUMENTS = {
-    ("lqr-lqr_2_1", "random"): {"stiffness_seed": 7},
-    ("lqr-lqr_6_2", "random"): {"stiffness_seed": 7},
-    ("lqr-lqr_2_1", "goal"): {"stiffness_seed": 11},
-    ("lqr-lqr_6_2", "goal"): {"stiffness_seed": 11},
-}
-
 
 def _bounds(name, kind, rows):
     bounds = np.full(rows, TOLERANCE)
     for row, bound in SENSITIVE.get((name, kind), {}).items():
         bounds[row] = bound
     return bounds
-
-
-def recorded_states(env, record):
-    """The recorded states before each step, as arguments of set_state."""
-    states = {k.removeprefix("before_"): v for k, v in record.items() if k.startswith("before_")}
-    for key in [k for k in record if k.startswith("model_")]:
-        field = key.removeprefix("model_")
-        if field in env.unwrapped.task.varies:
-            states[field] = record[key]
-        else:  # constant for the task: then it is in the model
-            model = getattr(env.unwrapped.model, field)
-            assert (record[key] == model.ravel().reshape(record[key].shape[1:])).all(), field
-    for field, rows in states.items():
-        if field in env.unwrapped.task.varies:
-            states[field] = rows.reshape(len(rows), *getattr(env.unwrapped.model, field).shape)
-    return {name: rows for name, rows in states.items() if rows.size}
 
 
 @pytest.mark.parametrize("kind", ["random", "goal"])

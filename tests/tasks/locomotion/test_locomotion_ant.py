@@ -1,13 +1,12 @@
 """The ant's model against the recorded numbers, and what walks on it relies on."""
 
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
 from locomotion_facts import ARENA, differences, facts, scene
+from places import ASSETS
 
-ANT = Path(__file__).parents[3] / "assets" / "locomotion" / "walkers" / "ant.xml"
+ANT = ASSETS / "locomotion" / "walkers" / "ant.xml"
 FACTS = facts("walker_Ant")
 WALKER = FACTS["walker"]
 HEADLIGHT = "visual.headlight"  # the arena's: the one these tests use has MuJoCo's own

@@ -1,16 +1,14 @@
 """The arenas' files against the recorded numbers of the published scenes."""
 
 import json
-from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
+from places import ASSETS, DATA
 
-ARENAS = Path(__file__).parents[3] / "assets" / "locomotion" / "arenas"
-RECORDS = json.loads(
-    (Path(__file__).parents[2] / "data" / "locomotion" / "arenas.json").read_text()
-)
+ARENAS = ASSETS / "locomotion" / "arenas"
+RECORDS = json.loads((DATA / "locomotion" / "arenas.json").read_text())
 
 # The recorded scene whose world each file is, and the names that its unnamed geoms have here.
 SCENES = {

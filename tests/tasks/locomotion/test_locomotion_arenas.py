@@ -139,7 +139,7 @@ def test_walls_alternate_and_are_uniform():
     rows = simulation.view.rows("geom_size", place.names())
     parameters = scene("cmu_humanoid_run_walls")["parameters"]
     low, high = parameters["wall_width"][1:]
-    sides = place.width / 2 * np.where(np.arange(25) % 2 == 0, 1, -1)
+    sides = place.corridor_width / 2 * np.where(np.arange(25) % 2 == 0, 1, -1)
     widths = np.empty((SEEDS, 25))
     for seed in range(SEEDS):
         draw(seed)
@@ -169,7 +169,7 @@ def platforms(place, simulation):
     assert (pos[~used, 2] == PARKED).all()
     assert (pos[used, 2] + size[used, 2] == 0).all()
     assert (pos[:, 1] == 0).all()
-    assert (size[used, 1] == place.width / 2).all()
+    assert (size[used, 1] == place.corridor_width / 2).all()
     return pos[used, :1] + size[used, :1] * (-1, 1)
 
 
@@ -181,7 +181,7 @@ def test_platforms_and_gaps_are_uniform(arena, name):
     narrowest, widest = parameters["gap_length"][1:]
     # So many platforms and gaps are in every episode; to look at more would favour short ones.
     first = parameters["first_platform"]
-    always = int((place.length - first) / (longest + widest))
+    always = int((place.corridor_length - first) / (longest + widest))
     lengths, gaps, counts = [], [], []
     for seed in range(SEEDS):
         draw(seed)
@@ -189,7 +189,7 @@ def test_platforms_and_gaps_are_uniform(arena, name):
         begin, end = edges.T
         assert begin[0] == pytest.approx(first, abs=1e-12)
         # As many as begin within the corridor.
-        assert begin[-1] < place.length <= end[-1] + widest
+        assert begin[-1] < place.corridor_length <= end[-1] + widest
         lengths.append((end - begin)[:always])
         gaps.append((begin[1:] - end[:-1])[: always - 1])
         counts.append(len(edges))
@@ -199,7 +199,7 @@ def test_platforms_and_gaps_are_uniform(arena, name):
     # Renewal theory (Feller 1971, XI.3): the mean and the variance of how many there are.
     mean = (shortest + longest + narrowest + widest) / 2
     variance = ((longest - shortest) ** 2 + (widest - narrowest) ** 2) / 12
-    distance = place.length - first
+    distance = place.corridor_length - first
     expected = distance / mean + (variance + mean**2) / (2 * mean**2)
     deviation = np.sqrt(distance * variance / mean**3)
     assert abs(np.mean(counts) - expected) < 4 * deviation / np.sqrt(SEEDS)
@@ -213,10 +213,10 @@ def test_there_are_enough_platforms_for_any_draw_that_will_come(arena):
     steps = np.random.default_rng(0)
     most = 0
     for _ in range(50):
-        length = steps.uniform(place.shortest_platform, place.longest_platform, (1000, 100))
-        gap = steps.uniform(place.shortest_gap, place.longest_gap, (1000, 100))
+        length = place.platform_length(steps, (1000, 100))
+        gap = place.gap_length(steps, (1000, 100))
         reached = place.first + np.cumsum(length + gap, axis=1)
-        most = max(most, int((reached < place.length).sum(axis=1).max()) + 1)
+        most = max(most, int((reached < place.corridor_length).sum(axis=1).max()) + 1)
     assert most < place.most() - 3
 
 

@@ -1,13 +1,12 @@
 """The models of the balls with heads against the recorded numbers, and how they move."""
 
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
 from locomotion_facts import ARENA, differences, facts
+from places import ASSETS
 
-WALKERS = Path(__file__).parents[3] / "assets" / "locomotion" / "walkers"
+WALKERS = ASSETS / "locomotion" / "walkers"
 CLASSES = {"rolling_ball": "RollingBallWithHead", "jumping_ball": "JumpingBallWithHead"}
 FACTS = {name: facts(f"walker_{recorded}") for name, recorded in CLASSES.items()}
 HEADLIGHT = "visual.headlight"  # the arena's: the one these tests use has MuJoCo's own

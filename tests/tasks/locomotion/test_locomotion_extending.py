@@ -2,11 +2,11 @@
 
 import dataclasses
 
+import described
 import gymnasium
 import numpy as np
 import pytest
-import test_contract
-import test_describe
+from equivalence import assert_autoreset_equals_sync_vector_env
 from extending.hexapod import Hexapod
 from extending.stairs import Stairs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
@@ -16,7 +16,7 @@ from suite import gymnasium_checker
 import mjgym
 from mjgym.mjcf import Spec
 from mjgym.tasks.locomotion.arenas import Arena
-from mjgym.tasks.locomotion.run import RunThroughCorridor
+from mjgym.tasks.locomotion.run_through_corridor import RunThroughCorridor
 
 ID = "locomotion/cmu_humanoid-run_walls-v0"
 IMPORTED = {"walker": "extending.hexapod:Hexapod", "arena": "extending.stairs:Stairs"}
@@ -75,7 +75,7 @@ def test_autoreset(mode):
         kwargs={**gymnasium.spec(ID).kwargs, **IMPORTED},
     )
     try:
-        test_contract.test_autoreset_equals_sync_vector_env("test/hexapod-v0", "flat", mode)
+        assert_autoreset_equals_sync_vector_env("test/hexapod-v0", "flat", mode)
     finally:
         del gymnasium.registry["test/hexapod-v0"]
 
@@ -86,6 +86,7 @@ def _make():
     return gymnasium.make(ID, max_episode_steps=4, **IMPORTED)
 
 
+@pytest.mark.slow
 def test_other_processes_find_what_is_named_by_its_module():
     asynchronous = AsyncVectorEnv([_make] * 2, context="spawn")
     sync = SyncVectorEnv([_make] * 2)
@@ -146,9 +147,9 @@ def test_all_numbers_have_names_and_those_that_it_lacks_are_left_out():
     env = gymnasium.make(ID, dtype="float64", **IMPORTED)
     env.reset(seed=0)
     for promise in (
-        test_describe.test_every_number_of_the_observation_is_described,
-        test_describe.test_units_and_frames_are_known,
-        test_describe.test_prose_arguments_and_numbers,
+        described.every_number_of_the_observation_is_described,
+        described.units_and_frames_are_known,
+        described.prose_arguments_and_numbers,
     ):
         promise(env.unwrapped)
     # The servos have no names: they are called after their joints.

@@ -1,16 +1,19 @@
 """Any walker in any arena: descriptions, pairs, rangefinders and eyes, mistakes."""
 
 import json
-from pathlib import Path
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
-import test_describe
-import test_env
-import test_vector
+from described import OFFSET, PROMISES, entries
+from divergence import (
+    assert_a_diverging_slot_ends_alone,
+    assert_divergence_truncates_with_the_last_finite_observation,
+)
+from equivalence import assert_threads_do_not_matter
 from gymnasium.vector import AutoresetMode
+from places import BENCHMARKS, DATA
 from rollouts import actions_for, equal, row
 from suite import gymnasium_checker
 
@@ -29,20 +32,18 @@ RODENT_TIMES = {"physics_timestep": 0.001, "control_timestep": 0.02}
 
 @pytest.mark.parametrize("id", ["locomotion/ant-maze_forage-v0", "locomotion/rodent-two_touch-v0"])
 def test_the_number_of_threads_does_not_matter(id):
-    test_vector.test_the_number_of_threads_does_not_matter(id)
+    assert_threads_do_not_matter(id)
 
 
 @pytest.mark.parametrize("id", ["locomotion/ant-maze_forage-v0", "locomotion/ant-run_walls-v0"])
 def test_divergence_truncates_with_the_last_finite_observation(id, tmp_path, monkeypatch, capfd):
-    test_env.test_divergence_truncates_with_the_last_finite_observation(
-        id, tmp_path, monkeypatch, capfd
-    )
+    assert_divergence_truncates_with_the_last_finite_observation(id, tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize("id", ["locomotion/ant-maze_forage-v0", "locomotion/ant-escape_bowl-v0"])
 def test_a_diverging_slot_ends_alone(id, mode, tmp_path, monkeypatch, capfd):
-    test_vector.test_a_diverging_slot_ends_alone(id, mode, tmp_path, monkeypatch, capfd)
+    assert_a_diverging_slot_ends_alone(id, mode, tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -77,17 +78,7 @@ def described(request):
     env.close()
 
 
-@pytest.mark.parametrize(
-    "promise",
-    [
-        test_describe.test_every_number_of_the_observation_is_described,
-        test_describe.test_every_number_of_the_action_is_described,
-        test_describe.test_units_and_frames_are_known,
-        test_describe.test_file_and_line_show_the_class,
-        test_describe.test_prose_arguments_and_numbers,
-    ],
-    ids=lambda promise: promise.__name__.removeprefix("test_"),
-)
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
 @pytest.mark.slow
 def test_descriptions(described, promise):
     promise(described)
@@ -96,7 +87,7 @@ def test_descriptions(described, promise):
 def test_entries_are_those_of_the_observation_and_their_names_are_unique(described):
     """A walker without some kind of sensor has an entry of no numbers, as published."""
     observation = described.observe()
-    rows = test_describe.entries(described)
+    rows = entries(described)
     assert list(rows) == [name for name, value in observation.items() if np.size(value)]
     for entry, found in rows.items():
         names = {row["name"] for row in found}
@@ -175,7 +166,7 @@ def promised(env, number):
     if source.endswith("_ego_body_pos"):
         body = source.removeprefix("sensor ").removesuffix("_ego_body_pos")
         return ((data.body(body).xpos - root.xpos) @ axes)[AXES.index(part)]
-    if offset := test_describe.OFFSET.fullmatch(source):
+    if offset := OFFSET.fullmatch(source):
         kind, one, other_kind, other = offset.groups()
         way = getattr(data, kind)(one).xpos - getattr(data, other_kind)(other).xpos
         assert number["frame"] == root.name
@@ -210,7 +201,7 @@ RECORDS = {
 
 @pytest.mark.parametrize("walker", RECORDS)
 def test_feet_are_the_parts_that_may_touch_the_ground_in_the_record(walker):
-    folder = Path(__file__).parents[2] / "data" / "locomotion" / "models"
+    folder = DATA / "locomotion" / "models"
     record = json.loads((folder / f"walker_{RECORDS[walker]}.json").read_text())
     creature = find_walker(walker)
     model = creature.model().compile()
@@ -493,7 +484,7 @@ def test_the_model_depends_on_the_fields_alone():
 
 
 def test_the_benchmark_compares_what_there_is(monkeypatch, capsys):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     import locomotion
 
     assert set(locomotion.MODULES) <= set(IDS)

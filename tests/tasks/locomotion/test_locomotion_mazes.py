@@ -5,10 +5,10 @@ import json
 from collections import Counter
 from functools import cache
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
+from places import DATA
 
 from mjgym.tasks.locomotion.floor_plans import (
     Maze,
@@ -24,7 +24,7 @@ from mjgym.tasks.locomotion.floor_plans import (
     walls,
 )
 
-RECORDED = json.loads((Path(__file__).parents[2] / "data/locomotion/mazes.json").read_text())
+RECORDED = json.loads((DATA / "locomotion/mazes.json").read_text())
 RANDOM = [r for r in RECORDED if "heterogeneous" not in r["scene"]]
 FIXED = [r for r in RECORDED if "heterogeneous" in r["scene"]]
 N = 1000

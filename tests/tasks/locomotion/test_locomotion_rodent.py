@@ -1,13 +1,12 @@
 """The rodent equals its record, and has what its tasks rely on."""
 
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
 from locomotion_facts import differences, facts, scene
+from places import ASSETS
 
-RODENT = Path(__file__).parents[3] / "assets" / "locomotion" / "walkers" / "rodent.xml"
+RODENT = ASSETS / "locomotion" / "walkers" / "rodent.xml"
 FACTS = facts("walker_Rodent")
 WALKER = FACTS["walker"]
 RECORD = FACTS["model"]

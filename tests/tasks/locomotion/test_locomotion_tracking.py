@@ -4,13 +4,13 @@ import copy
 import json
 import pickle
 import shutil
-from pathlib import Path
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
 import typer
+from places import DATA
 from rollouts import actions_for, equal
 from suite import within
 from typer.testing import CliRunner
@@ -25,7 +25,7 @@ from mjgym.tasks.locomotion.references import references
 from mjgym.tasks.locomotion.tracking import Tracking
 
 ID = "locomotion/cmu_humanoid-tracking-v0"
-CLIPS = Path(__file__).parents[2] / "data" / "locomotion" / "clips"
+CLIPS = DATA / "locomotion" / "clips"
 WALKER, STEP, FUTURE, SHORTEST = "cmu_humanoid_2020", 0.03, 5, 10
 NAMES = sorted(path.name for path in CLIPS.iterdir())
 TERMS = ("truncation", "center_of_mass", "joints_velocity", "appendages", "body_quaternions")

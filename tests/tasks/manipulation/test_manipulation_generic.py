@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 import pytest
-import test_vector
+from divergence import assert_a_diverging_slot_ends_alone
+from equivalence import assert_threads_do_not_matter
 from gymnasium.vector import AutoresetMode
 from manipulation_records import NAMES, id_of, tasks
 from rollouts import actions_for, equal
@@ -43,18 +44,16 @@ def test_ids_are_the_published_ones_and_a_twin_of_ours():
 
 
 def test_the_number_of_threads_does_not_matter():
-    test_vector.test_the_number_of_threads_does_not_matter(SOME[-1])
+    assert_threads_do_not_matter(SOME[-1])
 
 
 @pytest.mark.parametrize("id", SOME)
 def test_a_diverging_slot_ends_alone(id, tmp_path, monkeypatch, capfd):
-    test_vector.test_a_diverging_slot_ends_alone(
-        id, AutoresetMode.NEXT_STEP, tmp_path, monkeypatch, capfd
-    )
+    assert_a_diverging_slot_ends_alone(id, AutoresetMode.NEXT_STEP, tmp_path, monkeypatch, capfd)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", FEATURES)
+@pytest.mark.parametrize("id", [*SOME, "manipulation/reassemble_3_bricks_fixed_order_features-v0"])
 def test_checks_find_nothing_wrong(id):
     """Among them: the hooks run on arrays that have nothing but the array standard."""
     # Where bricks are stacked from the start a physics step takes long: shorter episodes will do.

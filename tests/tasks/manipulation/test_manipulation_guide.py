@@ -7,14 +7,15 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from guide_code import ROOT, modules, write_modules
+from guide_code import modules, write_modules
+from places import ASSETS
 from rollouts import actions_for, equal
 from suite import gymnasium_checker
 
 from mjgym.inspect.checks import check
 from mjgym.task import registrations
 
-GUIDE = ROOT / "assets" / "guides" / "manipulation.md"
+GUIDE = ASSETS / "guides" / "manipulation.md"
 NAME = "press_with_brick"
 ID = "example/press_with_brick-v0"
 

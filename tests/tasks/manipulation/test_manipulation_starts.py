@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from manipulation_records import NAMES, ROBOT_JOINTS, STACKS, Record, id_of, make, tasks
+from stratified import Stratified
 
 from mjgym.tasks.manipulation.bricks import brick_name
 
 ARM, HAND = "jaco_arm/", "jaco_arm/jaco_hand/"
 TOOL = f"{HAND}pinchsite"
-FEW, MANY = 40, 1000  # starts that are looked at
+FEW, MANY = 40, 200  # starts that are looked at
 STATISTIC = 2.2  # of Kolmogorov and Smirnov: one comparison of 10,000 has more by chance
 FREE = 7  # numbers of a free joint
 
@@ -19,8 +20,9 @@ FREE = 7  # numbers of a free joint
 def starts(name, count, seed=0):
     """An environment at one start after the other."""
     env = make(name)
-    env.np_random = np.random.default_rng(seed)
-    for _ in range(count):
+    env.np_random = rng = Stratified(count, seed)
+    for i in range(count):
+        rng.begin(i)
         env.reset()
         yield env
     env.close()
@@ -47,6 +49,17 @@ def apart(a, b):
     values = np.sort(np.concatenate([a, b]))
     shares = [np.searchsorted(np.sort(x), values, side="right") / len(x) for x in (a, b)]
     return np.abs(shares[0] - shares[1]).max() * np.sqrt(len(a) * len(b) / (len(a) + len(b)))
+
+
+def test_stratified_starts_leave_out_no_part():
+    rng, drawn = Stratified(50), []
+    for i in range(50):
+        rng.begin(i)
+        drawn.append([rng.uniform(), *rng.uniform([2, 3], [4, 5]), rng.uniform(-1, 1, size=20)[-1]])
+    first, second, third, last = np.sort(drawn, axis=0).T
+    for column, low, width in ((first, 0, 1), (second, 2, 2), (third, 3, 2)):
+        assert (np.floor((column - low) / width * 50) == np.arange(50)).all()
+    assert (np.floor((last + 1) * 25) != np.arange(50)).any()  # behind the first numbers
 
 
 def test_the_statistic_sees_differences():
@@ -158,9 +171,12 @@ def test_no_start_has_a_forbidden_contact(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_none_of_a_thousand_starts_has_a_forbidden_contact(name):
-    """The ids with vision begin by the same code."""
-    assert_contacts_are_allowed(name, MANY)
+def test_none_of_many_starts_has_a_forbidden_contact(name):
+    """The ids with vision begin by the same code.
+
+    Where something stands in reach, one start in about a thousand is rejected for a contact.
+    """
+    assert_contacts_are_allowed(name, 1000 if name.startswith("place") else MANY)
 
 
 @pytest.mark.parametrize("name", [name for name in STACKS if name.startswith("stack")])

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from robosuite_records import DATA
+from robosuite_records import FOLDER
 
 from mjgym import rotations
 from mjgym.controllers import OperationalSpacePose, controllers
@@ -19,7 +19,7 @@ from mjgym.controllers.interpolation import ramp_steps
 from mjgym.envs.env import Env
 from mjgym.tasks.robosuite.lift import Lift
 
-RECORD = np.load(DATA / "ramp_rollout.npz")
+RECORD = np.load(FOLDER / "ramp_rollout.npz")
 FREE = 20  # control steps before the hand comes to the table
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 import pytest
-from robosuite_records import DATA, Record
+from robosuite_records import FOLDER, Record
 
 from mjgym.envs.env import Env
 from mjgym.sim.engine import episode_field
@@ -77,7 +77,7 @@ PRECISION = {"ep0": (5e-4, 5e-6), "ep2": (1e-6, 1e-8)}
 
 @pytest.mark.parametrize("episode", PRECISION)
 def test_controls_and_joints_of_every_physics_step_are_the_recorded_ones(episode):
-    with np.load(DATA / "lift_rollouts.npz") as arrays:
+    with np.load(FOLDER / "lift_rollouts.npz") as arrays:
         rollout = {key.split("/")[1]: arrays[key] for key in arrays if key.startswith(episode)}
     env = Env(Recorded(), observation="dict", dtype="float64")
     env.reset(seed=0)

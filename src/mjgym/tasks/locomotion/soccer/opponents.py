@@ -1,4 +1,4 @@
-"""Who plays for the away team where the home team is the one agent."""
+"""Policies of the away team where the home team is the single agent."""
 
 from collections.abc import Callable
 from typing import Any, cast
