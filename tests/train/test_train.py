@@ -340,6 +340,21 @@ class TestCommands:
             assert done.returncode == 0, done.stderr
             assert json.loads(done.stdout)
 
+    def test_several_seeds(self, tmp_path):
+        words = ("--steps", 80, "--seeds", "3,5-6", "--jobs", 2)
+        done = self.train(tmp_path / "run", *words)
+        for seed in (3, 5, 6):
+            settings = Run(tmp_path / f"run_{seed}").settings()
+            assert (settings["seed"], settings["steps"]) == (seed, 80)
+            assert f"seed {seed}: run" in done.stdout
+        # Nothing is begun where one of them cannot be.
+        self.train(tmp_path / "run", "--steps", 80, "--seeds", "2-3", code=1)
+        assert not (tmp_path / "run_2").exists()
+        self.train(tmp_path / "run", *words, "--resume", "--steps", 120)
+        assert Run(tmp_path / "run_5").settings()["steps"] == 120
+        self.train(tmp_path / "run", "--seeds", "1-", code=2)
+        self.train(tmp_path / "run", "--jobs", "2", code=2)
+
     def test_goes_on_with_a_longer_budget(self, tmp_path):
         self.train(tmp_path / "run", "--steps", 80)
         self.train(tmp_path / "run", "--steps", 120, code=1)
