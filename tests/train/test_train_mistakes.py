@@ -352,6 +352,38 @@ class TestPolicyFiles:
         assert "was trained with 5 observed numbers" in said
 
 
+class TestEvaluate:
+    def test_a_policy_file_a_bundled_policy_and_a_run_agree(self, run):
+        by_seeds = ("--seeds", "10000-10001", "--json")
+        of_run = json.loads(mjgym_("evaluate", run, "--episodes", 2, "--json").stdout)
+        assert of_run["returns"] == json.loads(mjgym_("evaluate", run, *by_seeds).stdout)["returns"]
+        assert of_run["seeds"] == [10_000, 10_001]
+        assert not (run / "evaluation.json").exists()  # which is of 100 episodes
+
+        name = "dmc/cartpole-swingup-v0"
+        bundled = json.loads(mjgym_("evaluate", name, *by_seeds).stdout)
+        np.testing.assert_allclose(
+            bundled["returns"], trained.of(name).about.returns[:2], rtol=1e-4
+        )
+        of_file = json.loads(
+            mjgym_("evaluate", trained.file(name), "--id", "cartpole-swingup", *by_seeds).stdout
+        )
+        assert of_file["returns"] == bundled["returns"]
+
+    @pytest.mark.parametrize(
+        ("words", "named"),
+        [
+            (["--episodes", 101], "100 fixed seeds"),
+            (["--episodes", 3, "--seeds", "1"], "either --seeds or --episodes"),
+            (["--seeds", "5-1"], "no range of seeds"),
+            (["--seeds", "a"], "is not of the form"),
+        ],
+        ids=str,
+    )
+    def test_mistakes(self, run, words, named):
+        assert named in refused(run, "evaluate", run, *words)
+
+
 @pytest.mark.slow
 def test_a_full_disk(tmp_path):
     """Files cannot grow beyond some kB; the run ends with a sentence, and the checkpoint before."""

@@ -1,6 +1,13 @@
-"""Seeds as arguments of commands."""
+"""Seeds as arguments of commands, and a command run once for each of several."""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import typer
+
+from mjgym.cli.output import console
 
 MOST = 10_000  # seeds of one command
 
@@ -23,3 +30,29 @@ def seeds_of(text: str, hint: str) -> tuple[int, ...]:
             raise typer.BadParameter(f"{part.strip()!r} is no range of seeds", param_hint=hint)
         found |= dict.fromkeys(range(int(first), end + 1))
     return tuple(found)
+
+
+def run_each(commands: Mapping[int, Sequence[str]], jobs: int) -> bool:
+    """Run `mjgym` once for each seed, in processes; their lines are printed after the seed.
+
+    Args:
+        commands: arguments of `mjgym`, by seed.
+        jobs: processes side by side.
+
+    Returns:
+        Whether all of them succeeded.
+    """
+    out = console()
+
+    def run(seed: int) -> bool:
+        words = [sys.executable, "-c", "from mjgym_command import main; main()", *commands[seed]]
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
+            for line in process.stdout or ():
+                if line.strip():
+                    out.print(f"seed {seed}: {line.rstrip()}", soft_wrap=True)
+        return process.returncode == 0
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return all(list(pool.map(run, commands)))

@@ -13,6 +13,7 @@ import typer
 
 from mjgym.cli.ids import ID, ModuleError, load
 from mjgym.cli.output import console, facts, require
+from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -74,6 +75,13 @@ def train(
         Path | None,
         typer.Option(help="Run folder. Default: runs/ALGORITHM_TASK_SEED."),
     ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help='Several runs, one for each seed, such as "0-4"; --out gets "_SEED".'),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="With --seeds: runs side by side. Default: 1.")
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")
     ] = False,
@@ -106,16 +114,24 @@ def train(
     for name, value in (("--samplers", samplers), ("--address", address)):
         if value is not None and not ray:
             raise typer.BadParameter(f"{name} is for --ray")
+    if jobs is not None and seeds is None:
+        raise typer.BadParameter("--jobs is for --seeds")
+    if seeds is not None and (seed is not None or ray):
+        raise typer.BadParameter("--seeds goes with neither --seed nor --ray")
     cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
     given: dict[str, Any] = {"seed": seed, "steps": steps, "minutes": minutes}
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
     import_own(algorithm, settings or [])
     try:
-        if resume:
-            job = _resumed(out, config or [], settings or [], given, trust=trust)
-        else:
-            job = _new(out, config or [], settings or [], given)
+        make = functools.partial(_resumed, trust=trust) if resume else _new
+        if seeds is not None:
+            flags = [name for name, on in (("--resume", resume), ("--trust", trust)) if on]
+            commands = _commands(seeds, make, out, config or [], settings or [], given)
+            if not run_each({k: [*words, *flags] for k, words in commands.items()}, jobs or 1):
+                raise typer.Exit(1)
+            return
+        job = make(out, config or [], settings or [], given)
         job = dataclasses.replace(job, cluster=cluster)
         final = _train(job)
     except ConfigError as error:
@@ -128,6 +144,40 @@ def train(
         console(stderr=True).print(f"{where}{error.strerror or error}", soft_wrap=True)
         raise typer.Exit(1) from None
     _print(job, final)
+
+
+def _commands(
+    seeds: str,
+    make: "Callable[..., Job]",
+    out: Path | None,
+    files: list[Path],
+    settings: list[str],
+    given: dict[str, Any],
+) -> dict[int, list[str]]:
+    """Arguments of `mjgym` for each seed; all of them are checked before any run begins.
+
+    Raises:
+        ConfigError: a setting is wrong.
+        RunError: a folder cannot be used as asked.
+    """
+    commands = {}
+    for seed in seeds_of(seeds, "'--seeds'"):
+        own = {**given, "seed": seed}
+        folder = None if out is None else out.with_name(f"{out.name}_{seed}")
+        commands[seed] = _words(make(folder, files, settings, own), settings, files, own)
+    return commands
+
+
+def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, Any]) -> list[str]:
+    """Arguments of `mjgym` for a run by itself."""
+    module = f"{given['module']}:" if given["module"] else ""
+    options = [("--config", file) for file in files]
+    options += [
+        (f"--{name}", given[name]) for name in ("seed", "steps", "minutes") if name in given
+    ]
+    options.append(("--out", job.run.path))
+    flat = [str(word) for option in options for word in option]
+    return ["train", given["algorithm"], f"{module}{given['id']}", *settings, *flat]
 
 
 # Build.

@@ -1,7 +1,9 @@
 """The training loop: budget, evaluations, metrics, checkpoints, stopping and resuming."""
 
 import contextlib
+import shlex
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -15,6 +17,7 @@ import torch
 from torch import Tensor
 
 import mjgym
+from mjgym.train.learn import source
 from mjgym.train.learn.algorithms.agent import Agent
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.collector import Collector, Transition
@@ -127,6 +130,8 @@ class Trainer:
         self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
         self._seconds = 0.0  # until the last resumption
+        self._cpu_seconds = 0.0  # of this process, until the last line of metrics
+        self._logged = (0, 0, 0.0)  # steps, updates and seconds then
         self._score: float | None = None
         self._last_return: float | None = None
         self._evaluated = (0, 0.0)  # steps and seconds at the last evaluation
@@ -152,7 +157,12 @@ class Trainer:
 
     def about(self) -> dict[str, Any]:
         """Fingerprint of the run: all that results depend on beside the settings."""
-        learner = {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
+        learner = {
+            "torch": torch.__version__,
+            "torch_threads": torch.get_num_threads(),
+            "command": shlex.join(sys.argv),
+            "source": source.commit(),
+        }
         return {**mjgym.fingerprint(self.collector.envs), "learner": learner}
 
     def prepare(self) -> None:
@@ -197,6 +207,8 @@ class Trainer:
         logged = self.env_step // self.config.log_every
         try:
             metrics.keep_until(self.run_folder.metrics_file, self.env_step)
+            self._cpu_began = time.process_time() - self._cpu_seconds
+            source.keep(self.config, type(self.agent), self.run_folder.path / "source")
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writer = self._tensorboard()
             with signalled(self.stop), self.collector.use():
@@ -275,8 +287,20 @@ class Trainer:
             self._last_return = float(np.mean(self._ended))
             values[metrics.TRAINING_RETURN] = self._last_return
         self._losses, self._ended = {}, []
-        self._write(values)
+        self._write(values | self._speeds())
         self._warn(values)
+
+    def _speeds(self) -> dict[str, float]:
+        """Processor time so far, and rates since the last line of metrics."""
+        self._cpu_seconds = time.process_time() - self._cpu_began
+        now = self.env_step, self.updates, self._seconds
+        steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
+        self._logged = now
+        return {
+            metrics.CPU_SECONDS: self._cpu_seconds,
+            "speed/steps_per_second": steps / max(seconds, 1e-9),
+            "speed/updates_per_second": updates / max(seconds, 1e-9),
+        }
 
     def _warn(self, values: Mapping[str, float]) -> None:
         """Warn, once, of a support that returns do not fit into."""
@@ -392,6 +416,8 @@ _KEPT = (
     "env_step",
     "updates",
     "_seconds",
+    "_cpu_seconds",
+    "_logged",
     "_score",
     "_last_return",
     "_evaluated",

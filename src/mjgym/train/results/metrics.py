@@ -12,6 +12,7 @@ from mjgym.util import atomic
 
 RETURN = "evaluation/return"  # mean over the episodes of an evaluation during training
 FINAL = "final/return"  # mean over the 100 episodes of `mjgym evaluate`
+CPU_SECONDS = "speed/cpu_seconds"  # of the process that trains, all of its threads together
 TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
 
 
