@@ -52,7 +52,7 @@ class TorchPolicy(Policy):
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
         super().__init__([], *raw, like.low, like.high, like.history)
         agent = algorithms.find(run.settings()["algorithm"])
-        settings = config.read(agent.Config, [run.config_file])
+        settings = config.read_run(agent.Config, run.config_file)
         self.agent: Any = agent(settings, size, actions)
         self.agent.restore(torch.load(run.checkpoint_file, weights_only=True)["agent"])
 

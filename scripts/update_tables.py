@@ -82,9 +82,9 @@ def suite_table() -> str:
 
 
 def tabletop_tasks() -> str:
-    """A row for each tabletop id: a picture, what it is about, dimensions."""
+    """A row for each tabletop id: a picture, its summary, dimensions."""
     lines = [
-        "| | id | what it is about | observation | action |",
+        "| | id | task | observation | action |",
         "|---|---|---|---|---|",
     ]
     for id in registry.ids(namespace=TABLETOP):
@@ -99,7 +99,8 @@ def tabletop_tasks() -> str:
 
 def tabletop_robots() -> str:
     """A row for each robot of the tabletop: a portrait, its joints, gripper and mount."""
-    lines = ["| | `robot=` | arms x joints | its gripper | its mount |", "|---|---|---|---|---|"]
+    columns = ("", "`robot=`", "arms x joints", "default gripper", "default mount")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name in ROBOTS:
         arm = arms.find(name)
         picture = f'<img src="{GALLERY}/{TABLETOP}/robots/{name}.webp" width="120" alt="{name}">'
@@ -109,22 +110,23 @@ def tabletop_robots() -> str:
 
 
 def tabletop_grippers() -> str:
-    """A row for each gripper of the tabletop: its numbers of an action, and how fast it moves."""
-    lines = ["| `gripper=` | numbers | what they do |", "|---|---|---|"]
+    """A row for each gripper of the tabletop: its action dimensions and its speed."""
+    change = "change of the command per control step; 1 closes"
+    lines = [f"| `gripper=` | action dimensions | {change} |", "|---|---|---|"]
     for name in hands.names():
         law = hands.find(name).law
         if law is None:
             continue
-        moves = "their size times" if law.proportional else "their sign times"
-        stroke = f"{moves} {law.speed:g} of half a stroke in a control step; 1 closes"
+        moves = "a" if law.proportional else "sign(a)"
+        stroke = f"{moves} x {law.speed:g} half strokes"
         lines.append(f"| `{name}` | {law.dimensions} | {stroke if law.dimensions else ''} |")
     return "\n".join(lines)
 
 
 def tabletop_controllers() -> str:
-    """A row for each controller: the numbers of an action on an arm of seven joints."""
+    """A row for each controller: the action dimensions for an arm of seven joints."""
     lines = [
-        "| `controller=` | numbers | the first and the last one, of an arm of 7 joints |",
+        "| `controller=` | action dimensions | the first and the last, for an arm of 7 joints |",
         "|---|---|---|",
     ]
     joints = tuple(f"joint{i}" for i in range(1, 8))
@@ -139,7 +141,7 @@ def tabletop_controllers() -> str:
 
 
 def tabletop_combinations() -> str:
-    """A row for each gripper and a column for each robot: the controllers that go with both."""
+    """A row for each gripper and a column for each robot: the controllers that work with both."""
     robots = arms.names()
     lines = [
         f"| | {' | '.join(f'`{robot}`' for robot in robots)} |",
@@ -164,7 +166,7 @@ def _controllers_of(robot: str, gripper: str) -> str:
 
 
 def baselines_table() -> str:
-    """A row for each id: what random and zero actions earn."""
+    """A row for each id: the returns of random and zero actions."""
     lines = ["| id | random | zero | episodes | steps |", "|---|---|---|---|---|"]
     for id in registry.ids():
         found = baselines.of(id)
@@ -175,7 +177,7 @@ def baselines_table() -> str:
 
 
 def policies_table() -> str:
-    """A row for each trained policy that comes with the package."""
+    """A row for each bundled policy."""
     rows = []
     for id in trained.ids():
         about = trained.about_of(trained.file(id))

@@ -46,11 +46,10 @@ def creature(legs: int, colour: tuple[float, ...]) -> mjcf.Spec:
     spec.modelname = f"{legs}_legs"  # what its names begin with where it is attached
     torso = mjcf.add(spec.worldbody, "body", name="torso")
     mjcf.add(torso, "geom", type="ellipsoid", size=TORSO, mass=TORSO_MASS, rgba=colour)
-    limbs = leg(colour)
     for i, angle in enumerate(2 * np.pi * np.arange(legs) / legs):
         place = TORSO * np.array([np.cos(angle), np.sin(angle), 0])
         hip = mjcf.add(torso, "site", pos=place, quat=about_z(angle), group=3)  # not drawn
-        mjcf.attach(spec, limbs, at=hip, name=f"leg{i}", copy=True)
+        mjcf.attach(spec, leg(colour), at=hip, name=f"leg{i}")
     return spec
 
 

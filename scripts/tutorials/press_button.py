@@ -72,8 +72,7 @@ class PressButton(Task):
     varies = ("body_pos",)  # of the button
     # How entries of `observation` are read, and one more: the mean touch of the physics steps.
     observables: ClassVar = {
-        "angles": Observable(noise=NOISE),
-        "velocities": Observable(noise=NOISE),
+        **dict.fromkeys(("angles", "velocities"), Observable(noise=NOISE)),
         "touch": Observable(observe.sensor("touch"), buffer_size=SUBSTEPS, aggregator="mean"),
     }
 

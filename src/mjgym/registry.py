@@ -1,13 +1,12 @@
-"""Registered tasks as Gymnasium ids, single and batched.
+"""Registration of tasks as Gymnasium ids, single and batched.
 
-`import mjgym` registers them in the process that imports it. Where another process makes the
-environments, "mjgym:dmc/walker-walk-v0" lets Gymnasium import the package there.
+`import mjgym` registers the ids in the importing process. For other processes, the id
+"mjgym:dmc/walker-walk-v0" makes Gymnasium import the package.
 """
 
 import dataclasses
 import importlib
 import inspect
-import itertools
 import math
 import pkgutil
 from collections.abc import Iterable
@@ -21,6 +20,7 @@ from mjgym.envs.env import Env
 from mjgym.envs.options import Options
 from mjgym.envs.overlapped import OverlappedVectorEnv
 from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
 from mjgym.util.numbers import whole_number
@@ -34,11 +34,6 @@ NO_LIMIT = math.inf  # steps of an episode
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
-# Of the vector environments on each engine.
-_BACKENDS = {
-    "mujoco": ("threads", "copy", "overlap"),
-    "warp": ("device", "output", "nconmax", "njmax", "start_threads"),
-}
 # Of Gymnasium's own; they are taken by make() before they get here.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
 # What make and make_vec take besides the fields of a task, which must therefore not be named so.
@@ -47,7 +42,7 @@ _TAKEN = {
     *_OPTIONS,
     *_VECTOR_OPTIONS,
     "backend",
-    *itertools.chain(*_BACKENDS.values()),
+    *(argument for backend in BACKENDS.values() for argument in backend.arguments),
     *inspect.signature(gymnasium.make).parameters,
     *inspect.signature(gymnasium.make_vec).parameters,
 } - {"kwargs"}
@@ -82,12 +77,11 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
 
 
 def _own_limit(task: Task) -> tuple[float, set[float]] | None:
-    """A limit in control steps that is not the registered one, and the registered ones.
+    """The user's limit in control steps, or None for the registered one; and the registered ones.
 
-    A `time_limit` is in seconds, and holds with longer control steps as well. None where the
-    registered limit holds, which is also so with shorter control steps: `gymnasium.make` puts it
-    around every environment, and `gymnasium.make_vec` fills it in where no `max_episode_steps` is
-    given, whatever the fields are.
+    A `time_limit` is in seconds, and also applies to longer control steps. With shorter control
+    steps the registered limit applies: `gymnasium.make` wraps every environment in it, and
+    `gymnasium.make_vec` fills it in if no `max_episode_steps` is given.
     """
     made = [r.task_class(**r.fields) for r in _contract.registrations.values()
             if r.task_class is type(task)]  # fmt: skip
@@ -101,14 +95,14 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
 def make_vector_env(
     task_class: str, **kwargs: Any
 ) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv:
-    """Vector entry point of every id: a batch; of a task with players, `num_envs` matches.
+    """Vector entry point of every id: a batch of environments, or of matches of players.
 
     Args:
         task_class: "module:Class".
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 is none. With a
             `time_limit` of the user's own, the first of the two ends an episode. `backend` is
-            "mujoco", or "warp" for `mjgym.envs.tensor_vector.TensorVectorEnv`. `overlap` makes an
+            one of `mjgym.envs.simulation_backends`: "mujoco" or "warp". `overlap` makes an
             `OverlappedVectorEnv` of so many groups.
 
     Raises:
@@ -117,14 +111,13 @@ def make_vector_env(
         ImportError: the backend is not installed; the message says how to.
     """
     cls = _load(task_class)
-    backend = kwargs.pop("backend", "mujoco")
-    if backend not in _BACKENDS:
-        raise ValueError(f"backend: {backend!r} is none of {', '.join(_BACKENDS)}")
-    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *_BACKENDS[backend])
-    for other, names in _BACKENDS.items():
-        for name in names:
-            if other != backend and name in kwargs:
-                raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
+    backend = kwargs.pop("backend", DEFAULT)
+    if backend not in BACKENDS:
+        raise ValueError(f"backend: {backend!r} is none of {', '.join(BACKENDS)}")
+    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *BACKENDS[backend].arguments)
+    for name, other in arguments_of_others(backend).items():
+        if name in kwargs:
+            raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
     fields, options = _split(cls, kwargs, known, ())
     task = cls(**fields)
     limit = options.pop("max_episode_steps", None)
@@ -138,7 +131,7 @@ def make_vector_env(
         given = NO_LIMIT if limit == -1 or limit in registered else limit
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
-    made = VectorEnv if backend == "mujoco" else _tensor_vector_env()
+    made = BACKENDS[backend].load(backend)
     if options.get("overlap", 1) != 1:
         if task.players:
             raise ValueError("overlap: matches of several players step together")
@@ -150,9 +143,9 @@ def make_vector_env(
 
 
 def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
-    """Keyword arguments with which `make_vec` gives as many environments like that of `make`.
+    """Keyword arguments of `make_vec` for a batch of single-agent environments.
 
-    They are those given, and for a task with players also what makes one agent of them.
+    For a task with players, they include the form with one agent.
 
     Raises:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
@@ -168,7 +161,7 @@ def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
 
 def on_mujoco(kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments of `make_vec` without those that belong to another backend."""
-    others = {name for key, names in _BACKENDS.items() if key != "mujoco" for name in names}
+    others = arguments_of_others(DEFAULT)
     return {name: v for name, v in kwargs.items() if name not in {"backend", *others}}
 
 
@@ -193,17 +186,6 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
     fields, options = _split(registered.task_class, given, (*_OPTIONS, "max_episode_steps"), ())
     task = registered.task_class(**fields)
     return ParallelEnv(task, id, **{"max_episode_steps": task.episode_steps(), **options})
-
-
-def _tensor_vector_env() -> type[VectorEnv]:
-    """The vector environment on MuJoCo Warp, which is imported only where it is wanted."""
-    try:
-        from mjgym.envs.tensor_vector import TensorVectorEnv
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f'backend="warp" needs {error.name}: pip install "mjgym[gpu]"', name=error.name
-        ) from error
-    return TensorVectorEnv
 
 
 def _load(task_class: str) -> type[Task]:

@@ -49,6 +49,7 @@ def test_a_plain_id_is_not_found_in_another_process(tmp_path):
     assert named.returncode == 0, named.stderr
 
 
+@pytest.mark.slow
 def test_ids_with_the_package_in_front_go_to_spawned_processes():
     envs = gymnasium.make_vec(
         "mjgym:dmc/walker-walk-v0", 2, vectorization_mode="async",

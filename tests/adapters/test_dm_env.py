@@ -9,7 +9,9 @@ from dm_env import test_utils
 from manipulation_records import NAMES
 from manipulation_records import tasks as manipulation_tasks
 from suite import TASKS, transitions
+from toys import Cart
 
+import mjgym
 from mjgym.adapters import dm_env as adapter
 
 
@@ -269,3 +271,19 @@ def test_physics_renders_and_the_reward_shows():
 def test_visualize_reward_is_a_bool():
     with pytest.raises(ValueError, match="visualize_reward"):
         adapter.load("pendulum", "swingup", visualize_reward=1)
+
+
+class Lost(Cart):
+    """A cart that has failed from the start."""
+
+    def terminated(self, v):
+        return v.qpos[..., 0] < 1e6
+
+
+@pytest.mark.parametrize(("limit", "discount"), [(1, 1.0), (2, 0.0)])
+def test_a_time_limit_wins_over_a_termination_in_the_same_step(limit, discount):
+    env = adapter.from_env(mjgym.Env(Lost(), max_episode_steps=limit))
+    env.reset()
+    timestep = env.step([0.0])
+    assert timestep.last()
+    assert timestep.discount == discount

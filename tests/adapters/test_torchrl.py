@@ -42,6 +42,16 @@ def test_torchrl_agrees_with_gymnasium():
         assert state["reward"].item() == pytest.approx(reward)
 
 
+@pytest.mark.parametrize("id", ["dmc/ball_in_cup-catch-v0", "dmc/walker-walk-v0"])
+def test_torchrl_reads_infos_by_itself(id):
+    env = GymWrapper(gymnasium.make(id)).auto_register_info_dict()
+    step = env.rollout(3)["next"]
+    _, _, _, _, info = env.unwrapped.step(env.action_space.sample())
+    assert info.keys() <= set(step.keys())
+    assert step["diverged"].dtype == torch.bool
+    assert step["diverged"].shape[0] == 3
+
+
 def batch(mode):
     return gymnasium.make_vec(
         "dmc/walker-walk-v0", 4, autoreset_mode=mode, threads=1, max_episode_steps=10

@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 import pytest
 from commands import data, mjgym_, refused
+from toys import Cart
 from typer.testing import CliRunner
 
 import mjgym
@@ -375,9 +376,9 @@ class TestInfo:
         assert result.exit_code == 0
         assert result.output.startswith(f"{meant}\n")
 
-    def test_the_suite_goes_before_and_others_must_be_told_apart(self, monkeypatch):
-        known = ["dmc/walker-walk-v0", "a/walker-walk-v0", "a/crawl-v0", "b/crawl-v0", "b/roll-v0"]
-        monkeypatch.setattr(mjgym.registry, "ids", lambda: known)
+    def test_the_suite_goes_before_and_others_must_be_told_apart(self, own_ids):
+        for id in ("a/walker-walk-v0", "a/crawl-v0", "b/crawl-v0", "b/roll-v0"):
+            mjgym.register(id)(Cart)
         assert find_id("walker-walk") == "dmc/walker-walk-v0"
         assert find_id("roll") == "b/roll-v0"
         assert find_id("crawl") is None

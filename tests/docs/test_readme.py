@@ -70,6 +70,7 @@ def test_the_modules_shown_are_those_that_are_tested(name):
     assert code == (HELPERS / "extending" / f"{name}.py").read_text()
 
 
+@pytest.mark.slow
 def test_the_tables_are_fresh():
     check = [sys.executable, str(SCRIPTS / "update_tables.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)

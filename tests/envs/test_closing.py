@@ -141,6 +141,7 @@ print(os.waitpid(child, 0)[1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize(
     ("before", "in_child"), [("envs.close()", "pass"), ("pass", "envs.close()")]

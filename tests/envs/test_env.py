@@ -1,6 +1,7 @@
 """The single environment: published dimensions and rewards, info, states, faults."""
 
-import resource
+import sys
+from pathlib import Path
 
 import gymnasium
 import mujoco
@@ -220,14 +221,16 @@ def test_no_space_is_made_in_a_step_or_a_reset(observation, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by /proc")
 def test_ten_thousand_resets_leave_memory_flat():
+    """What each reset kept would show in every thousand of them; other growth comes and goes."""
     env = gymnasium.make("dmc/finger-turn_hard-v0").unwrapped
-    for _ in range(1000):
-        env.reset()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(10_000):
-        env.reset()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2048  # KiB
+    pages = []
+    for _ in range(10):
+        for _ in range(1000):
+            env.reset()
+        pages.append(int(Path("/proc/self/statm").read_text().split()[1]))
+    assert min(np.diff(pages)) <= 0
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -113,8 +113,12 @@ def test_what_is_wrong_is_said():
         env.step({agent: actions[agent] for agent in AGENTS[:3]})
     with pytest.raises(ValueError, match="no agent 'referee'"):
         env.step({**actions, "referee": actions["home_0"]})
-    with pytest.raises(ValueError, match="sub-environment 2, index 0"):
+    with pytest.raises(ValueError, match=r"'away_0'.*nan at index 0"):
         env.step({**actions, "away_0": np.full(3, np.nan)})
+    with pytest.raises(ValueError, match=r"'home_1'.*expected shape \(3,\), got \(2,\)"):
+        env.step({**actions, "home_1": np.zeros(2)})
+    with pytest.raises(ValueError, match=r"'home_0'.*not an array of numbers"):
+        env.step({**actions, "home_0": ["a", "b", "c"]})
     env.close()
     with pytest.raises(gymnasium.error.NameNotFound, match=r"soccer/ant-1v1-v0"):
         make("soccer/ant-1v1-v1")

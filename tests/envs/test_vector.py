@@ -114,6 +114,25 @@ def test_the_number_of_threads_does_not_matter(id):
     assert_threads_do_not_matter(id)
 
 
+def test_a_success_is_remembered_until_the_episode_ends():
+    envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=3)
+    envs.reset(seed=0)
+    near, far = (envs.get_state()["geom_pos"] for _ in range(2))
+    target = envs.model.geom("target").id
+    action = np.zeros((3, 2))
+    far[:, target, :2] = 1.0
+    near[:, target, :2] = envs.view.geom("finger").xpos[..., :2]
+    seen = []
+    for places in (far, near, far):
+        envs.set_state({"geom_pos": places[[1]]}, ids=[1])
+        info = envs.step(action)[4]
+        seen.append((info["success"][1], info["success_once"][1]))
+    assert seen == [(False, False), (True, True), (False, True)]
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    envs.set_state({"geom_pos": far[[1]]}, ids=[1])
+    assert not envs.step(action)[4]["success_once"][1]
+
+
 @pytest.mark.parametrize("id", ["dmc/walker-walk-v0", "dmc/finger-turn_hard-v0"])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_a_diverging_slot_ends_alone(id, mode, tmp_path, monkeypatch, capfd):

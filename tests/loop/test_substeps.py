@@ -13,7 +13,8 @@ from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe
-from mjgym.loop.models import compile_model, compile_undrawn
+from mjgym.loop.models import compile_model
+from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, Single, batched
 from mjgym.sim.bounds import REFITTED
 from mjgym.variation import Normal, noises
@@ -212,12 +213,12 @@ def test_every_slot_equals_a_single_env_over_episodes(task, mode):
 
 
 @pytest.fixture
-def lanes(monkeypatch):
-    """Batches of four are many enough to be stepped in lanes."""
-    monkeypatch.setattr(batched, "WORTH_LANES", 4)
+def shards(monkeypatch):
+    """Batches of four are many enough to be stepped in shards."""
+    monkeypatch.setattr(batched, "MIN_SHARDED", 4)
 
     def threads():
-        return [t for t in threading.enumerate() if t.name.startswith("mjgym-lane")]
+        return [t for t in threading.enumerate() if t.name.startswith("mjgym-shard")]
 
     before = len(threads())
     yield
@@ -225,14 +226,14 @@ def lanes(monkeypatch):
 
 
 def whole(monkeypatch, task, **keywords):
-    """A batch of five that is never stepped in lanes."""
+    """A batch of five that is never stepped in shards."""
     envs = mjgym.VectorEnv(task, 5, threads=1, **keywords)
     monkeypatch.setattr(envs._simulations, "_divides", lambda: False)
     return envs
 
 
 def assert_same_steps(one, two, n=20):
-    """With autoresets, so that some simulations of a lane step and others do not."""
+    """With autoresets, so that some simulations of a shard step and others do not."""
     ways = [equal(one.reset(seed=3), two.reset(seed=3))]
     for k, actions in enumerate(np.float32(actions_for(one, n))):
         ways.append(equal(one.step(actions), two.step(actions)))
@@ -249,11 +250,11 @@ LANED = {"max_episode_steps": 6, "observation": "dict", "dtype": "float64"}
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("task", [Bouncing, Held, Both, FeelingBounces])
-def test_lanes_equal_a_whole_batch(lanes, monkeypatch, task, threads):
+def test_shards_equal_a_whole_batch(shards, monkeypatch, task, threads):
     one = whole(monkeypatch, task(), **LANED)
     two = mjgym.VectorEnv(task(), 5, threads=threads, **LANED)
     assert_same_steps(one, two)
-    found = [lane.rows for lane in two._simulations._lanes]
+    found = [shard.rows for shard in two._simulations._shards]
     assert [row for rows in found for row in range(5)[rows]] == list(range(5))
     assert len(found) == min(threads, 2)
     one.close()
@@ -311,13 +312,13 @@ class Touchable(Decorated):
 @pytest.mark.parametrize(
     ("task", "geoms"), [(Decorated(), 3), (Decorated(seen="cap"), 6), (Touchable(), 6)]
 )
-def test_lanes_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
-    lanes, monkeypatch, task, geoms
+def test_shards_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
+    shards, monkeypatch, task, geoms
 ):
     one = whole(monkeypatch, task, **LANED)
     two = mjgym.VectorEnv(task, 5, threads=2, **LANED)
     assert_same_steps(one, two)
-    assert {lane.batch.model.ngeom for lane in two._simulations._lanes} == {geoms}
+    assert {shard.batch.model.ngeom for shard in two._simulations._shards} == {geoms}
     assert two.model.ngeom == 6
     # Whoever looks at one later sees it where it is from the next step on.
     for envs in (one, two):
@@ -325,7 +326,7 @@ def test_lanes_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
     for action in np.float32(actions_for(one, 3)):
         assert equal(one.step(action), two.step(action))
         assert np.array_equal(one.view.geom("stripe").xpos, two.view.geom("stripe").xpos)
-    assert {lane.batch.model.ngeom for lane in two._simulations._lanes} == {6}
+    assert {shard.batch.model.ngeom for shard in two._simulations._shards} == {6}
     one.close()
     two.close()
 
@@ -361,15 +362,15 @@ def test_geoms_that_the_engine_looks_at_are_not_left_out():
         (Sensing(kind="RANGEFINDER", of="SITE", name="tip", settings=(1,)), ()),
     ):
         whole = compile_model(task)
-        model, kept = compile_undrawn(task, whole)
+        model, kept = compile_without_visuals(task, whole)
         names = [whole.geom(i).name for i in kept]
         assert sorted(names) == sorted(model.geom(i).name for i in range(model.ngeom))
         assert {whole.geom(i).name for i in range(whole.ngeom)} - set(names) == set(left_out)
         whole.dof_damping[0] = 1.0  # by somebody, since
-        assert compile_undrawn(task, whole)[0] is whole
+        assert compile_without_visuals(task, whole)[0] is whole
 
 
-def test_what_diverges_in_a_lane_is_told_and_leaves_the_others_alone(lanes, monkeypatch):
+def test_what_diverges_in_a_shard_is_told_and_leaves_the_others_alone(shards, monkeypatch):
     @dataclass(frozen=True)
     class Torn(Held):
         def control(self, v, action):
@@ -396,15 +397,15 @@ def test_what_diverges_in_a_lane_is_told_and_leaves_the_others_alone(lanes, monk
     two.close()
 
 
-def test_errors_of_the_engine_in_a_lane_name_the_simulations_of_the_whole(lanes, monkeypatch):
+def test_errors_of_the_engine_in_a_shard_name_the_simulations_of_the_whole(shards, monkeypatch):
     envs = mjgym.VectorEnv(Held(), 5, threads=2)
     envs.reset(seed=0)
     still = np.zeros((5, 1))
     envs.step(still)
-    second = envs._simulations._lanes[1]
+    second = envs._simulations._shards[1]
 
     def fail(ids, n, *, forces):
-        raise mujoco.batch.SimulationError(np.array([1]), "told by the lane")
+        raise mujoco.batch.SimulationError(np.array([1]), "told by the shard")
 
     monkeypatch.setattr(second.batch, "advance", fail)
     monkeypatch.setattr(second.batch, "error", lambda i: f"no room, said {i}")
@@ -415,7 +416,7 @@ def test_errors_of_the_engine_in_a_lane_name_the_simulations_of_the_whole(lanes,
 
 
 @pytest.mark.parametrize("slot", [0, 4])
-def test_what_goes_wrong_in_either_lane_is_raised(lanes, slot):
+def test_what_goes_wrong_in_either_shard_is_raised(shards, slot):
     """With NumPy's way of treating errors where the step is made; a reset then begins anew."""
 
     @dataclass(frozen=True)

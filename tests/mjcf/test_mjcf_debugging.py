@@ -40,7 +40,8 @@ class TestWithoutDebugging:
         error = failure(spec)
         assert error.path == "world > table > arm > geom 'hand'"
         assert (error.model, error.line) == ("arena", "")
-        assert str(error) == f"model 'arena', {error.path}: {error.reason}"
+        hint = "MJGYM_DEBUG_MJCF=1 shows the line that made the element"
+        assert str(error) == f"model 'arena', {error.path}: {error.reason}. {hint}"
         assert error.reason == "size 0 must be positive in geom"
         assert isinstance(error, ValueError)
 
@@ -228,6 +229,7 @@ class TestDebugging:
             assert spec.compile().ngeom == arena().compile().ngeom
 
 
+@pytest.mark.slow
 class TestEnvironment:
     PROGRAM = (
         "from mjgym import mjcf\n"

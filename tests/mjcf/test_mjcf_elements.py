@@ -391,6 +391,7 @@ class TestNothingIsAddedByMistake:
     @pytest.mark.parametrize(
         ("kind", "given", "error", "message"),
         [
+            ("geom", {"dclass": "x"}, TypeError, "no attribute 'dclass'; it is 'default' here"),
             ("geom", {"sise": 1}, TypeError, "add_geom: no attribute 'sise'; did you mean size"),
             ("geom", {"size": [1, 2, 3, 4]}, ValueError, "geom: size should be"),
             ("geom", {"size": "big"}, TypeError, "geom.*size"),
@@ -434,6 +435,8 @@ class TestNothingIsAddedByMistake:
             ("default", {"name": "leg"}, ValueError, "default: the name 'leg' is taken"),
             ("default", {"name": ""}, TypeError, "name: expected a string"),
             ("default", {"name": "x", "size": 1}, TypeError, "no attribute 'size'"),
+            ("actuator", {"joint": "x"}, TypeError, "no attribute 'joint'; it is 'target' here"),
+            ("material", {"texture": "x"}, TypeError, "'texture'; it is 'textures' here"),
         ],
     )
     def test_in_the_spec(self, kind, given, error, message):

@@ -139,19 +139,14 @@ def test_every_feature_has_a_test(feature):
     assert name in {node.name for node in classes[group].body if hasattr(node, "name")}
 
 
-HOMES = {
-    *("attaching", "binding", "compose", "debugging", "exporting", "finding", "loading"),
-    "renaming",
-}
-
-
 def test_every_function_is_a_feature():
     used = {function for function, _ in FEATURES.values()}
     own = {
         value
         for name in mjcf.__all__
         if callable(value := getattr(mjcf, name))
-        and getattr(value, "__module__", "").rpartition(".")[2] in HOMES
+        and getattr(value, "__module__", "").rpartition(".")[2]
+        in ("attaching", "binding", "compose", "debugging", "exporting", "finding", "renaming")
         and not isinstance(value, type)
     }
     assert own == used

@@ -31,6 +31,8 @@ LAYERS = {
     "contract": 2,
     "task": 2,
     "loop.models": 2,
+    "loop.timing": 2,
+    "loop.visuals": 2,
     "tasks": 3,
     "loop": 4,
     "envs": 4,
@@ -90,6 +92,8 @@ PACKAGES = {
     "tasks": set(),
     "loop": set(),
     "loop.models": {"mujoco"},
+    "loop.timing": {"mujoco"},
+    "loop.visuals": {"mujoco"},
     "envs": {"gymnasium", "mujoco", "pettingzoo", "torch"},
     "inspect.array_libraries": set(),
     "inspect.describe": {"gymnasium", "mujoco"},
@@ -184,6 +188,91 @@ def _inside(module, target, name):
 
 
 FILES = sorted((SOURCE / "mjgym").rglob("*.py"))
+
+
+# Rooms whose circles are being removed; a file of them counts neither as importer nor as imported.
+CIRCULAR: set[str] = set()
+
+
+def graph(root=SOURCE):
+    """The modules that each module imports, at its top or in a function, but not for types only.
+
+    Packages count by what their own `__init__` holds: `from mjgym.sim import View` needs all that
+    `mjgym.sim` imports, and the package of a module is no import of the module's own.
+    """
+    edges = {}
+    for path in sorted((root / "mjgym").rglob("*.py")):
+        module = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        typed = {
+            inner
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for child in node.body
+            for inner in ast.walk(child)
+        }
+        shown = ast.Module(
+            [
+                n
+                for n in ast.walk(tree)
+                if isinstance(n, ast.Import | ast.ImportFrom)
+                if n not in typed
+            ],
+            [],
+        )
+        targets = {name.partition(":")[0] for _, name in imports(shown, module, root)}
+        edges[module] = {t for t in targets if t != module and t.split(".")[0] == "mjgym"}
+    return {
+        module: {t for t in targets if t in edges and row(t) not in CIRCULAR}
+        for module, targets in edges.items()
+        if row(module) not in CIRCULAR
+    }
+
+
+def circles(edges):
+    """Groups of modules that import each other, by way of others or at once."""
+    order, low, stack, found = {}, {}, [], []
+
+    def visit(module):
+        order[module] = low[module] = len(order)
+        stack.append(module)
+        for target in sorted(edges.get(module, ())):
+            if target not in order:
+                visit(target)
+                low[module] = min(low[module], low[target])
+            elif target in stack:
+                low[module] = min(low[module], order[target])
+        if low[module] == order[module]:
+            group = []
+            while not group or group[-1] != module:
+                group.append(stack.pop())
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for module in sorted(edges):
+        if module not in order:
+            visit(module)
+    return found
+
+
+def test_no_modules_import_each_other():
+    found = circles(graph())
+    assert not found, "\n".join(", ".join(group) for group in found)
+
+
+def test_a_circle_is_found(tmp_path):
+    package = tmp_path / "mjgym"
+    package.mkdir()
+    for name, text in {
+        "__init__": "",
+        "a": "from mjgym import b",
+        "b": "def f():\n    from mjgym.c import g",
+        "c": "import mjgym.a",
+        "d": "import mjgym.a\nif TYPE_CHECKING:\n    import mjgym.e",
+        "e": "import mjgym.d",
+    }.items():
+        (package / f"{name}.py").write_text(text)
+    assert circles(graph(tmp_path)) == [["mjgym.a", "mjgym.b", "mjgym.c"]]
 
 
 def test_there_are_files():

@@ -17,21 +17,10 @@ from gymnasium.envs.registration import EnvSpec
 
 import mjgym
 from mjgym import registry
-from mjgym import task as task_module
 from mjgym.contract.fields import check_fields
 from mjgym.tasks.dmc.cartpole import Cartpole
 
 MAKERS = {"make": gymnasium.make, "make_vec": gymnasium.make_vec}
-
-
-@pytest.fixture
-def own_ids():
-    """Whatever a test registers is gone afterwards."""
-    ours, theirs = dict(task_module.registrations), dict(gymnasium.registry)
-    yield
-    for present, before in ((task_module.registrations, ours), (gymnasium.registry, theirs)):
-        present.clear()
-        present.update(before)
 
 
 def fresh(program, *, folder, **environment):

@@ -368,7 +368,7 @@ class TestCommands:
         mjgym_("train", "td3", f"{file}:own/cartpole-mine-v0", *SMALL, *words)
         program = "import sys; from mjgym.cli import main; main()"
         done = subprocess.run(
-            [sys.executable, "-c", program, "evaluate", str(tmp_path / "run")],
+            [sys.executable, "-c", program, "evaluate", str(tmp_path / "run"), "--trust"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             capture_output=True,
             text=True,

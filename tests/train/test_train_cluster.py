@@ -206,12 +206,13 @@ class TestWithoutRay:
 
     def test_a_run_without_a_checkpoint_begins_its_metrics_anew(self, tmp_path):
         made = self.learner(tmp_path / "run", read())
-        made._write({"training/value": 1.0})
+        made._write({"training/mark": 1.0})
         made.env_step = 80
-        made._write({"training/value": 1.0})
+        made._write({"training/mark": 1.0})
         made.close()
-        self.learner(tmp_path / "run", read(), resume=True).close()
-        assert [row.env_step for row in Run(tmp_path / "run").metrics()] == [0]
+        self.learner(tmp_path / "run", read(), resume=True).train()
+        rows = [r for r in Run(tmp_path / "run").metrics() if r.metric == "training/mark"]
+        assert [row.env_step for row in rows] == [0]
 
     def test_seeds_follow_from_the_runs_the_index_and_the_steps(self):
         def first(index, env_step, **given):
@@ -240,7 +241,7 @@ class TestMistakes:
 
     def test_algorithms_that_learn_from_their_own_steps_alone(self, tmp_path):
         settings = config.read(algorithms.find("ppo").Config, algorithm="ppo", id=ID, steps=80)
-        with pytest.raises(ConfigError, match="ppo does not learn from what other policies did"):
+        with pytest.raises(ConfigError, match="ppo learns from its own latest steps"):
             ClusterTrainer(Run(tmp_path / "run"), settings)
 
 

@@ -233,7 +233,7 @@ class TestLearning:
             one.update(one.preprocess(batch.recent(one.config.history)))
             for name, value in one.state_dict().items():
                 assert torch.equal(value, own.state_dict()[name]), name
-        assert set(losses) == {f"critic_loss {name}" for name in agent.names}
+        assert {f"critic_loss {name}" for name in agent.names} <= set(losses)
 
     def test_statistics_of_observations_are_shared(self):
         agent, _ = made("ensemble=[{}, {history: 2}, {normalize_observations: false}]")

@@ -389,3 +389,18 @@ def test_the_trainer_writes_nothing_before_it_trains(run):
     read = config.read(_config("td3"), [run / "config.yaml"])
     make_trainer(Run(run), read, resume=True).close()
     assert content(run) == before
+
+
+def test_a_buffer_that_never_holds_enough_to_learn():
+    words = ["buffer_size=1000", "learning_starts=1000", "num_envs=16"]
+    with pytest.raises(ConfigError, match="learning_starts: a buffer of 1000 transitions never"):
+        config.read(_config("td3"), (), words)
+    config.read(_config("td3"), (), ["buffer_size=1016", *words[1:]])
+
+
+def test_a_run_from_before_there_was_a_setting_goes_on_without(run):
+    file = Run(run).config_file
+    lines = [s for s in file.read_text().splitlines() if not s.startswith("clip_observations")]
+    file.write_text("\n".join(lines))
+    assert config.read_run(_config("td3"), file).clip_observations is None
+    assert config.read(_config("td3")).clip_observations == 10

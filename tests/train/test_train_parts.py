@@ -347,3 +347,29 @@ class TestPolicy:
         whole = acting(rows)
         assert np.array_equal(whole, np.concatenate([acting(rows[:37]), acting(rows[37:])]))
         assert np.array_equal(whole, np.stack([acting(row) for row in rows]))
+
+
+def test_observations_far_from_their_mean_are_clipped_in_both():
+    """A number that hardly varied in training and then moves does not drown the others."""
+    agent = algorithms.find("td3")(TD3Config(hidden=(8,)), 3, 2)
+    agent.normalizer.update(torch.randn(500, 3) * torch.tensor([1.0, 2.0, 0.0]))
+    observation = torch.tensor([[0.5, 30.0, 50.0]])
+    encoded = agent.encode(observation[:, None])
+    assert encoded.abs().max() == 10
+    acting = agent.policy(-np.ones(2, np.float32), np.ones(2, np.float32))
+    np.testing.assert_allclose(
+        acting(observation.numpy()), agent.actor(encoded).detach().numpy(), atol=1e-6
+    )
+
+
+def test_hyperbolic_heads_span_the_discounts_as_published():
+    """Fedus et al.: from almost 0 to the largest, whose sum is 1 / (1 + k t)."""
+    found, weights = discounts.of_heads(
+        "hyperbolic", 0.99, 10, TD3Config().hyperbolic_k, "hyperbolic"
+    )
+    assert found[0] < 0.4
+    assert found[-1] == pytest.approx(0.99)
+    assert max(weights) < 0.5
+    for t in (1, 3, 10, 30):
+        total = sum(w * g**t for w, g in zip(weights, found, strict=True))
+        assert total == pytest.approx(1 / (1 + t), abs=0.07)

@@ -169,7 +169,8 @@ class TestBundling:
     def test_ensembles_and_pictures_are_refused(self, run, tmp_path, capsys, monkeypatch):
         whole = short_run(tmp_path / "whole", "ensemble=[{}, {history: 2}]", steps=80)
         seen = run.policy()
-        seen.encoder = [{"bias": np.zeros(2)}]
+        features = {"weight": np.zeros((seen.mean.size, 2)), "bias": np.zeros(seen.mean.size)}
+        seen.encoder = [features]
         seen.save(run.policy_file)
         words = ["bundle_policy.py", str(whole.path), str(run.path), str(tmp_path / "none")]
         monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "policies")])

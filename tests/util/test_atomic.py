@@ -124,6 +124,7 @@ class TestFullDisk:
         assert out.read_text() == "precious"
         assert list(tmp_path.iterdir()) == [out]
 
+    @pytest.mark.slow
     def test_bench_keeps_the_file_that_is_there(self, tmp_path):
         out = tmp_path / "bench.json"
         out.write_text(json.dumps("precious"))

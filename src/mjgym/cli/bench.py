@@ -96,20 +96,21 @@ def _sizes(text: str) -> list[int]:
     return list(dict.fromkeys(sizes))
 
 
-def _device(backend: str, device: str) -> str | None:
-    """The device to time on; None for the processor and MuJoCo itself."""
-    if backend not in ("mujoco", "warp"):
+def _device(backend: str, device: str) -> dict[str, Any] | None:
+    """Arguments of make_vec for a backend and its device; None for the default backend."""
+    from mjgym.envs.simulation_backends import BACKENDS, DEFAULT
+
+    if backend not in BACKENDS:
         raise typer.BadParameter(
-            f"{backend!r} is neither mujoco nor warp.", param_hint="'--backend'"
+            f"{backend!r} is none of {', '.join(BACKENDS)}.", param_hint="'--backend'"
         )
-    if backend == "mujoco":
-        return None
-    if importlib.util.find_spec("mujoco_warp") is None or importlib.util.find_spec("torch") is None:
+    if missing := BACKENDS[backend].missing():
         raise typer.BadParameter(
-            'warp needs MuJoCo Warp and PyTorch: pip install "mjgym[gpu]"',
+            f"{backend} needs {' and '.join(missing)}:"
+            f' pip install "mjgym[{BACKENDS[backend].extra}]"',
             param_hint="'--backend'",
         )
-    return device
+    return None if backend == DEFAULT else {"backend": backend, "device": device}
 
 
 def check_plot(plot: Path) -> None:
@@ -133,7 +134,7 @@ def _measure(
     seconds: float,
     threads: int | None,
     rows: "_Rows | None",
-    device: str | None = None,
+    on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All results; each is added to the rows as soon as it is there."""
     import os
@@ -144,7 +145,7 @@ def _measure(
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "seconds": seconds,
-        "device": device,
+        "device": on and on["device"],
         **mjgym.fingerprint(),
         "results": [],
         "left_out": [],
@@ -155,7 +156,7 @@ def _measure(
         if not progress.is_terminal:
             progress.print(doing, soft_wrap=True)
         with progress.status(doing):
-            result = _result(id, n, seconds, threads, content["left_out"], device)
+            result = _result(id, n, seconds, threads, content["left_out"], on)
         content["results"].append(result)
         if rows is not None:
             rows.add(result)
@@ -168,7 +169,7 @@ def _result(
     seconds: float,
     threads: int | None,
     left_out: list[str],
-    device: str | None = None,
+    on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measure one id with one number of environments."""
     import gymnasium
@@ -179,8 +180,8 @@ def _result(
 
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None
-    if device is not None:
-        ours = benchmark.batch_on_device(id, n, device=device)
+    if on is not None:
+        ours = benchmark.batch_on_device(id, n, **on)
     else:
         ours = benchmark.single(id) if n == 1 else benchmark.batch(id, n, threads=threads)
     subjects = {
@@ -199,7 +200,7 @@ def _result(
         "limit_steps_per_second": statistics.median(rates["limit"]),
         "ratio_to_limit": statistics.median(ours / engine for ours, engine in pairs),
         "reset_seconds": reset,
-        "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, device=device),
+        "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, on=on),
         "bytes_per_env": None,
         "peers": {},
         "fingerprint": {
@@ -209,8 +210,8 @@ def _result(
     try:
         found["bytes_per_env"] = (
             benchmark.memory(id, n, threads=threads)
-            if device is None
-            else benchmark.memory_on_device(id, n, device)
+            if on is None
+            else benchmark.memory_on_device(id, n, **on)
         )
     except RuntimeError as error:
         left_out.append(f"memory of {n} x {id}: {error}")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli.ids import ModuleError, find_id, known_id, load
-from mjgym.cli.output import console, facts, print_json, reserved
+from mjgym.cli.output import console, facts, print_json, require, reserved
 from mjgym.cli.seeds import seeds_of
-from mjgym.cli.train import TRUST, require, require_trust
+from mjgym.cli.train import TRUST, require_trust
 
 if TYPE_CHECKING:
     from mjgym.train.results.policy import AnyPolicy
@@ -46,12 +46,13 @@ def evaluate(
             help="The folder of a run, a policy file (.npz), or an id: its bundled policy.",
         ),
     ],
-    id: Annotated[str | None, typer.Option(help="Of the task, for a policy file.")] = None,
+    id: Annotated[str | None, typer.Option(help="Id of the task, for a policy file.")] = None,
     episodes: Annotated[
-        int | None, typer.Option(min=1, help="Of the fixed seeds, the first so many. Default: 100.")
+        int | None,
+        typer.Option(min=1, help="Number of episodes, with the first fixed seeds. Default: 100."),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help='Of the episodes, such as "0-9" or "1,5,7".')
+        str | None, typer.Option(help='Seeds of the episodes, such as "0-9" or "1,5,7".')
     ] = None,
     num_envs: Annotated[
         int, typer.Option(min=1, help="Parallel episodes; does not change the score.")

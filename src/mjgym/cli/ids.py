@@ -60,7 +60,7 @@ def _id_of_run(folder: Path) -> str:
     Raises:
         typer.BadParameter: the folder names no task, or one that is not registered.
     """
-    from mjgym.cli.train import require
+    from mjgym.cli.output import require
 
     require("yaml")
     from mjgym.train.results.errors import RunError

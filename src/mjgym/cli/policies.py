@@ -97,7 +97,7 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
 
     One that acts by several observations goes on with those of the episode before.
     """
-    from mjgym.cli.train import require
+    from mjgym.cli.output import require
 
     require("yaml")
     from mjgym.train.results.errors import RunError

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import importlib.util
 import re
 import sys
 import time
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli.ids import ID, ModuleError, load
-from mjgym.cli.output import console, facts
+from mjgym.cli.output import console, facts, require
 from mjgym.train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def _resumed(
         RunError: there is no run, or its checkpoint is one of other settings.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import differences, read
+    from mjgym.train.results.config import differences, read_run
     from mjgym.train.results.errors import ConfigError, RunError
     from mjgym.train.results.run import Run, code_of
 
@@ -179,10 +178,10 @@ def _resumed(
     if {"steps", "minutes"} & set(given):
         given = {"steps": None, "minutes": None} | given
     try:
-        before = read(cls, [run.config_file])
+        before = read_run(cls, run.config_file)
     except ConfigError as error:
         raise RunError(str(error)) from None
-    config = read(cls, [run.config_file, *files], settings, **given)
+    config = read_run(cls, run.config_file, files, settings, **given)
     if different := differences(config, before):
         raise RunError(
             f"{folder} cannot be continued with other settings: {'; '.join(different)}. Leave"
@@ -208,20 +207,6 @@ def require_trust(folder: Path, code: list[str], trust: bool) -> None:
             f"{folder / 'config.yaml'} names code outside this package: {', '.join(code)}. If you"
             " trust it, run it with --trust"
         )
-
-
-def require(*packages: str, extra: str = "train") -> None:
-    """See whether packages of an extra are installed.
-
-    Raises:
-        typer.Exit: one is missing; it has been said which.
-    """
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        console(stderr=True).print(
-            f'{", ".join(missing)} is not installed: pip install "mjgym[{extra}]"', soft_wrap=True
-        )
-        raise typer.Exit(1)
 
 
 def import_own(algorithm: str, settings: list[str]) -> None:

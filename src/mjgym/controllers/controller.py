@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mjgym.actions import Action
 from mjgym.arrays import Array
@@ -48,6 +48,10 @@ class State:
     """The joints' positions, (..., n), rad."""
     qvel: Array
     """The joints' velocities, (..., n), rad/s."""
+    qpos_low: Array
+    """The least position of each joint, (n,), rad; -inf without a limit."""
+    qpos_high: Array
+    """The greatest position of each joint, (n,), rad; inf without a limit."""
     torque_low: Array
     """The least torque of each joint, (n,), N m."""
     torque_high: Array
@@ -80,6 +84,9 @@ class Controller:
     To add a controller, define `actions`, `goal` and `torque`; "module:Class" names it.
     """
 
+    couples: ClassVar[bool] = False
+    """Whether the arms of a robot slow down together, by `fastest` and `coupled_goal`."""
+
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """The action dimensions for an arm with these joints."""
         raise NotImplementedError(f"{type(self).__name__} must define actions()")
@@ -91,6 +98,16 @@ class Controller:
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
         """The memory at the start of a control step, with the goal of the action (..., n)."""
         raise NotImplementedError(f"{type(self).__name__} must define goal()")
+
+    def fastest(self, state: State, action: Array) -> Array:
+        """The velocity of the fastest joint that an action asks for, (..., 1), rad/s."""
+        raise NotImplementedError(f"{type(self).__name__} couples arms and must define fastest()")
+
+    def coupled_goal(self, state: State, action: Array, memory: Arrays, fastest: Array) -> Arrays:
+        """`goal`, with the fastest joint of all of the robot's arms, (..., 1), rad/s."""
+        raise NotImplementedError(
+            f"{type(self).__name__} couples arms and must define coupled_goal()"
+        )
 
     def torque(self, state: State, memory: Arrays) -> Array:
         """The joints' torques, (..., n), N m, within their limits."""

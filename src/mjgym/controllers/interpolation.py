@@ -6,7 +6,7 @@ from mjgym.arrays import Array, namespace
 
 
 def ramp_steps(ramp_ratio: float, substeps: int) -> int:
-    """Physics steps until a goal is reached: a share of those in a control step, rounded up."""
+    """The number of physics steps of a ramp: a fraction of the control step's, rounded up."""
     return math.ceil(ramp_ratio * substeps - 1e-9)
 
 

@@ -191,7 +191,7 @@ class JointPosition(ImpedanceController):
         if self.input_type == "absolute":
             meanings = tuple(f"position of {j}" for j in joints)
             return gains + self.free_actions(joints, units, meanings)
-        meanings = tuple(f"how far {j} is to turn" for j in joints)
+        meanings = tuple(f"displacement of {j}" for j in joints)
         return gains + self.scaled_actions(joints, units, meanings)
 
     def memory(self, state: State) -> Arrays:

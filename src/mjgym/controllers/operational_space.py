@@ -54,7 +54,7 @@ class OperationalSpacePose(ImpedanceController):
         if self.input_type == "absolute":
             place, turn, make = "the tool's", "rotation vector of the tool,", self.free_actions
         else:
-            place, turn = "how far the tool is to go along", "how far the tool is to turn about"
+            place, turn = "displacement of the tool along", "rotation of the tool about"
             make = self.scaled_actions
         meanings = tuple(
             f"{place if i < 3 else turn} {axis[-1]} of {frame}" for i, axis in enumerate(AXES)
@@ -141,7 +141,7 @@ class OperationalSpacePose(ImpedanceController):
         return limited(state, times(jacobian.mT, force) + times(inertia, posture) + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
-        """The tool's place and axes in the axes of the action."""
+        """The tool's pose in the frame of the action."""
         if self.input_ref_frame == "world":
             return _tool(state)
         place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)
@@ -149,7 +149,7 @@ class OperationalSpacePose(ImpedanceController):
         return place, rotations.compose(inverse, state.rotation)
 
     def _wanted(self, state: State, memory: Arrays) -> tuple[Array, Array]:
-        """The place and axes that are asked for at this physics step, in world axes."""
+        """The interpolated target pose at this physics step, in world axes."""
         position, rotation = self.current("position", memory), memory["rotation"]
         if self.interpolation:
             turn = rotations.from_rotation_vector(memory["turn"] * self.fraction(memory))
@@ -159,17 +159,17 @@ class OperationalSpacePose(ImpedanceController):
         return _out_of_frame(state, position, rotation)
 
     def _remembers_world(self, state: State) -> bool:
-        """Whether what is remembered is in world axes, as nothing moves those of the action."""
+        """Whether the goal is stored in world axes, because the action's frame is fixed."""
         return self.input_ref_frame == "world" or isinstance(state.origin_velocity, float)
 
 
 def _tool(state: State) -> tuple[Array, Array]:
-    """The tool's place and axes in world axes."""
+    """The tool's pose in world axes."""
     return state.position, state.rotation
 
 
 def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array, Array]:
-    """A place and axes in the axes of the arm's origin as they are in world axes."""
+    """A pose given in the frame of the arm's origin, in world axes."""
     place = state.origin_position + rotations.to_world(state.origin_rotation, position)
     return place, rotations.compose(state.origin_rotation, rotation)
 

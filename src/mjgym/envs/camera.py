@@ -76,7 +76,7 @@ class Cameras:
         )
 
     def rewards(self, rows: np.ndarray) -> Any:
-        """What the colours of bodies are to show, (len(rows),); None for the model's own."""
+        """Rewards that the colours of bodies show, (len(rows),); None for the model's own."""
         if not self._options.visualize_reward:
             return None
         episodes = self._episodes

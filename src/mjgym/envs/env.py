@@ -19,6 +19,8 @@ from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.task import Arrays, Task, registrations
 
+_FLAGS = np.array(False), np.array(True)  # copies of them are made in less time than arrays
+
 
 class Env(gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env` that runs a task.
@@ -112,15 +114,15 @@ class Env(gymnasium.Env[Any, np.ndarray]):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         action = check_action(action, self._action_shape)
         terms, reward, terminated, truncated, success, diverged = self._step(action)
-        info: dict[str, Any] = {"diverged": np.array(diverged is not None)}
+        info: dict[str, Any] = {"diverged": _FLAGS[diverged is not None].copy()}
         if diverged is not None:
             self._observations.take_back()
         else:
             for name, value in terms.items():
-                info[TERMS + name] = np.float64(value)
+                info[TERMS + name] = value if type(value) is np.float64 else np.float64(value)
             if success is not None:
-                info["success"] = np.array(success, dtype=bool)
-                info["success_once"] = np.array(episodes.success_once, dtype=bool)
+                info["success"] = _FLAGS[bool(success)].copy()
+                info["success_once"] = _FLAGS[bool(episodes.success_once)].copy()
             if self.render_mode == "human":
                 self.render()
         last = copy_observation(self._observations.present)
@@ -229,7 +231,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         return self.view.owned(self._episodes.observe())
 
     def describe(self) -> dict[str, Any]:
-        """What the environment is made of, as data for JSON; see `mjgym.inspect.describe`.
+        """Describe the environment as data for JSON; see `mjgym.inspect.describe`.
 
         `observation` and `action` hold a row for each number, with name, unit and source; `terms`
         the reward's; `arguments` the task's fields; `file` and `line` where it is written.

@@ -16,7 +16,7 @@ TERMS, VARIATION = "terms/", "variation/"
 
 
 class Infos:
-    """What n episodes say of themselves, in arrays of their view's library.
+    """The info of n episodes, in arrays of their view's library.
 
     Args:
         episodes: of many simulations.
@@ -45,7 +45,7 @@ class Infos:
         return array
 
     def of_step(self, step: Step, stepped: Array | None) -> dict[str, Array]:
-        """What a step says.
+        """The info of a step.
 
         Args:
             step: what it gave.
@@ -81,7 +81,7 @@ class Infos:
         return stepped | step.diverged
 
     def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
-        """What variations have given the episodes that begin, bool (n,): NumPy's arrays."""
+        """Values of the variations of the episodes that begin, a mask (n,): NumPy's arrays."""
         info: dict[str, Any] = {}
         values_of = self._episodes.variation()
         mask = self._episodes.view.to_numpy(begun) if values_of else None

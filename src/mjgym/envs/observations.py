@@ -1,4 +1,4 @@
-"""What episodes show at present, and what there is to do with observations.
+"""The present observations of episodes, and functions on observations.
 
 An observation is an array or a dict of them, of one simulation or of many.
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 from mjgym.arrays import all_finite, copied, known_empty, namespace, where_rows
 from mjgym.envs.camera import Cameras
+from mjgym.envs.layouts import layout_of, sensing_of
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
@@ -32,13 +33,18 @@ class Observations:
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
-        self.layout = options.observe(episodes, cameras.draw)
+        sensing = sensing_of(options, episodes)
+        if sensing is not None:
+            episodes.read_through(sensing, cameras.draw)
+        self.layout = layout_of(options, episodes, sensing)
         self._episodes = episodes
         self._cameras = cameras
         self._rows = np.arange(episodes.simulation.n)
         # They take turns: arrays of their own in every step take as long as to fill them.
         self._now, self._before = self._buffer(), self._buffer()
         self._lead = episodes.view.lead
+        first = self.present
+        self._is_vector = isinstance(first, np.ndarray) and first.dtype.kind == "f"
         episodes.show_through(self.show)
 
     def _buffer(self) -> "Buffer":
@@ -46,7 +52,7 @@ class Observations:
 
     @property
     def present(self) -> Any:
-        """What `observe` has given; the next but one overwrites it, a user gets a copy."""
+        """The last result of `observe`; the next but one overwrites it, a user gets a copy."""
         return self._now.observation
 
     def observe(self) -> Any:
@@ -62,7 +68,10 @@ class Observations:
             there are none. Of a mask they go on to show what they did.
         """
         if mask is None or mask.ndim == 0:
-            return not_finite(self.observe(), self._lead)
+            shown = self.observe()
+            if self._is_vector and all_finite(shown):  # as in most steps, without more calls
+                return None
+            return not_finite(shown, self._lead)
         some = self._observe_some(mask)
         bad = not_finite(some, self._lead)
         if bad is not None:
@@ -150,7 +159,7 @@ def is_finite(observation: Any) -> bool:
 
 
 def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
-    """Whose observations hold a number that is not finite, bool of shape lead.
+    """A mask of the observations that hold a number that is not finite, of shape lead.
 
     None where it is known that none does; what a device holds is not waited for.
     """

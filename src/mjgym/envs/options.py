@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import mujoco
-import numpy as np
 
 from mjgym.envs import pixels
-from mjgym.envs.spaces import DTYPES, MODES, Layout
-from mjgym.loop.episode import Episodes
-from mjgym.observables import Image, Sensing, merge
-from mjgym.observables.sensing import Draw, Given
+from mjgym.envs.spaces import DTYPES, MODES
+from mjgym.observables import Image
+from mjgym.observables.sensing import Given
 from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws
 from mjgym.variation.varying import Varying
@@ -88,58 +86,9 @@ class Options:
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
     def varying(self, model: mujoco.MjModel) -> Varying | None:
-        """What varies of a model besides what the task does; None if nothing."""
+        """The user's variations of a model, besides the task's own; None if there are none."""
         return None if self.vary is None else Varying(self.vary, model)
 
     def draws(self, varying: Varying | None, n: int) -> Draws | None:
         """The varied numbers of n simulations; None if nothing varies."""
         return None if varying is None else Draws(varying, self.vary_every, n)
-
-    def observe(self, episodes: Episodes, draw: Draw) -> Layout:
-        """The layout of an observation; lets the episodes read what is not to be seen plainly.
-
-        Args:
-            episodes: that are observed.
-            draw: gives pictures of some simulations.
-
-        Raises:
-            ValueError: what `observables` says does not fit; the message names the entry.
-        """
-        simulation = episodes.simulation
-        model, sample = simulation.model, simulation.sample
-        entries, players = episodes.task.observation(sample), episodes.task.players
-        observables = merge(entries, episodes.task.observables, self.observables)
-        images = {n: o.source for n, o in observables.items() if isinstance(o.source, Image)}
-        for name, image in images.items():  # a wrong picture is refused by its own name
-            pixels.check(f"observables: {name!r}", image, model)
-        given = [n for n, o in observables.items() if o.enabled and n in (self.observables or {})]
-        if self.observation == "pixels":
-            unseen = [name for name in given if name not in images]
-            if unseen:
-                raise ValueError(
-                    f"observables: observation='pixels' has no entry {unseen[0]!r};"
-                    " 'flat+pixels' and 'dict+pixels' have"
-                )
-            observables = {name: observables[name] for name in images}
-        elif "pixels" not in self.observation:
-            asked = [name for name in images if name in given]
-            if asked:
-                raise ValueError(
-                    f"observables: {asked[0]!r} is a picture; it needs"
-                    " observation='flat+pixels', 'dict+pixels' or 'pixels'"
-                )
-            observables = {n: o for n, o in observables.items() if n not in images}
-        if not observables:
-            pictures = self.pictures(model)
-            return Layout(entries, self.observation, self.dtype, pictures, players=players)
-        plain = {} if self.observation == "pixels" else entries
-        n = simulation.n
-        sensing = Sensing(observables, plain, sample, pixels.blank, n, episodes.substeps)
-        episodes.read_through(sensing, draw)
-        seen = sensing.images
-        chosen = {} if seen and self.pixels is None else self.pictures(model)
-        shown = {name: image for name, (image, _) in seen.items()}
-        several = {name: readings for name, (_, readings) in seen.items()}
-        sample_entries = {n: np.zeros(s) for n, s in sensing.shapes.items() if n not in seen}
-        pictures = {**chosen, **shown}
-        return Layout(sample_entries, self.observation, self.dtype, pictures, several, players)

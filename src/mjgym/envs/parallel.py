@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 
 from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.spaces import check_action
 from mjgym.task import Task
 
 try:
@@ -113,7 +114,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         for agent in actions:
             if agent not in self.possible_agents:
                 raise ValueError(f"actions: there is no agent {agent!r}")
-        given = np.stack([np.asarray(actions[agent]) for agent in self.possible_agents])
+        given = np.stack([self._checked(agent, actions[agent]) for agent in self.possible_agents])
         observations, rewards, terminations, truncations, info = self.players.step(given)
         result = (
             self._by_agent(observations),
@@ -125,6 +126,12 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         if (terminations | truncations).all():
             self.agents = []
         return result
+
+    def _checked(self, agent: str, action: Any) -> np.ndarray:
+        try:
+            return check_action(action, self.action_spaces[agent].shape)
+        except ValueError as error:
+            raise ValueError(f"actions: {agent!r}: {error}") from None
 
     def _by_agent(self, observations: Any) -> dict[str, Any]:
         if isinstance(observations, dict):

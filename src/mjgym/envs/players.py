@@ -141,7 +141,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return values.reshape(self.num_envs, *values.shape[2:])
 
     def _each(self, values: Array) -> Array:
-        """What is of a match, for each of its players."""
+        """Repeat values of matches for each of their players."""
         return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def call(
         self, name: str, *args: Any, ids: Sequence[int] | np.ndarray | None = None, **kwargs: Any
     ) -> tuple[Any, ...]:
-        """What a method or an attribute of each player's match gives; see `VectorEnv.call`.
+        """Results of a method or an attribute of each player's match; see `VectorEnv.call`.
 
         `action_space` and `observation_space` are the players' own.
         """
@@ -221,7 +221,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         raise AttributeError(f"{name!r} belongs to matches, not to players: matches.set_attr")
 
     def __getattr__(self, name: str) -> Any:
-        """What belongs to matches: `model`, `threads`, `get_state`, `camera`, ..."""
+        """Attributes of the matches: `model`, `threads`, `get_state`, `camera`, ..."""
         if name in _OF_MATCHES and "matches" in vars(self):
             return getattr(self.matches, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")

@@ -59,7 +59,7 @@ def _as_array(action: Any) -> np.ndarray:
 
 
 class Layout:
-    """How the entries of `Task.observation`, and pictures, make an observation.
+    """Layout of an observation: the entries of `Task.observation`, and pictures.
 
     Args:
         sample: the entries of one simulation, for their names, order and shapes.

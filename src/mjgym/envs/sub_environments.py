@@ -1,4 +1,4 @@
-"""What a batch has of each sub-environment, as `gymnasium.vector.SyncVectorEnv` shows it."""
+"""Methods and attributes of each sub-environment, as of `gymnasium.vector.SyncVectorEnv`."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -153,7 +153,7 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """The observation's entries by name."""
 
     def call(self, name: str, *args: Any, ids: Ids = None, **kwargs: Any) -> tuple[Any, ...]:
-        """What a method or an attribute of each sub-environment gives, as of `Env`.
+        """Results of a method or an attribute of each sub-environment, as of `Env`.
 
         Args:
             name: of a method that sub-environments have for themselves ("camera", "get_state",

@@ -11,7 +11,7 @@ from mjgym.envs.infos import known
 from mjgym.envs.observations import copy_observation, rows_of
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
-from mjgym.loop.models import substeps
+from mjgym.loop.timing import substeps
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
 from mjgym.task import Task

@@ -20,8 +20,9 @@ from mjgym.envs.options import Options
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.loop.episode import Episodes, Step
-from mjgym.loop.models import compile_model, compile_undrawn
+from mjgym.loop.models import compile_model
 from mjgym.loop.states import check_state
+from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
 from mjgym.util.numbers import whole_number
@@ -33,7 +34,7 @@ _NO_CONTEXT = contextlib.nullcontext()
 
 
 def allowed_cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -136,8 +137,10 @@ class VectorEnv(SubEnvironments):
 
     def _simulate(self, varying: Varying | None) -> Any:
         """The simulations that all sub-environments run on."""
-        undrawn = functools.partial(compile_undrawn, self.task)
-        return Batched(self.model, self.num_envs, self.threads, self.task.varies, varying, undrawn)
+        without_visuals = functools.partial(compile_without_visuals, self.task)
+        return Batched(
+            self.model, self.num_envs, self.threads, self.task.varies, varying, without_visuals
+        )
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -267,7 +270,7 @@ class VectorEnv(SubEnvironments):
         return int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
 
     def _begin_all(self) -> Result:
-        """What a step returns in which all sub-environments have begun an episode."""
+        """The result of a step in which all sub-environments have begun an episode."""
         bad, everyone = self._observations.show(), ~self._nobody()
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info: dict[str, Any] = {}
@@ -284,7 +287,7 @@ class VectorEnv(SubEnvironments):
         self._done = self._done | bad
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
-        """What a step returns.
+        """The result of a step.
 
         Args:
             step: of the episodes.

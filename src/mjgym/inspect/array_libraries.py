@@ -17,7 +17,7 @@ CLOSE = 1e-12  # relative and absolute, between two libraries
 def failures(
     task: Task, view: View, action: np.ndarray, xp: ModuleType
 ) -> Iterator[tuple[str, Exception | str]]:
-    """What goes wrong when the hooks see the arrays of another library.
+    """Errors and differences of the hooks on the arrays of another library.
 
     Args:
         task: the task.

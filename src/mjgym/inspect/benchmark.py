@@ -1,4 +1,4 @@
-"""How fast an id runs here: one environment, a batch, and the engine alone below both."""
+"""Speed of an id: of one environment, of a batch, and of the engine alone below both."""
 
 import copy
 import importlib
@@ -19,7 +19,12 @@ import numpy as np
 from mujoco import rollout
 
 from mjgym.envs.vector import allowed_cores
+from mjgym.loop.episode import Episodes
+from mjgym.loop.models import compile_model
+from mjgym.sim import Single
 from mjgym.sim.engine import quiet
+from mjgym.sim.single import ONLY
+from mjgym.task import Task
 
 UNLIMITED = 1e9  # an action's bound above this is none
 WARM_UP = 100  # control steps before the first measurement: what was dropped has landed by then
@@ -107,9 +112,9 @@ def batch(
 
 
 def batch_on_device(
-    id: str, num_envs: int, *, device: str, seed: int = 0, **kwargs: Any
+    id: str, num_envs: int, *, device: str, backend: str = "warp", seed: int = 0, **kwargs: Any
 ) -> Subject:
-    """`gymnasium.make_vec(..., backend="warp")`, autoreset included, with random actions.
+    """`gymnasium.make_vec` on a device, autoreset included, with random actions.
 
     Actions are on the device beforehand, and results stay there.
 
@@ -117,10 +122,11 @@ def batch_on_device(
         id: of the task.
         num_envs: sub-environments.
         device: "cpu", "cuda" or "cuda:<number>".
+        backend: of `make_vec`.
         seed: of the first sub-environment and of the actions.
         **kwargs: of make_vec.
     """
-    envs: Any = gymnasium.make_vec(id, num_envs, backend="warp", device=device, **kwargs)
+    envs: Any = gymnasium.make_vec(id, num_envs, backend=backend, device=device, **kwargs)
     observation, _ = envs.reset(seed=seed)
     like = observation if hasattr(observation, "new_tensor") else next(iter(observation.values()))
     space = envs.single_action_space
@@ -173,7 +179,9 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
         if controls_of is not None:
             lows, highs = space.low, space.high
             actions = random_actions(lows, highs, (), np.float64, control_steps, seed + i)
-            controls_of[i] = _controls(env, itertools.islice(actions, control_steps))
+            controls_of[i] = _controls(
+                env.task, env.get_state(), itertools.islice(actions, control_steps)
+            )
     model, now = env.model, starts.copy()
     data = [mujoco.MjData(model) for _ in range(threads)]
     states = np.empty((num_envs, physics_steps, starts.shape[1]))
@@ -217,22 +225,33 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
     return Subject(call, control_steps * num_envs, num_envs, close=pool.close)
 
 
-def _controls(env: Any, actions: Iterable[np.ndarray]) -> np.ndarray:
-    """The controls of each physics step in which an environment makes some actions, (steps, nu)."""
-    simulation = env._episodes.simulation
-    step, found = simulation.step, []
+class _Recording(Single):
+    """One simulation that records the controls of each physics step."""
 
-    def noting(control: Any, n: int, *arguments: Any, **options: Any) -> None:
-        found.extend([np.array(control)] * n)
-        step(control, n, *arguments, **options)
+    def __init__(self, task: Task) -> None:
+        super().__init__(compile_model(task), task.varies)
+        self.controls: list[np.ndarray] = []
 
-    simulation.step = noting
-    try:
-        for action in actions:
-            env.step(action)
-    finally:
-        del simulation.step
-    return np.array(found)
+    def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
+        """Record the controls, and advance."""
+        self.controls.extend([np.array(control)] * n)
+        super().step(control, n, where, forces=forces)
+
+
+def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray]) -> np.ndarray:
+    """The controls of each physics step of a task that makes some actions, (steps, nu).
+
+    Args:
+        task: the task.
+        state: of an environment, from which the steps start.
+        actions: one for each control step.
+    """
+    simulation, rng = _Recording(task), np.random.default_rng(0)
+    episodes = Episodes(task, simulation, lambda i: rng)
+    episodes.set_state({name: value[None] for name, value in state.items()}, ONLY)
+    for action in actions:
+        episodes.step(action)
+    return np.array(simulation.controls)
 
 
 def random_actions(
@@ -312,31 +331,40 @@ def median_rate(subject: Subject, seconds: float, episode_steps: float) -> float
 
 
 def creation_seconds(
-    id: str, num_envs: int, *, threads: int | None = None, device: str | None = None
+    id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
 ) -> float:
     """Seconds that make (for one) or make_vec takes: the median of a few."""
 
     def create() -> None:
-        make(id, num_envs, threads=threads, device=device).close()
+        make(id, num_envs, threads=threads, on=on).close()
 
     return _median_seconds(create)
 
 
-def make(id: str, num_envs: int, *, threads: int | None = None, device: str | None = None) -> Any:
-    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device."""
-    if device is not None:
-        return gymnasium.make_vec(id, num_envs=num_envs, backend="warp", device=device)
+def make(
+    id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
+) -> Any:
+    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device.
+
+    Args:
+        id: of the task.
+        num_envs: number of environments.
+        threads: of a batch.
+        on: `backend` and `device` of a batch on a device.
+    """
+    if on is not None:
+        return gymnasium.make_vec(id, num_envs=num_envs, **on)
     if num_envs == 1:
         return gymnasium.make(id)
     return gymnasium.make_vec(id, num_envs=num_envs, threads=threads)
 
 
-def memory_on_device(id: str, num_envs: int, device: str) -> float:
+def memory_on_device(id: str, num_envs: int, device: str, backend: str = "warp") -> float:
     """Bytes of a device that the arrays of each environment take.
 
     What a step takes besides, and what Warp and torch keep for later use, is not counted.
     """
-    envs = make(id, num_envs, device=device)
+    envs = make(id, num_envs, on={"backend": backend, "device": device})
     held = envs.nbytes / num_envs
     envs.close()
     return float(held)
@@ -381,7 +409,7 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
 
 
 def growth(module: str, id: str, num_envs: str, threads: str) -> float:
-    """What `memory` runs in a process of its own."""
+    """Measure memory; `memory` runs this in a process of its own."""
     importlib.import_module(module)
     first = make(id, 1)  # kept, so that its memory is not used again
     first.reset(seed=0)

@@ -1,4 +1,4 @@
-"""What an environment is made of, as plain data: every index of its spaces named, with its unit."""
+"""Descriptions of environments as plain data: every index of the spaces has a name and a unit."""
 
 import ast
 import dataclasses

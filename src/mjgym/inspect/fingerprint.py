@@ -1,4 +1,4 @@
-"""What a paper or a bug report must state: versions, the task, its model's hash and the machine."""
+"""Fingerprints for papers and bug reports: versions, task, hash of the model, machine."""
 
 import copy
 import dataclasses
@@ -17,6 +17,7 @@ import numpy as np
 from mjgym.envs.vector import allowed_cores
 from mjgym.loop.models import compile_model, numbers
 from mjgym.task import Task
+from mjgym.version import __version__
 
 # Fields of MjModel that only pictures and names depend on.
 _LOOKS = re.compile(
@@ -121,10 +122,8 @@ def _between_episodes(model: mujoco.MjModel, task: Task) -> mujoco.MjModel:
 
 def versions() -> dict[str, str]:
     """Versions of what computes: mjgym, mujoco, numpy, gymnasium and python."""
-    import mjgym
-
     return {
-        "mjgym": mjgym.__version__,
+        "mjgym": __version__,
         "mujoco": mujoco.mj_versionString(),
         "numpy": np.__version__,
         "gymnasium": gymnasium.__version__,

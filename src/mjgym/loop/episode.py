@@ -29,8 +29,8 @@ import numpy as np
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
 from mjgym.contract.fields import check_fields
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
-from mjgym.loop.models import substeps
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
+from mjgym.loop.timing import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
@@ -319,7 +319,7 @@ class Episodes:
     def _with_bad_rewards(
         self, reward: Array, diverged: Array | None, where: Array | None
     ) -> Array | None:
-        """Who has diverged, those whose reward is not finite among them."""
+        """Add the simulations whose reward is not finite to those that have diverged."""
         xp = self.view.xp
         rewards = xp.asarray(reward)
         if isinstance(rewards, np.ndarray) and all_finite(rewards):  # a device is not waited for
@@ -348,7 +348,7 @@ class Episodes:
                 memories[rows.start] = part.view.memory
 
         if self.sensing is None:
-            self.simulation.side_by_side(work)
+            self.simulation.for_each_shard(work)
         else:  # which looks at all simulations at once
             work(self.simulation, ...)
         if memories and "substep" in self._defined:
@@ -445,7 +445,7 @@ class Episodes:
         return np.arange(n) if where is None else np.flatnonzero(self.view.to_numpy(where))
 
     def variation(self) -> dict[str, np.ndarray]:
-        """What the user's variations have given the episodes, by key, (n, ...) each."""
+        """Values that the user's variations have drawn for the episodes, by key, (n, ...) each."""
         return {} if self._draws is None else self._draws.values
 
     # Snapshots.

@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import math
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -10,7 +9,7 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.task import WHOLE, Task
+from mjgym.task import Task
 from mjgym.variation.varying import FRAMES
 
 # Compiled models, of the tasks that were asked for last: more than there are ids, all of which take
@@ -33,35 +32,8 @@ def compile_model(task: Task) -> mujoco.MjModel:
 def compile_anew(task: Task) -> mujoco.MjModel:
     """The same, whether or not it has been compiled before."""
     model = mjcf.without_textures(task.model()).compile()
-    _free_frames(model, task.varies)
+    free_frames(model, task.varies)
     return model
-
-
-def compile_undrawn(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, np.ndarray]:
-    """The task's model without the geoms that only pictures need, which may be most of them.
-
-    Its states and what moves them are the same to the bit.
-
-    Args:
-        task: the task.
-        model: of `compile_model`.
-
-    Returns:
-        The model, and which geoms it has, ids (n,): all, where others give bodies their inertia or
-        the task's model is another by now.
-    """
-    spec = mjcf.without_textures(task.model())
-    whole = spec.compile()
-    _free_frames(whole, task.varies)
-    felt = _felt_geoms(whole)
-    for geom in [geom for geom in spec.geoms if not felt[geom.id]]:  # ids change meanwhile
-        spec.delete(geom)
-    bare = spec.compile()
-    _free_frames(bare, task.varies)
-    of_geoms = (np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS)
-    if not (_same(whole, model) and _same(whole.opt, model.opt) and all(of_geoms)):
-        return model, np.arange(model.ngeom)
-    return bare, np.flatnonzero(felt)
 
 
 def numbers(of: Any) -> Iterator[tuple[str, Any]]:
@@ -73,35 +45,7 @@ def numbers(of: Any) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether all numbers of two models, or of their options, are the same."""
-    return all(np.array_equal(value, getattr(other, name)) for name, value in numbers(one))
-
-
-# What the compiler may work out from geoms.
-_OF_GEOMS = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_invweight0", "dof_M0")
-_GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
-_BY_RAYS = int(mujoco.mjtSensor.mjSENS_RANGEFINDER)
-_BY_BODIES = tuple(
-    int(getattr(mujoco.mjtSensor, f"mjSENS_GEOM{kind}")) for kind in ("DIST", "NORMAL", "FROMTO")
-)
-_AROUND = tuple(int(x) for x in (mujoco.mjtWrap.mjWRAP_SPHERE, mujoco.mjtWrap.mjWRAP_CYLINDER))
-
-
-def _felt_geoms(model: mujoco.MjModel) -> np.ndarray:
-    """Which geoms can touch others, or are looked at by the engine in some other way, bool (n,)."""
-    kinds = model.geom_contype, model.geom_conaffinity, model.geom_fluid[:, 0]
-    felt: np.ndarray = np.any([kind != 0 for kind in kinds], axis=0)
-    felt[model.pair_geom1] = felt[model.pair_geom2] = True
-    felt[model.wrap_objid[np.isin(model.wrap_type, _AROUND)]] = True
-    felt[model.sensor_objid[model.sensor_objtype == _GEOM]] = True
-    felt[model.sensor_refid[model.sensor_reftype == _GEOM]] = True
-    if np.isin(model.sensor_type, (_BY_RAYS, *_BY_BODIES)).any():
-        felt[:] = True
-    return felt
-
-
-def _free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:
+def free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:
     """Have the engine look at the places that episodes write.
 
     It notes which frames coincide with those of their bodies or inertias when it compiles, and then
@@ -124,19 +68,3 @@ _compiled = functools.lru_cache(CACHE_SIZE)(compile_anew)
 def clear_cache() -> None:
     """Forget all compiled models, for a task whose `model()` reads a file that has changed."""
     _compiled.cache_clear()
-
-
-def substeps(task: Task, model: mujoco.MjModel) -> int:
-    """Physics steps in a control step.
-
-    Raises:
-        ValueError: the control timestep is not a whole number of physics timesteps.
-    """
-    ratio = task.control_timestep / model.opt.timestep
-    n = round(ratio) if math.isfinite(ratio) else 0
-    if n < 1 or abs(ratio - n) > WHOLE:
-        raise ValueError(
-            f"{type(task).__name__}: control_timestep {task.control_timestep} s must be a whole"
-            f" number of physics timesteps of {model.opt.timestep} s"
-        )
-    return int(n)

@@ -1,4 +1,4 @@
-"""Attributes as the engine takes them: words, handles, shortcuts and rows of numbers."""
+"""Attributes of new elements as the engine takes them: words, handles, short rows of numbers."""
 
 import functools
 from collections.abc import Iterable
@@ -33,8 +33,6 @@ _LONG = frozenset(
     | {f"sol{what}_{where}" for what in ("ref", "imp") for where in ("limit", "friction")}
 )
 
-_ORIENTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
-
 
 # Attributes that say what kind of thing a name belongs to, where a handle says it already.
 _SAYS_KIND = {
@@ -43,12 +41,14 @@ _SAYS_KIND = {
     "equality": {"name1": "objtype", "name2": "objtype"},
 }
 
+
 _COLOUR = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
+
 
 Shortcut = tuple[str, dict[str, Any]]
 
 
-def find_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | None, dict[str, Any]]:
+def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | None, dict[str, Any]]:
     """The engine's method for an actuator of the given type with its arguments, and the rest."""
     if kind != "actuator" or attributes.get("type") is None:
         return None, attributes
@@ -64,10 +64,10 @@ def find_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | Non
 
 
 def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
-    """Make an actuator one of a type, by the engine's own method.
+    """Set an actuator's type and its parameters.
 
     Raises:
-        TypeError: the type has no such parameters, or one is missing.
+        TypeError: the parameters do not make such an actuator; the message lists those that do.
     """
     method, arguments = shortcut
     try:
@@ -81,14 +81,31 @@ def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
         ) from None
 
 
-def try_element(
-    kind: str, method: str, given: dict[str, Any], shortcut: Shortcut | None
-) -> Element:
+def tried_with(kind: str, method: str, given: dict[str, Any], shortcut: Shortcut | None) -> Element:
     """An element with the given attributes in a spec that nobody sees."""
     made = tried(kind, method, given)
     if shortcut is not None:
         apply_shortcut(made, shortcut)
     return made
+
+
+# Attributes under the names that PyMJCF gives them, by kind; "" is any kind.
+_PYMJCF = {
+    **{("actuator", name): "target" for name in ("joint", "tendon", "site", "body")},
+    ("", "dclass"): "default",
+    ("", "class_"): "default",
+    ("material", "texture"): "textures",
+    ("geom", "mesh"): "meshname",
+    ("geom", "hfield"): "hfieldname",
+    ("sensor", "joint"): "objname",
+    ("sensor", "site"): "objname",
+    ("sensor", "body"): "objname",
+    ("sensor", "geom"): "objname",
+    ("sensor", "tendon"): "objname",
+    ("sensor", "actuator"): "objname",
+    ("pair", "geom1"): "geomname1",
+    ("pair", "geom2"): "geomname2",
+}
 
 
 @functools.cache
@@ -97,7 +114,7 @@ def _accepted(kind: str, method: str) -> frozenset[str]:
     return frozenset(parameters(owner, method))
 
 
-def resolve(
+def resolved(
     kind: str,
     method: str,
     attributes: dict[str, Any],
@@ -113,17 +130,19 @@ def resolve(
     for attribute in attributes:
         if attribute not in accepted:
             extra = parameters(mujoco.MjsActuator, shortcut[0]) if shortcut else ()
-            hint = or_else(attribute, sorted(accepted | set(extra)))
+            known = sorted(accepted | set(extra))
+            here = _PYMJCF.get((kind, attribute)) or _PYMJCF.get(("", attribute))
+            hint = f"; it is {here!r} here" if here in known else or_else(attribute, known)
             raise TypeError(f"{method}: no attribute {attribute!r}{hint}")
     given = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
     for attribute, by in _SAYS_KIND.get(kind, {}).items():
         if is_element(attributes.get(attribute)) and by not in attributes:
-            given[by] = _kind_of_target(kind, attribute, by, attributes[attribute])
+            given[by] = _said(kind, attribute, by, attributes[attribute])
     if kind == "tuple" and "objtype" not in given:
         handles = attributes.get("objname", ())
         if handles and all(is_element(handle) for handle in handles):
             kinds = [kind_of(handle) for handle in handles]
-            given["objtype"] = enumerated(kind, "objtype", kinds, mujoco.mjtObj)
+            given["objtype"] = members(kind, "objtype", kinds, mujoco.mjtObj)
     for attribute in REFERENCES.get(kind, {}):
         if attribute in attributes:
             _check_target(kind, attribute, attributes[attribute], given)
@@ -134,14 +153,14 @@ def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Eleme
     """The value of an attribute as the engine takes it."""
     of = enumeration(kind, attribute)
     if of is not None:
-        return enumerated(kind, attribute, value, of)
+        return members(kind, attribute, value, of)
     if attribute in ("default", "plugin"):
         wanted = "Mjs" + attribute.capitalize()
         if value is not None and type(value).__name__ != wanted:
             raise TypeError(f"{kind} {attribute}: expected a handle ({wanted}), got {value!r}")
         return value
     if attribute in REFERENCES.get(kind, {}):
-        name = _references(kind, attribute, value, spec)
+        name = _named(kind, attribute, value, spec)
         return _roles(name) if attribute == "textures" else name
     if attribute in _LONG and base is not None:
         return _completed(value, getattr(base, attribute))
@@ -169,20 +188,16 @@ def _roles(textures: Any) -> Any:
     return textures
 
 
-def enumerated(kind: str, attribute: str, value: Any, of: Any) -> Any:
-    """The number of an enumeration's word; a number as it is.
-
-    Raises:
-        ValueError: there is no such word.
-    """
+def members(kind: str, attribute: str, value: Any, of: Any) -> Any:
+    """Members of an enumeration in the place of MJCF's words."""
     if isinstance(value, str):
         return from_word(kind, attribute, value, of)
     if attribute == "objtype" and kind == "tuple":
-        return [int(enumerated(kind, "objtype", v, of)) for v in value]
+        return [int(members(kind, "objtype", v, of)) for v in value]
     return value
 
 
-def _kind_of_target(kind: str, attribute: str, by: str, handle: Element) -> Any:
+def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
     """The attribute that names the kind of a referenced element."""
     of = enumeration(kind, by)
     what = kind_of(handle)
@@ -197,17 +212,21 @@ def _kind_of_target(kind: str, attribute: str, by: str, handle: Element) -> Any:
         raise TypeError(f"{kind} {attribute}: cannot be {described(handle)}") from None
 
 
-def _references(kind: str, attribute: str, value: Any, spec: Spec | None) -> Any:
+def _named(kind: str, attribute: str, value: Any, spec: Spec | None) -> Any:
     """Names in the place of handles."""
     if is_element(value):
-        return reference(kind, attribute, value, spec)
+        return name_of(kind, attribute, value, spec)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return [_references(kind, attribute, part, spec) for part in value]
+        return [_named(kind, attribute, part, spec) for part in value]
     return value
 
 
-def reference(kind: str, attribute: str, handle: Element, spec: Spec | None) -> str:
-    """The name of an element that another refers to; one without a name is given one."""
+def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> str:
+    """The name of a referenced element; one without gets a free name.
+
+    Raises:
+        ValueError: it has no name, and the names that are taken cannot be known.
+    """
     if not handle.name:
         own = kind_of(handle)
         if spec is not None:
@@ -232,27 +251,3 @@ def _check_target(kind: str, attribute: str, value: Any, given: dict[str, Any]) 
                 raise TypeError(
                     f"{kind} {attribute}: expected a {' or '.join(wanted)}, got {described(handle)}"
                 )
-
-
-def copy_attribute(element: Element, attribute: str, made: Element, value: Any) -> None:
-    """Give an element an attribute as the engine has set it on another."""
-    inertial = attribute.startswith("i") and attribute[1:] in _ORIENTATIONS
-    bare = attribute[1:] if inertial else attribute
-    if bare in _ORIENTATIONS:
-        own, other = (element.ialt, made.ialt) if inertial else (element.alt, made.alt)
-        own.type = other.type
-        if bare != "quat":
-            setattr(own, bare, getattr(other, bare))
-            return
-    if attribute == "default":
-        element.classname = value
-    elif attribute == "plugin":
-        element.plugin = value
-    else:
-        new = getattr(made, attribute)
-        setattr(element, attribute, new if isinstance(new, str | bytes) else _as_list(new))
-
-
-def _as_list(value: Any) -> Any:
-    """A vector of the engine as a list; its other values as they are."""
-    return list(value) if type(value).__name__.endswith("Vec") else value

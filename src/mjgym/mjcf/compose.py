@@ -1,21 +1,19 @@
-"""Add elements to a `mujoco.MjSpec`, and change their attributes."""
+"""Plain functions that load, extend and cut a `mujoco.MjSpec`."""
 
+from pathlib import Path
 from typing import Any
 
 import mujoco
 
-from mjgym.mjcf.attributes import (
-    apply_shortcut,
-    copy_attribute,
-    find_shortcut,
-    resolve,
-    try_element,
-)
-from mjgym.mjcf.debugging import debugging, watch
+from mjgym.mjcf.assets import asset_path
+from mjgym.mjcf.attributes import apply_shortcut, resolved, split_shortcut, tried_with
+from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
     KINDS,
+    Element,
     Spec,
     described,
+    elements,
     enumeration,
     is_element,
     kind_of,
@@ -23,10 +21,40 @@ from mjgym.mjcf.elements import (
     to_word,
     try_form,
 )
-from mjgym.mjcf.paths import extend_path
-from mjgym.mjcf.renaming import check_name
+from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.settings import assign_setting, setting_kind
+from mjgym.mjcf.tendon_paths import wrap
+from mjgym.mjcf.unique_names import check_name
 from mjgym.util.suggestions import or_else
+
+_ORIENTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
+
+
+def load(name: str | Path) -> Spec:
+    """A spec from MJCF.
+
+    Args:
+        name: one of the package's assets ("dmc/walker.xml"), or the path of a file anywhere.
+
+    Raises:
+        FileNotFoundError: there is neither; the message names the nearest assets.
+        ValueError: the engine refuses the file; the message says what is wrong in it, with file,
+            line and the nearest valid words, see `check`.
+    """
+    watch()
+    try:
+        file = asset_path(str(name))
+    except FileNotFoundError:
+        file = Path(name)
+        if not file.is_file():
+            raise
+    try:
+        spec = mujoco.MjSpec.from_file(str(file))
+    except (ValueError, RuntimeError) as error:
+        raise explain(file, error) from None
+    if debugging():
+        remember_file(spec, file)
+    return spec
 
 
 def add(parent: Any, kind: str, **attributes: Any) -> Any:
@@ -63,7 +91,7 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     """
     watch()
     if isinstance(parent, mujoco.MjsTendon):
-        return extend_path(parent, kind, attributes)
+        return wrap(parent, kind, attributes)
     is_spec = isinstance(parent, mujoco.MjSpec)
     if is_spec and parent.parent is not None:
         raise ValueError(
@@ -76,14 +104,14 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
         raise ValueError(f"nothing called {kind!r} can be added here{or_else(kind, kinds)}")
     if kind == "default":
         return _add_default(parent, attributes)
-    shortcut, own = find_shortcut(kind, attributes)
+    shortcut, own = split_shortcut(kind, attributes)
     base = getattr(attributes.get("default"), kind, samples().get(kind))
-    given = resolve(kind, f"add_{kind}", own, parent if is_spec else None, shortcut, base)
+    given = resolved(kind, f"add_{kind}", own, parent if is_spec else None, shortcut, base)
     check_name(parent, "joint" if kind == "freejoint" else kind, given.get("name"))
     if shortcut is None:
         try_form(kind, f"add_{kind}", given)
     else:
-        try_element(kind, f"add_{kind}", given, shortcut)
+        tried_with(kind, f"add_{kind}", given, shortcut)
     element = method(**given)
     if "info" not in given and not debugging():
         element.info = ""  # it has its default class's line in a file
@@ -121,13 +149,13 @@ def assign(element: Any, **attributes: Any) -> None:
         raise TypeError(
             f"{described(element)}: rename() changes names, and all that refers to them"
         )
-    shortcut, own = find_shortcut(kind, attributes)
-    given = resolve(kind, f"add_{kind}", own, None, shortcut, element)
-    made = try_element(kind, f"add_{kind}", given, shortcut)
+    shortcut, own = split_shortcut(kind, attributes)
+    given = resolved(kind, f"add_{kind}", own, None, shortcut, element)
+    made = tried_with(kind, f"add_{kind}", given, shortcut)
     if shortcut is not None:
         apply_shortcut(element, shortcut)
     for attribute, value in given.items():
-        copy_attribute(element, attribute, made, value)
+        _copy_attribute(element, attribute, made, value)
 
 
 def word(element: Any, attribute: str) -> str:
@@ -148,6 +176,36 @@ def word(element: Any, attribute: str) -> str:
     return to_word(of(int(getattr(element, attribute))))
 
 
+def remove(spec: Spec, kind: str, *names: str) -> None:
+    """Delete named elements.
+
+    A body takes with it everything in it and everything that refers to it or to what is in it.
+    What refers to an element of another kind must be removed too, or the model does not compile.
+
+    Raises:
+        ValueError: there is no such kind, or no element of that kind and name; nothing has been
+            deleted then.
+    """
+    known = [e.name for e in elements(spec, kind) if e.name != "world"]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"the model has no {kind} {name!r}{or_else(name, known)}")
+    for name in names:
+        element = getattr(spec, kind)(name)
+        if element is not None:  # or it has gone with a body before it
+            spec.delete(element)
+
+
+def without_textures(spec: Spec) -> Spec:
+    """A copy of a spec that has no textures: the same physics in a fraction of the memory."""
+    bare = spec.copy()
+    for material in bare.materials:
+        material.textures = [""] * len(material.textures)
+    for texture in list(bare.textures):
+        bare.delete(texture)
+    return bare
+
+
 def _add_default(spec: Spec, attributes: dict[str, Any]) -> Any:
     unknown = [name for name in attributes if name not in ("name", "default")]
     if unknown:
@@ -162,3 +220,27 @@ def _add_default(spec: Spec, attributes: dict[str, Any]) -> Any:
     if made is None:
         raise ValueError(f"default: the name {name!r} is taken")
     return made
+
+
+def _copy_attribute(element: Element, attribute: str, made: Element, value: Any) -> None:
+    """Give an element an attribute as the engine has set it on another."""
+    inertial = attribute.startswith("i") and attribute[1:] in _ORIENTATIONS
+    bare = attribute[1:] if inertial else attribute
+    if bare in _ORIENTATIONS:
+        own, other = (element.ialt, made.ialt) if inertial else (element.alt, made.alt)
+        own.type = other.type
+        if bare != "quat":
+            setattr(own, bare, getattr(other, bare))
+            return
+    if attribute == "default":
+        element.classname = value
+    elif attribute == "plugin":
+        element.plugin = value
+    else:
+        new = getattr(made, attribute)
+        setattr(element, attribute, new if isinstance(new, str | bytes) else _plain(new))
+
+
+def _plain(value: Any) -> Any:
+    """A vector of the engine as a list; its other values as they are."""
+    return list(value) if type(value).__name__.endswith("Vec") else value

@@ -37,7 +37,8 @@ class CompileError(ValueError):
         self.reason, self.model, self.path, self.line = reason, model, path, line
         where = f", {path}" if path else ""
         made = f" ({line})" if line else ""
-        super().__init__(f"model {model!r}{where}{made}: {reason}")
+        hint = "" if line or not path else f". {ENVIRONMENT}=1 shows the line that made the element"
+        super().__init__(f"model {model!r}{where}{made}: {reason}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.reason, self.model, self.path, self.line)

@@ -1,24 +1,24 @@
-"""Settings of a `mujoco.MjSpec`: its options, compiler and visual parts."""
+"""Settings of a spec: options, compiler, visual."""
 
 from typing import Any
 
 import mujoco
 
-from mjgym.mjcf.attributes import enumerated
+from mjgym.mjcf.attributes import members
 from mjgym.mjcf.elements import enumeration
 from mjgym.util.suggestions import or_else
 
 
 def setting_kind(part: Any) -> str:
-    """The name of a part of a spec: "option", "compiler", "map"."""
+    """The name of a part of a spec, "option" for example."""
     return type(part).__name__.removeprefix("Mj").removeprefix("s").lower()
 
 
 def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
-    """Change a part of a spec, all of it or nothing.
+    """Change settings of a part of a spec; all of them, or none.
 
     Raises:
-        TypeError: it is no such part, there is no such attribute, or a value is of a wrong type.
+        TypeError: there is no such setting, or a value is of a wrong type.
         ValueError: an enumeration has no such word.
     """
     kind = setting_kind(part)
@@ -31,8 +31,8 @@ def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
             known = [name for name in dir(part) if not name.startswith("_")]
             raise TypeError(f"{kind}: no attribute {attribute!r}{or_else(attribute, known)}")
         of = enumeration(kind, attribute, part)
-        resolved[attribute] = enumerated(kind, attribute, value, of) if of is not None else value
-    before = {attribute: _copied(getattr(part, attribute)) for attribute in resolved}
+        resolved[attribute] = members(kind, attribute, value, of) if of is not None else value
+    before = {attribute: _kept(getattr(part, attribute)) for attribute in resolved}
     try:
         for attribute, value in resolved.items():
             setattr(part, attribute, value)
@@ -43,5 +43,5 @@ def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
         raise TypeError(f"{kind}: the engine does not take the types in {shown}") from None
 
 
-def _copied(value: Any) -> Any:
+def _kept(value: Any) -> Any:
     return value.copy() if hasattr(value, "copy") else value

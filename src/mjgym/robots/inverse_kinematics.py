@@ -53,7 +53,7 @@ def solve(
     *,
     max_steps: int = MAX_STEPS,
 ) -> Solution:
-    """Positions of joints that bring a site to a pose, found from where the joints are.
+    """Solve for joint positions that bring a site to a pose, from the current positions.
 
     Each step solves (J^T J + l I) dq = J^T e, where e is the error of the position and the vector
     of the error of the rotation, J the site's Jacobian, and l a damping while the error is large;

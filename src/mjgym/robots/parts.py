@@ -115,7 +115,7 @@ PartType = TypeVar("PartType", bound=type[Part])
 
 
 def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[PartType], PartType]:
-    """Give a part a name for keyword arguments such as `arm` and `hand`; stands above the class.
+    """Class decorator: register a part under a name for keyword arguments such as `arm`.
 
     Args:
         catalogue: `arms`, `hands` or `bases`.
@@ -131,7 +131,7 @@ def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[P
 
 
 def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> None:
-    """Attach a part to a scene at a site: its names then begin with a prefix.
+    """Attach a part to a scene at a site, under a prefix.
 
     Args:
         scene: what it is attached to.

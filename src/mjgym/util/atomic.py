@@ -13,7 +13,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """An empty file to write to, which takes the place of `path` in the end.
+    """Context manager: a temporary file that replaces `path` on success.
 
     It lies in the same folder and has the same suffix; after an exception it is removed, and what
     was at `path` is untouched. A link goes on leading where it led, a file that was there keeps its
@@ -43,7 +43,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Put a content in a file's place, see `replacing`.
+    """Write a file atomically, see `replacing`.
 
     Raises:
         OSError: it cannot be written; what was there is untouched.
@@ -53,7 +53,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Put a text in a file's place, in UTF-8, see `replacing`.
+    """Write a UTF-8 text file atomically, see `replacing`.
 
     Raises:
         OSError: it cannot be written; what was there is untouched.
@@ -63,7 +63,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextlib.contextmanager
 def filling(folder: str | Path) -> Iterator[Path]:
-    """An empty folder to write to, whose entries are moved into `folder` in the end.
+    """Context manager: a temporary folder whose entries move into `folder` on success.
 
     It lies within `folder`, which is made with its parents if it is not there; after an exception
     both are as they were. Entries that `folder` has already must not be among the new ones.

@@ -1,4 +1,4 @@
-"""Things by name: the package's own, and those of a user's modules."""
+"""Registries of named objects, from the package and from users' modules."""
 
 import importlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Thing = TypeVar("Thing")
 
 
 class Catalogue(Generic[Thing]):
-    """Things of one kind by name.
+    """A registry of objects of one kind, by name.
 
     Args:
         kind: what they are, for messages.
@@ -22,21 +22,22 @@ class Catalogue(Generic[Thing]):
         self._base = base
         self._things: dict[str, Thing] = {}
         self._sources: dict[str, Callable[[str], Thing]] = {}
+        self._found: dict[str, Thing] = {}  # by "prefix:rest" or "module:Class"
 
     def add(self, name: str, thing: Thing) -> None:
-        """Give a thing a name."""
+        """Register an object under a name."""
         self._things[name] = thing
 
     def add_source(self, prefix: str, source: Callable[[str], Thing]) -> None:
-        """Have a function find the things named "prefix:rest"; it is called with the rest."""
+        """Register a function from "rest" to the object named "prefix:rest"."""
         self._sources[prefix] = source
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """All registered names, sorted."""
         return sorted(self._things)
 
     def find(self, name: str | Thing, *, argument: str = "") -> Thing:
-        """The thing of a name or of "module:Class" of a user's own, or the thing itself.
+        """The object of a name or of "module:Class", or the object itself.
 
         Args:
             name: the name, or a thing.
@@ -54,19 +55,20 @@ class Catalogue(Generic[Thing]):
                 f'{asked}: expected a name, "module:Class" or an instance of'
                 f" {self._base.__name__}, not {name!r}"
             )
-        if name in self._things:
-            return self._things[name]
+        for known in (self._things, self._found):
+            if name in known:
+                return known[name]
         prefix, colon, rest = name.partition(":")
         if colon and prefix in self._sources:
-            self._things[name] = self._sources[prefix](rest)
-            return self._things[name]
+            self._found[name] = self._sources[prefix](rest)
+            return self._found[name]
         if colon:
             return self._load(name, asked)
         hint = or_else(name, self.names())
         raise ValueError(f'{asked}: no {name!r}{hint} (or "module:Class" of your own)')
 
     def _fits(self, found: Any) -> bool:
-        """Whether something of a module is one of these things, or a class of them."""
+        """Whether an attribute of a module is such an object, or a class of them."""
         if isinstance(found, type):
             return issubclass(found, self._base)
         return isinstance(found, self._base)
@@ -86,5 +88,5 @@ class Catalogue(Generic[Thing]):
                 what = f"cannot be imported: there is no {attribute!r} in {module}"
             raise ValueError(f"{asked}: {name!r} {what}{hint}")
         thing: Thing = found() if isinstance(found, type) else found
-        self._things[name] = thing
+        self._found[name] = thing
         return thing

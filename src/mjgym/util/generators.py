@@ -17,7 +17,7 @@ def encode(rng: np.random.Generator) -> np.ndarray:
 
 
 def decode(rng: np.random.Generator, words: np.ndarray) -> None:
-    """Put a generator into the state that `encode` gave."""
+    """Restore a generator's state from `encode`."""
     w = [int(x) for x in words]
     state: Any = rng.bit_generator.state
     state["state"] = {"state": w[0] << 64 | w[1], "inc": w[2] << 64 | w[3]}
@@ -26,7 +26,7 @@ def decode(rng: np.random.Generator, words: np.ndarray) -> None:
 
 
 def check(name: str, words: np.ndarray) -> None:
-    """Refuse what is no state of a PCG64 generator.
+    """Check that an array is a state of a PCG64 generator.
 
     Raises:
         ValueError: the message begins with the name.

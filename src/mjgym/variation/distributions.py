@@ -251,7 +251,7 @@ class Constant(_Parametric):
 
 @dataclass(frozen=True, eq=False)
 class Custom(Distribution):
-    """What a function of the user's draws.
+    """A distribution that a function of the user's draws from.
 
     Args:
         function: of a `numpy.random.Generator`; gives one number.
@@ -382,7 +382,7 @@ class Exponential(_Parametric):
 
 @dataclass(frozen=True, eq=False)
 class Poisson(_Parametric):
-    """How often something happens that happens `rate` times on average."""
+    """Counts of events that happen `rate` times on average (Poisson)."""
 
     rate: Value = 1.0
 

@@ -1,4 +1,4 @@
-"""What the varied numbers are in the present episodes, and where their next values come from."""
+"""The varied numbers of the present episodes, and the generators of their next values."""
 
 from collections.abc import Mapping
 

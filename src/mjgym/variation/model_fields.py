@@ -1,4 +1,4 @@
-"""Which numbers of a model can vary from episode to episode, and why the others cannot."""
+"""The fields of a model that can vary from episode to episode, and why the others cannot."""
 
 import fnmatch
 import re

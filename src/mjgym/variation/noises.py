@@ -42,7 +42,7 @@ def multiplicative(distribution: Distribution) -> Noise:
 
 
 def corruptor(function: Callable[[np.ndarray, np.random.Generator], Any]) -> Noise:
-    """What a function makes of each reading.
+    """Noise that a function of the user's makes of each reading.
 
     Args:
         function: of a reading and a generator; gives the corrupted reading, of the same shape.

@@ -86,6 +86,7 @@ def _make():
     return gymnasium.make(ID, max_episode_steps=4, **IMPORTED)
 
 
+@pytest.mark.slow
 def test_other_processes_find_what_is_named_by_its_module():
     asynchronous = AsyncVectorEnv([_make] * 2, context="spawn")
     sync = SyncVectorEnv([_make] * 2)

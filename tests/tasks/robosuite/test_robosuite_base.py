@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 import pytest
+from compiling import nothing_compiled
 from robosuite_records import make_task
 
 from mjgym import Env
@@ -113,9 +113,8 @@ def pair_env(**fields):
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_refused(fields, error, message, monkeypatch):
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)  # nothing is compiled
-    with pytest.raises(error, match=message):
+def test_what_does_not_fit_is_refused(fields, error, message):
+    with nothing_compiled(), pytest.raises(error, match=message):
         Lift(**fields)
 
 
@@ -435,11 +434,11 @@ def test_cubes_sizes_are_drawn_and_all_that_follows_is_as_if_compiled_with_them(
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12, err_msg=field)
 
 
-def test_nothing_is_compiled_when_an_episode_begins(monkeypatch):
+def test_nothing_is_compiled_when_an_episode_begins():
     env = Env(Lift())
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)
-    for _ in range(3):
-        env.reset()
+    with nothing_compiled():
+        for _ in range(3):
+            env.reset()
     assert models.compile_model(Lift()).nq == env.model.nq
 
 

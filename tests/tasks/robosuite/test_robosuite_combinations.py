@@ -3,9 +3,9 @@
 import itertools
 
 import gymnasium
-import mujoco
 import numpy as np
 import pytest
+from compiling import nothing_compiled
 from equivalence import assert_every_slot_equals_a_single_env
 from suite import gymnasium_checker
 
@@ -165,7 +165,6 @@ def test_fingers_close_and_open_in_a_task(gripper):
     ],
     ids=str,
 )
-def test_what_does_not_compose_is_refused(fields, message, monkeypatch):
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)  # nothing is compiled
-    with pytest.raises(ValueError, match=message):
+def test_what_does_not_compose_is_refused(fields, message):
+    with nothing_compiled(), pytest.raises(ValueError, match=message):
         Lift(**fields)

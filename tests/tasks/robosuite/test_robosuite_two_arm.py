@@ -3,6 +3,7 @@
 import mujoco
 import numpy as np
 import pytest
+from compiling import nothing_compiled
 from robosuite_records import Record, make_task
 
 from mjgym import Env
@@ -274,9 +275,8 @@ def test_robots_stand_where_they_are_published_to(name, fields, places):
 
 @pytest.mark.parametrize("name", TASKS)
 @pytest.mark.parametrize("robot", ["Panda", ("Panda", "Baxter")], ids=str)
-def test_another_number_of_arms_is_refused_before_anything_is_compiled(name, robot, monkeypatch):
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)
-    with pytest.raises(ValueError, match=r"two|2"):
+def test_another_number_of_arms_is_refused_before_anything_is_compiled(name, robot):
+    with nothing_compiled(), pytest.raises(ValueError, match=r"two|2"):
         make_task(name, robot=robot)
 
 
@@ -289,9 +289,8 @@ def test_another_number_of_arms_is_refused_before_anything_is_compiled(name, rob
         ("TwoArmTransport", {"reward_type": "dense"}, "success alone"),
     ],
 )
-def test_what_does_not_fit_is_refused(name, fields, message, monkeypatch):
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)
-    with pytest.raises(ValueError, match=message):
+def test_what_does_not_fit_is_refused(name, fields, message):
+    with nothing_compiled(), pytest.raises(ValueError, match=message):
         make_task(name, **fields)
 
 

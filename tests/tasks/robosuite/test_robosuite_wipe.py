@@ -1,9 +1,9 @@
 """Wipe against recorded states of robosuite 1.5.2 on MuJoCo 4.0.0, and its published rules."""
 
 import array_api_strict
-import mujoco
 import numpy as np
 import pytest
+from compiling import nothing_compiled
 from robosuite_records import Record, make_task
 
 from mjgym import Env, VectorEnv
@@ -49,13 +49,13 @@ def spots_of(env):
     return np.array([env.data.site(f"contact{i}").xpos for i in range(count)])
 
 
-def test_spots_lie_in_a_winding_line_that_is_drawn_for_each_episode(monkeypatch):
+def test_spots_lie_in_a_winding_line_that_is_drawn_for_each_episode():
     env = Env(Wipe())
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)
     lines = []
-    for seed in range(40):
-        env.reset(seed=seed)
-        lines.append(spots_of(env))
+    with nothing_compiled():
+        for seed in range(40):
+            env.reset(seed=seed)
+            lines.append(spots_of(env))
     lines = np.array(lines)
     np.testing.assert_allclose(lines[..., 2], 0.9)
     far = np.abs(lines[..., :2] - (0.15, 0)).max(axis=(0, 1))
@@ -89,9 +89,8 @@ def test_two_lines_of_another_number_of_spots():
         ({"coverage_factor": 0.05}, "no room"),
     ],
 )
-def test_what_does_not_fit_is_refused(fields, message, monkeypatch):
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)
-    with pytest.raises(ValueError, match=message):
+def test_what_does_not_fit_is_refused(fields, message):
+    with nothing_compiled(), pytest.raises(ValueError, match=message):
         Wipe(**fields)
 
 

@@ -5,6 +5,7 @@ import math
 import gymnasium
 import numpy as np
 import pytest
+from compiling import nothing_compiled
 from locomotion_records import STATISTIC, spread
 from soccer_records import record, sized, task
 
@@ -263,12 +264,12 @@ def test_pitches_by_players_grow_with_the_teams():
         np.testing.assert_allclose(areas, [2 * size * 100, 2 * size * 350])
 
 
-def test_nothing_is_compiled_at_a_reset(monkeypatch):
+def test_nothing_is_compiled_at_a_reset():
     env, v = match()
     before = np.array(v.geom("home_goal_top_post").size)
     model = env.model
-    monkeypatch.setattr("mjgym.loop.models.compile_anew", None)
-    env.reset(seed=3)
+    with nothing_compiled():
+        env.reset(seed=3)
     assert env.model is model
     assert not np.array_equal(v.geom("home_goal_top_post").size, before)
 

@@ -1,4 +1,4 @@
-"""What is said of each entry of an observation: what the task states, and what its labels say."""
+"""Labels of the entries of an observation, those that the task states and those derived."""
 
 import dataclasses
 from collections import Counter
@@ -16,7 +16,7 @@ from mjgym.util.suggestions import or_else
 
 
 def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Signal]:
-    """What each entry of a task's observation holds: what it states, else what its labels say.
+    """Labels of each entry of a task's observation: the stated ones, else the derived ones.
 
     Args:
         task: the task.
@@ -123,7 +123,7 @@ def _told_apart(labels: list[Label | None]) -> list[Label | None]:
 
 
 def _overridden(derived: Signal, stated: Signal | None, where: str, entry: str) -> Signal:
-    """What a task states of an entry, and the rest as it has been derived."""
+    """The labels that a task states of an entry, completed by the derived ones."""
     if stated is None:
         return derived
     count = len(derived.names)

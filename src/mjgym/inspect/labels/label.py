@@ -1,4 +1,4 @@
-"""What one number is: the element that it is of, its unit, frame and source, under arithmetic."""
+"""Labels of numbers under arithmetic: element, unit, frame and source."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ NOWHERE: tuple[Places, Places] = ((), ())
 
 @dataclasses.dataclass(frozen=True)
 class Label:
-    """What one number is.
+    """The label of one number.
 
     Args:
         what: the element or thing that it is of, e.g. "torso".
@@ -46,7 +46,7 @@ class Label:
 
     @property
     def name(self) -> str:
-        """What it is of, and which component."""
+        """The element, and the component of it."""
         return f"{self.what} {self.axis}" if self.axis else self.what
 
     @property

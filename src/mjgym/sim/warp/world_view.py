@@ -1,4 +1,4 @@
-"""What a task sees of many simulations on a device."""
+"""A task's view of many simulations on a device."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -24,8 +24,8 @@ class Scene(Task):
     """A walker in an arena.
 
     Args:
-        walker: its name, "module:Class" of one's own, or the walker itself.
-        arena: its name, "module:Class" of one's own, or the arena itself.
+        walker: its name, "module:Class", or the walker itself.
+        arena: its name, "module:Class", or the arena itself.
         control_timestep: s.
         physics_timestep: s.
         sees: whether an observation with pixels has what the egocentric camera sees.

@@ -158,18 +158,18 @@ class Bricks:
     # Starts.
 
     def want(self, v: SingleView, order: Numbers) -> None:
-        """Write the wanted stack, from the bottom; the first thing that an episode does."""
+        """Write the wanted stack, from the bottom, at the start of an episode."""
         v.userdata = order
         if self.base == "any":
             for i in range(self.count):
                 put(v, f"{brick_name(i)}/", PARKED)
 
     def bodies(self, v: SingleView, numbers: Numbers) -> list[str]:
-        """Names of the frame bodies that bricks of some numbers are in this episode."""
+        """Names of the frame bodies of given brick numbers in this episode."""
         return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
     def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
-        """Put all bricks anywhere in a box, see `place_bodies`; errors call them as published."""
+        """Place all bricks in a box, see `place_bodies`; errors use the published names."""
         numbers = range(self.count)
         called = [brick_name(i) for i in numbers]
         place_bodies(v, rng, self.bodies(v, numbers), box, attempts=attempts, called=called)
@@ -221,7 +221,7 @@ class Bricks:
         }
 
     def colours(self, v: View) -> Arrays:
-        """Colours of the free bodies, for `Task.colours`: those of the bricks that they are."""
+        """Colours of the free bodies, those of their bricks, for `Task.colours`."""
         if self.base != "any":
             return {}
         lowest = np.asarray(v.userdata)[..., 0]

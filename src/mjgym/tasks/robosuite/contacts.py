@@ -30,7 +30,7 @@ def _kind(scene: Spec, name: str) -> str:
 
 
 def in_contact(v: View, first: str, second: str) -> Array:
-    """Whether two bodies or geoms touch that `watch_contact` was given, (...) bool."""
+    """Whether two bodies or geoms given to `watch_contact` touch, (...) bool."""
     return v.sensor(f"{first} on {second}").data[..., 0] > 0
 
 

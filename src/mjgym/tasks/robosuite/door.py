@@ -75,11 +75,11 @@ class Door(Tabletop):
         return {"Door": EXTENT}
 
     def hinge(self, v: View) -> Array:
-        """The angle that the door is open by, rad."""
+        """The opening angle of the door, rad."""
         return v.joint("Door_hinge").qpos[..., 0]
 
     def turn(self, v: View) -> Array:
-        """The angle that the handle is turned by, rad."""
+        """The angle of the handle, rad."""
         return v.joint("Door_latch_joint").qpos[..., 0]
 
     def objects(self, v: View) -> Arrays:

@@ -39,6 +39,7 @@ def _arms(manipulators: Sequence[Manipulator]) -> Composite:
     return Composite(
         tuple((each.name, each.controller) for each in manipulators),
         tuple(each.joints for each in manipulators),
+        tuple(each.robot for each in manipulators),
     )
 
 

@@ -7,7 +7,7 @@ way of those that have been placed before.
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Pose:
 
 
 class Placement:
-    """A way to place objects; one of one's own is found as "module:name"."""
+    """A way to place objects; your own is found as "module:name"."""
 
     objects: tuple[str, ...] = ()
     """Names of the objects that it places; empty for all that have not been placed."""
@@ -82,6 +82,11 @@ class Placement:
 
 
 placements: Catalogue[Placement] = Catalogue("placement", Placement)
+
+
+def is_placement(value: Any) -> TypeGuard[Placement]:
+    """Whether something draws poses for objects, be it a `Placement` or another class."""
+    return callable(getattr(value, "draw", None))
 
 
 @dataclass(frozen=True)
@@ -208,7 +213,7 @@ def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placem
     """The placement that a keyword argument asks for.
 
     Args:
-        given: "default" for the task's own; "module:name" of one of one's own; a dict of
+        given: "default" for the task's own; "module:name" of your own; a dict of
             parameters of `Uniform` that differ from the task's own, or of such dicts by object; a
             `Placement`.
         own: the task's.
@@ -218,7 +223,7 @@ def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placem
         TypeError: there is no such parameter; the message names the nearest.
         ValueError: there is no such placement, or it places what the task has not.
     """
-    if isinstance(given, Placement):
+    if is_placement(given):
         found = given
     elif isinstance(asked := unpacked(given), Mapping):
         found = _changed(own, asked, tuple(objects))

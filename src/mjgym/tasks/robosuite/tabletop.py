@@ -35,7 +35,7 @@ from mjgym.sim.views import View
 from mjgym.task import WHOLE, Arrays, Signal, Task, steps_in
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
-from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement
+from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement, is_placement
 from mjgym.tasks.robosuite.proprioception import labels, nearest, proprioception
 from mjgym.tasks.robosuite.team import (
     DEFAULT,
@@ -44,6 +44,7 @@ from mjgym.tasks.robosuite.team import (
     Robot,
     find_robots,
     normal,
+    one_each,
     places,
 )
 from mjgym.util.suggestions import or_else
@@ -94,8 +95,9 @@ class Tabletop(Task):
         reward_type: "dense" pays for the stages on the way, "sparse" for success alone.
         reward_scale: the most that a control step pays; None for the published raw values.
         control_frequency: Hz, of actions.
-        start_noise: rad, of the arms' joints at the start: a standard deviation, or a bound.
-        start_noise_type: "gaussian" or "uniform".
+        start_noise: rad, of the arms' joints at the start: a standard deviation, or a bound; or one
+            for each robot.
+        start_noise_type: "gaussian" or "uniform", or one for each robot.
         object_entries: whether objects are observed, not the robots alone.
         grouped: whether the observation has the robots' entries and the objects' as two groups,
             `robot0_proprio-state` (for each robot) and `object-state`, in the place of single ones.
@@ -115,8 +117,8 @@ class Tabletop(Task):
     reward_type: str = "dense"
     reward_scale: float | None = 1.0
     control_frequency: float = 20.0  # Hz
-    start_noise: float = 0.02  # rad
-    start_noise_type: str = "gaussian"
+    start_noise: float | tuple[float, ...] = 0.02  # rad
+    start_noise_type: str | tuple[str, ...] = "gaussian"
     object_entries: bool = True
     grouped: bool = False
 
@@ -142,21 +144,19 @@ class Tabletop(Task):
     def __post_init__(self) -> None:
         for name in ("robot", "gripper", "controller", "base"):
             object.__setattr__(self, name, normal(name, getattr(self, name)))
-        if not isinstance(self.placement, Placement):
+        if not is_placement(self.placement):
             object.__setattr__(self, "placement", normal("placement", self.placement))
         for name, known in (
             ("arrangement", ARRANGEMENTS),
             ("reward_type", REWARDS),
-            ("start_noise_type", NOISES),
         ):
             value = getattr(self, name)
             if value not in known:
                 raise ValueError(f"{name}: no {value!r}{or_else(value, known)}")
-        if not self.start_noise >= 0:
-            raise ValueError(f"start_noise: expected 0 or more, got {self.start_noise}")
         object.__setattr__(self, "control_timestep", 1 / self.control_frequency)
         self._check_frequency()
         self._check_arms()
+        self._check_noises()
         _ = self.chosen_placement
 
     def episode_steps(self) -> int | None:
@@ -184,6 +184,22 @@ class Tabletop(Task):
             )
         if len(robots) == 2 and len(self.manipulators) > 2:
             raise ValueError(f"robot: {task} has room for two arms, not for {self.robot!r}")
+
+    def _check_noises(self) -> None:
+        for size, kind in self._noises:
+            if not size >= 0:
+                raise ValueError(f"start_noise: expected 0 or more, got {size}")
+            if kind not in NOISES:
+                raise ValueError(f"start_noise_type: no {kind!r}{or_else(kind, NOISES)}")
+
+    @property
+    def _noises(self) -> list[tuple[float, str]]:
+        """Size and type of each robot's start noise."""
+        count = len(self.robots)
+        sizes = one_each("start_noise", self.start_noise, count)
+        return list(
+            zip(sizes, one_each("start_noise_type", self.start_noise_type, count), strict=True)
+        )
 
     @functools.cached_property
     def robots(self) -> tuple[Robot, ...]:
@@ -250,13 +266,13 @@ class Tabletop(Task):
     # What begins an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        for robot in self.robots:
+        for robot, (size, kind) in zip(self.robots, self._noises, strict=True):
             start = np.array(robot.arm.start or [0.0] * len(robot.joints))
-            if self.start_noise_type == "gaussian":
+            if kind == "gaussian":
                 noise = rng.normal(size=start.shape)
             else:
                 noise = rng.uniform(-1, 1, size=start.shape)
-            v.qpos[v.rows("qpos", robot.joints)] = start + self.start_noise * noise
+            v.qpos[v.rows("qpos", robot.joints)] = start + size * noise
         for each in self.manipulators:
             if each.hand.start:
                 v.qpos[v.rows("qpos", each.finger_joints)] = each.hand.start
@@ -374,7 +390,10 @@ class OneTable(Tabletop):
     table_size: tuple[float, float, float] = TABLE_SIZE  # m
     table_friction: tuple[float, float, float] = FRICTION
 
-    table_top: ClassVar[tuple[float, float, float]] = TABLE_TOP
+    @property
+    def table_top(self) -> tuple[float, float, float]:
+        """The middle of the table's upper face, m; a plain value overrides it."""
+        return TABLE_TOP
 
     def furnish(self, scene: Spec) -> None:
         add_table(scene, self.table_size, self.table_top, friction=self.table_friction)

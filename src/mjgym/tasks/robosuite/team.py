@@ -199,9 +199,9 @@ def find_robots(
     for i, (name, held, stand, law) in enumerate(
         zip(
             names,
-            _each("gripper", gripper, count),
-            _each("base", base, count),
-            _each("controller", controller, count),
+            one_each("gripper", gripper, count),
+            one_each("base", base, count),
+            one_each("controller", controller, count),
             strict=True,
         )
     ):
@@ -227,8 +227,12 @@ def find_robots(
     return tuple(found)
 
 
-def _each(what: str, value: Any, count: int) -> tuple[Any, ...]:
-    """One value for each of several robots."""
+def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
+    """One value for each of several robots.
+
+    Raises:
+        ValueError: there are values of another number of robots.
+    """
     if not isinstance(value, tuple):
         return (value,) * count
     if len(value) != count:

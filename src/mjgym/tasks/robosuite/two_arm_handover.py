@@ -62,8 +62,8 @@ class TwoArmHandover(TwoArms, OneTable):
     """
 
     table_size: tuple[float, float, float] = (0.8, 0.3, 0.05)  # m
+    table_top: tuple[float, float, float] = TABLE_TOP  # m
 
-    table_top = TABLE_TOP
     agentview = SIDE_TABLES
     apart: ClassVar = FAR_APART
     varies = VARIES
@@ -72,7 +72,7 @@ class TwoArmHandover(TwoArms, OneTable):
 
     @property
     def default_placement(self) -> Placement:
-        return EitherSide(("hammer",), ALONG, ACROSS, reference=TABLE_TOP)
+        return EitherSide(("hammer",), ALONG, ACROSS, reference=self.table_top)
 
     def furnish(self, scene: Spec) -> None:
         super().furnish(scene)
@@ -114,7 +114,7 @@ class TwoArmHandover(TwoArms, OneTable):
         handle, head = v.geom(HANDLE[0]), v.geom(HEAD)
         upright = v.body(HAMMER).xmat[..., 8]  # sine of the angle between handle and floor
         below = handle.size[..., 2] + 2 * head.size[..., 1]
-        return handle.xpos[..., 2] - handle.size[..., 0] - below * upright - TABLE_TOP[2]
+        return handle.xpos[..., 2] - handle.size[..., 0] - below * upright - self.table_top[2]
 
     def terms(self, v: View) -> Arrays:
         if self.reward_type == "sparse":

@@ -84,7 +84,7 @@ class TwoArmLift(TwoArms, OneTable):
         }
 
     def height(self, v: View) -> Array:
-        """Of the pot's bottom over the table, m."""
+        """The height of the pot's bottom above the table, m."""
         return v.site("pot_center").xpos[..., 2] - HALF_HEIGHT - TABLE_TOP[2]
 
     def terms(self, v: View) -> Arrays:

@@ -138,7 +138,7 @@ class TwoArmPegInHole(TwoArms):
 
 
 def resize_peg(v: SingleView, radius: float, half: float) -> None:
-    """Give the peg another size; weight, inertia and all that follows go with it.
+    """Resize the peg, with its mass, inertia and derived fields.
 
     Args:
         v: the scratch simulation of an episode's start.

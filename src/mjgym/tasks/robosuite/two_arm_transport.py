@@ -13,6 +13,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
+from mjgym.tasks.robosuite.furniture import FRICTION as TABLE_FRICTION
 from mjgym.tasks.robosuite.furniture import Pose, add_table
 from mjgym.tasks.robosuite.hammers import (
     VARIES,
@@ -103,11 +104,15 @@ class TwoArmTransport(TwoArms):
     Reward: 1 for success, nothing on the way. Success: the payload touches the floor of the target
     bin and the trash that of the trash bin.
 
+    Args:
+        table_friction: sliding, torsional (m) and rolling (m), of both tables.
+
     Raises:
         ValueError: a dense reward is asked for; there is none.
     """
 
     reward_type: str = "sparse"
+    table_friction: tuple[float, float, float] = TABLE_FRICTION
 
     agentview = SIDE_TABLES
     apart: ClassVar = FAR_APART
@@ -152,7 +157,7 @@ class TwoArmTransport(TwoArms):
         for name, (pos, quat) in SHOULDERS.items():
             add(scene.worldbody, "camera", name=name, pos=pos, quat=quat, fovy=45)
         for i, top in enumerate(TABLE_TOPS):
-            add_table(scene, TABLE_SIZE, top, name=f"table{i}")
+            add_table(scene, TABLE_SIZE, top, friction=self.table_friction, name=f"table{i}")
         add_hammer(scene, "payload")
         half = (TRASH_HALF, TRASH_HALF, TRASH_HALF)
         add_box(scene, "trash", half, TRASH_DENSITY, TRASH_COLOUR)

@@ -188,7 +188,7 @@ class Wipe(OneTable):
         }
 
     def force(self, v: View) -> Array:
-        """On the sponge, as it feels it, (..., 3) N."""
+        """The force on the sponge, in its frame, (..., 3) N."""
         return v.sensor(f"{self.manipulators[0].hand_prefix}force_ee").data
 
     def tool(self, v: View) -> Array:

@@ -58,6 +58,7 @@ class Collector:
         observation_size: of an observation.
         stack: the last observations, (n, history, ...), the present one last.
         returns: of the episodes that have ended with the last step, from their start.
+        sampler: index of the one that took the last step; 0 here, where there is none.
 
     Raises:
         ConfigError: observations are neither vectors nor coloured pictures.
@@ -81,6 +82,7 @@ class Collector:
         self._kind = torch.float32 if isinstance(self.observation_size, int) else torch.uint8
         self.low, self.high = _bounds(self.envs.single_action_space)
         self.returns: list[float] = []
+        self.sampler = 0
         self.stack: Tensor
         with self.use():
             self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)

@@ -10,6 +10,7 @@ bootstrapped value, each turnover of the target networks corrects the part 1 - g
 """
 
 import importlib
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -71,25 +72,110 @@ class Mean:
         return (outputs - target).square()[..., 0]
 
 
+@dataclass
+class ReturnRange:
+    """Extremes of rewards and of discounted sums of rewards, 0 included.
+
+    A discounted sum is that of the rewards of an episode so far, the last one weighted with 1: like
+    a return in size, and known at once.
+
+    Args:
+        lowest_reward: so far.
+        highest_reward: so far.
+        lowest_return: so far.
+        highest_return: so far.
+    """
+
+    lowest_reward: float = 0.0
+    highest_reward: float = 0.0
+    lowest_return: float = 0.0
+    highest_return: float = 0.0
+
+    def add(self, rewards: Tensor, sums: Tensor) -> None:
+        """Include rewards and discounted sums, (n,) each."""
+        lows, highs = zip(rewards.aminmax(), sums.aminmax(), strict=True)
+        self.lowest_reward = min(self.lowest_reward, lows[0].item())
+        self.lowest_return = min(self.lowest_return, lows[1].item())
+        self.highest_reward = max(self.highest_reward, highs[0].item())
+        self.highest_return = max(self.highest_return, highs[1].item())
+
+
 class Categorical:
     """Probabilities of evenly spaced returns (C51, Bellemare et al., 2017); outputs are logits.
 
+    A bound of the support that the settings leave open is that of rewards within 0 and 1, and moves
+    outwards when `fit` is given rewards whose returns lie beyond it.
+
     Args:
-        config: settings `atoms`, `value_min`, `value_max`.
+        config: settings `atoms`, `value_min`, `value_max`, `discount`.
 
     Attributes:
+        bounds: of the support.
         support: the returns, (atoms,).
         spacing: between two of them.
+        clipped: share of the last target's probability that lay outside the support.
     """
 
     def __init__(self, config: OffPolicyConfig) -> None:
         if config.atoms < 2:
             raise ConfigError(f"atoms: a categorical critic has at least 2, got {config.atoms}")
         self.size = config.atoms
-        self._low, self._high = config.value_min, config.value_max
-        self.spacing = (self._high - self._low) / (self.size - 1)
-        self.support = torch.linspace(self._low, self._high, self.size)
-        self.initial = -self.support.abs() / (FALLOFF * (self._high - self._low))
+        self.clipped = torch.zeros(())
+        self._given = config.value_min, config.value_max
+        self._horizon = round(1 / (1 - config.discount), 9)
+        low, high = self._given
+        if low is None:
+            low = 0.0 if high is None else min(0.0, high - self._horizon)
+        high = max(self._horizon, low + self._horizon) if high is None else high
+        self.set_bounds(low, high)
+
+    def set_bounds(self, low: float, high: float) -> None:
+        """Spread the atoms evenly from one return to another."""
+        self.bounds = low, high
+        self.spacing = (high - low) / (self.size - 1)
+        self.support = torch.linspace(low, high, self.size)
+        self.initial = -self.support.abs() / (FALLOFF * (high - low))
+
+    def fitted(self, range_: "ReturnRange", *, begun: bool) -> tuple[float, float]:
+        """The bounds that a support needs for returns like those so far.
+
+        Args:
+            range_: of rewards and returns so far.
+            begun: whether the critic has learned already: bounds then only move outwards, and at
+                least twice as far from 0 as they were, so that they move a few times at most.
+        """
+        low, high = (
+            max(range_.lowest_reward * self._horizon, 2 * range_.lowest_return),
+            min(range_.highest_reward * self._horizon, 2 * range_.highest_return),
+        )
+        old_low, old_high = self.bounds
+        if begun:
+            low = old_low if low >= old_low else min(low, 2 * old_low)
+            high = old_high if high <= old_high else max(high, 2 * old_high)
+        elif range_.highest_reward >= -range_.lowest_reward:
+            high = max(high, self._horizon)  # the random actions before may not have earned it
+        given_low, given_high = self._given
+        low = low if given_low is None else given_low
+        high = high if given_high is None else given_high
+        return (low, high) if low < high else self.bounds
+
+    def resampled(self, low: float, high: float) -> tuple[Tensor, Tensor]:
+        """The linear map of logits on this support to those on one with other bounds.
+
+        Returns:
+            A matrix (size, size) and a bias (size,): interpolation between neighbours, and a fall
+            of e for each `FALLOFF` of the range beyond the old support.
+        """
+        old_low, old_high = self.bounds
+        atoms = torch.linspace(low, high, self.size)
+        place = (atoms.clamp(old_low, old_high) - old_low) / self.spacing
+        lower = place.floor().clamp(max=self.size - 2)
+        matrix = torch.zeros(self.size, self.size)
+        rows = torch.arange(self.size)
+        matrix[rows, lower.long()] = 1 - (place - lower)
+        matrix[rows, lower.long() + 1] += place - lower
+        beyond = (old_low - atoms).clamp(min=0) + (atoms - old_high).clamp(min=0)
+        return matrix, -beyond / (FALLOFF * (old_high - old_low))
 
     def value(self, outputs: Tensor) -> Tensor:
         """The mean of the distribution."""
@@ -99,7 +185,12 @@ class Categorical:
         """Probabilities of the moved distribution, each shared by the two nearest atoms."""
         probability = outputs.softmax(-1)
         moved = reward[..., None] + discount[..., None] * self.support
-        place = (moved.clamp(self._low, self._high) - self._low) / self.spacing
+        low, high = self.bounds
+        slack = 1e-3 * self.spacing  # rounding
+        self.clipped = (
+            (probability * ((moved < low - slack) | (moved > high + slack))).sum(-1).mean()
+        )
+        place = (moved.clamp(low, high) - low) / self.spacing
         lower = place.floor().clamp(max=self.size - 2)
         share = place - lower
         index = lower.long()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 ACTOR_SCALE = 1e-2  # of an actor's last weights: the first actions are near the middle
+_MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
 LOG_STD = (-10.0, 2.0)  # bounds of a Gaussian actor's log standard deviation
 
 
@@ -127,6 +128,25 @@ class Critics(nn.Module):
                 *_, bias = body.parameters()
                 bias.add_(initial.repeat(heads))
         self.bodies = nn.ModuleList(bodies)
+
+    @torch.no_grad()
+    def map_outputs(self, matrix: Tensor, bias: Tensor, optimizer: torch.optim.Optimizer) -> None:
+        """Change the last layers so that each head's outputs become `matrix @ outputs + bias`.
+
+        Args:
+            matrix: (size, size).
+            bias: (size,).
+            optimizer: whose moments of these layers change with them.
+        """
+        heads, size = self._shape
+        for body in self.bodies:
+            *_, weight, old = body.parameters()
+            for parameter in (weight, old):
+                state = optimizer.state.get(parameter, {})
+                for tensor in (parameter, *(state[k] for k in _MOMENTS if k in state)):
+                    mapped = matrix @ tensor.view(heads, size, -1)
+                    tensor.copy_(mapped.view_as(tensor))
+            old.add_(bias.repeat(heads))
 
     def forward(self, observation: Tensor, action: Tensor, count: int | None = None) -> Tensor:
         """Outputs of all critics, or of the first ones, (critics, B, heads, size)."""

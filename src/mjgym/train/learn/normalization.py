@@ -15,15 +15,16 @@ class Normalizer(nn.Module):
     Args:
         size: numbers in an observation.
         enabled: without, observations stay as they are.
+        limit: in standard deviations, to which observations are clipped; None for no limit.
     """
 
     mean: Tensor
     squares: Tensor
     count: Tensor
 
-    def __init__(self, size: int, *, enabled: bool = True) -> None:
+    def __init__(self, size: int, *, enabled: bool = True, limit: float | None = None) -> None:
         super().__init__()
-        self.enabled = enabled
+        self.enabled, self.limit = enabled, limit
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
         self.register_buffer("mean", torch.zeros(size, dtype=torch.float64))
         self.register_buffer("squares", torch.zeros(size, dtype=torch.float64))
@@ -52,4 +53,5 @@ class Normalizer(nn.Module):
         if not self.enabled:
             return observations
         mean, deviation = self.scale()
-        return (observations - mean) / deviation
+        scaled = (observations - mean) / deviation
+        return scaled if self.limit is None else scaled.clamp(-self.limit, self.limit)

@@ -8,6 +8,8 @@ from torch import Tensor
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Replay, ReplayBuffer
+from mjgym.train.learn.collector import Transition
+from mjgym.train.learn.critics import ReturnRange
 from mjgym.train.learn.trainer import Trainer
 from mjgym.train.results.config import OffPolicyConfig
 
@@ -33,6 +35,8 @@ class OffPolicyTrainer(Trainer):
         """Make the buffer."""
         self.buffer = self.make_buffer()
         self.owed = 0.0  # updates
+        self.range = ReturnRange()
+        self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
 
     def make_buffer(self) -> Replay:
         """Make the replay buffer."""
@@ -53,13 +57,24 @@ class OffPolicyTrainer(Trainer):
     def step(self) -> None:
         """One step of all sub-environments, and the updates that belong to it."""
         config = self.config
-        self.buffer.add(**vars(self.interact(self.action())))
+        transition = self.interact(self.action())
+        self.buffer.add(**vars(transition))
+        self._note_returns(transition)
         if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
             self.owed += config.updates_per_step * config.num_envs
             count = int(self.owed)
             self.owed -= count
             if count:
                 self._learn(count)
+
+    def _note_returns(self, transition: Transition) -> None:
+        """Note how large returns are; once learning has begun, supports of critics follow."""
+        key = self.collector.sampler
+        sums = self.sums.get(key, 0) * self.config.discount + transition.reward
+        self.range.add(transition.reward, torch.as_tensor(sums))
+        self.sums[key] = torch.where(transition.ended, 0.0, sums)
+        if self.updates:
+            self.agent.fit_support(self.range, begun=True)
 
     def action(self) -> Tensor:
         """Actions to explore with, at first random ones, (n, action size)."""
@@ -68,6 +83,8 @@ class OffPolicyTrainer(Trainer):
         return self.agent.act(self.collector.stack)
 
     def _learn(self, count: int) -> None:
+        if not self.updates:
+            self.agent.fit_support(self.range, begun=False)
         drawn = self.buffer.sample(count * self.config.batch_size)
         for batch in drawn.split(self.config.batch_size):
             self.note(self.agent.update(self.agent.preprocess(batch)))
@@ -76,11 +93,15 @@ class OffPolicyTrainer(Trainer):
     def state(self) -> dict[str, Any]:
         """All that the run goes on from."""
         buffer = self.buffer.state_dict() if self.config.keep_buffer else None
-        return {**super().state(), "owed": self.owed, "buffer": buffer}
+        returns = {"range": vars(self.range).copy(), "sums": self.sums}
+        return {**super().state(), "owed": self.owed, "buffer": buffer, "returns": returns}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
         super().load_state(state)
         self.owed = state["owed"]
+        if "returns" in state:
+            self.range = ReturnRange(**state["returns"]["range"])
+            self.sums = state["returns"]["sums"]
         if state["buffer"] is not None:
             self.buffer.load_state_dict(state["buffer"])

@@ -4,6 +4,7 @@ import contextlib
 import signal
 import threading
 import time
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from mjgym.train.results.config import Config
 from mjgym.train.results.errors import ConfigError, DivergedError, RunError
 from mjgym.train.results.run import Run
 from mjgym.util import atomic
+
+MOST_CLIPPED = 0.01  # of a target's probability outside the support, before there is a warning
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class Trainer:
         self._evaluated = (0, 0.0)  # steps and seconds at the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
-        self._stop = False
+        self._stop = self._warned = False
         self._writer: Any = None
         with self.collector.use():
             self.prepare()
@@ -273,6 +276,18 @@ class Trainer:
             values[metrics.TRAINING_RETURN] = self._last_return
         self._losses, self._ended = {}, []
         self._write(values)
+        self._warn(values)
+
+    def _warn(self, values: Mapping[str, float]) -> None:
+        """Warn, once, of a support that returns do not fit into."""
+        clipped = max((v for k, v in values.items() if "clipped_target" in k), default=0.0)
+        if clipped > MOST_CLIPPED and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{clipped:.0%} of the critic's target lies outside its support: leave out"
+                " value_min and value_max, or set them further apart",
+                stacklevel=2,
+            )
 
     def _write(self, values: dict[str, float], agent: str = "") -> None:
         """Add numbers; those of one agent of an ensemble are an experiment of their own."""

@@ -1,6 +1,8 @@
 """Runs beside each other: scores by experiment and task, curves over steps and over wall clock."""
 
+import functools
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mjgym import registry
 from mjgym.train.results import metrics, statistics
 from mjgym.train.results.errors import RunError
 
@@ -92,7 +95,21 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
 
 
 def _run_of(row: metrics.Metric) -> tuple[str, str, int]:
-    return row.exp_name, row.env_name, row.seed
+    return row.exp_name, known_name(row.env_name), row.seed
+
+
+@functools.cache
+def known_name(name: str) -> str:
+    """The id of this package for the name that a task has elsewhere; another name as it is.
+
+    "dog-run", "dm_control/dog-run-v0" and "dmc/dog-run" are all "dmc/dog-run-v0".
+    """
+    ids = set(registry.ids())
+    short = re.sub(r"^(dm_control|dmc)[/_:-]", "", name)
+    for candidate in (name, f"{name}-v0", f"dmc/{short}", f"dmc/{short}-v0"):
+        if candidate in ids:
+            return candidate
+    return name
 
 
 def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metrics.Metric]:
@@ -185,7 +202,7 @@ class Score:
         id: of the task.
         runs: seeds, of which there is one run each.
         last: mean over runs of the last evaluation, which selects nothing.
-        interval: of that mean, by bootstrap over runs.
+        interval: of that mean, by Student's t over runs; None below three.
         last_three: mean over runs of the last three evaluations.
         steps: environment steps, the mean over runs.
         minutes: of training, the mean over runs.
@@ -196,7 +213,7 @@ class Score:
     id: str
     runs: int
     last: float
-    interval: tuple[float, float]
+    interval: statistics.Interval | None
     last_three: float
     steps: float
     minutes: float
@@ -216,7 +233,7 @@ def scores(curves: Sequence[Curve]) -> list[Score]:
                 id,
                 len(own),
                 float(last.mean()),
-                statistics.interval(statistics.mean, [last]),
+                statistics.mean_interval(last),
                 float(np.mean([curve.returns[-LAST:].mean() for curve in own])),
                 float(np.mean([curve.steps[-1] for curve in own])),
                 float(np.mean([curve.seconds[-1] for curve in own])) / 60,
@@ -228,14 +245,14 @@ def scores(curves: Sequence[Curve]) -> list[Score]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Score of one experiment over the tasks that every experiment has.
+    """Score of one experiment over the scaled tasks that every experiment has.
 
     Args:
         experiment: its name.
         tasks: how many these are.
         runs: of them together.
         interquartile_mean: of the last evaluations, divided by 1000.
-        interval: of it, by stratified bootstrap.
+        interval: of it, by stratified bootstrap; None where a task has below three runs.
         improvement: chance to score more than the first experiment does; None for that one.
     """
 
@@ -243,12 +260,12 @@ class Summary:
     tasks: int
     runs: int
     interquartile_mean: float
-    interval: tuple[float, float]
+    interval: statistics.Interval | None
     improvement: float | None
 
 
 def summaries(curves: Sequence[Curve]) -> list[Summary]:
-    """Experiments over their common tasks, in the order in which they are given."""
+    """Experiments over their common tasks that are `scaled`, in the order given."""
     table = _table(curves)
     names = list(dict.fromkeys(curve.experiment for curve in curves))
     found = []
@@ -268,13 +285,24 @@ def summaries(curves: Sequence[Curve]) -> list[Summary]:
     return found
 
 
+def scaled(id: str) -> bool:
+    """Whether an episode's return lies within 0 and 1000, so that tasks can be averaged.
+
+    That is so in the suite: 1000 steps with rewards within 0 and 1, but for the LQR's.
+    """
+    return id.startswith("dmc/") and not id.startswith("dmc/lqr-")
+
+
 def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
     """Normalised last returns of each experiment, by the tasks that all of them have."""
     ids: dict[str, dict[str, list[float]]] = {}
     for curve in curves:
+        if not scaled(curve.id):
+            continue
         runs = ids.setdefault(curve.experiment, {}).setdefault(curve.id, [])
         runs.append(curve.returns[-1] / NORMALIZED)
-    common = sorted(set.intersection(*(set(tasks) for tasks in ids.values())))
+    names = {curve.experiment for curve in curves}
+    common = sorted(set.intersection(*(set(ids.get(name, ())) for name in names)))
     if not common:
         return {}
     return {name: [np.array(tasks[id]) for id in common] for name, tasks in ids.items()}
@@ -283,7 +311,7 @@ def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
 def plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw, for each task, returns over steps and over minutes, and the performance profile.
 
-    Lines are means over seeds, bands their 95 % bootstrap intervals.
+    Lines are means over seeds, bands their 95 % t intervals, from three seeds on.
 
     Args:
         curves: of runs.
@@ -318,7 +346,7 @@ _UNITS = {"steps": 1e3, "seconds": 60.0}
 
 
 def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
-    """Draw the curves of one task: means over seeds, with 95 % bootstrap intervals as bands.
+    """Draw the curves of one task: means over seeds, with 95 % t intervals as bands.
 
     Args:
         axis: of matplotlib.
@@ -332,7 +360,8 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
             x, y = _joined(own, by)
             label = f"{name}, {len(own)} seed{'s' if len(own) > 1 else ''}"
             axis.plot(x / _UNITS[by], y.mean(0), color=f"C{number}", label=label)
-            axis.fill_between(x / _UNITS[by], *_band(y), color=f"C{number}", alpha=0.2, linewidth=0)
+            band = statistics.mean_intervals(y)
+            axis.fill_between(x / _UNITS[by], *band, color=f"C{number}", alpha=0.2, linewidth=0)
     axis.set_xlabel(LABELS[by])
     axis.set_ylabel("return")
     axis.set_title(id, fontsize=9)
@@ -347,12 +376,3 @@ def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:
     last = min(getattr(curve, by)[-1] for curve in curves)
     x = np.linspace(first, max(first, last), POINTS)
     return x, np.array([np.interp(x, getattr(curve, by), curve.returns) for curve in curves])
-
-
-def _band(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """95 % bootstrap intervals of the means over runs, at every place at once."""
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(len(y), size=(statistics.REPEATS // 4, len(y)))
-    tail = (1 - statistics.CONFIDENCE) / 2
-    low, high = np.quantile(y[drawn].mean(1), [tail, 1 - tail], axis=0)
-    return low, high

@@ -23,6 +23,9 @@ MAX_WIDTH = 65_536  # of a layer: one of 1e9 fills the memory before anything ca
 FIXED = {"fixed": True}
 """Metadata of a field that a checkpoint fixes: a resumed run cannot change it."""
 
+BEFORE = "before"
+"""Key of a field's metadata: its value in a run that began before there was such a setting."""
+
 
 def fixed(default: Any) -> Any:
     """A field that a checkpoint fixes, with a default that cannot be changed in place."""
@@ -87,13 +90,15 @@ class NetworkSettings(Settings):
     hidden: tuple[int, ...] = fixed((256, 256))  # widths of the layers, of actor and critics
     layer_norm: bool = fixed(True)
     normalize_observations: bool = fixed(True)
+    # In standard deviations; None: not at all, as runs did that began before there was a bound.
+    clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
     learning_rate: float = 3e-4
     discount: float = fixed(0.99)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "history")
-        positive(self, "learning_rate")
+        positive(self, "learning_rate", "clip_observations")
         if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
             raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
         if not 0 < self.discount < 1:
@@ -108,6 +113,9 @@ class Config(NetworkSettings, RunSettings):
     def longest_history(self) -> int:
         """Observations of the agent that sees the most."""
         return self.history
+
+
+C = TypeVar("C", bound=Config)
 
 
 @dataclass(frozen=True)
@@ -134,20 +142,19 @@ class CriticSettings(Settings):
 
     critic: str = fixed("categorical")  # "mean", "categorical", "quantile" or "module:Class"
     atoms: int = fixed(101)  # of a categorical or quantile critic
-    value_min: float = fixed(0.0)  # of a categorical critic's support
-    value_max: float = field(
-        default=100.0
-    )  # the same; rewards within 0 and 1 sum up to 1 / (1 - gamma, metadata=FIXED)
+    value_min: float | None = fixed(None)  # of a categorical critic's support; None: as it needs
+    value_max: float | None = fixed(None)  # the same
     discounting: Literal["exponential", "hyperbolic"] = fixed("exponential")
     heads: int = fixed(10)  # discounts of hyperbolic discounting
-    hyperbolic_k: float = fixed(0.01)  # of the discount 1 / (1 + k t) that they approach
+    hyperbolic_k: float = fixed(1.0)  # of the discount 1 / (1 + k t) that they approach
     acting_value: Literal["largest", "mean", "hyperbolic"] = "largest"  # of the heads' values
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "atoms", "heads")
         positive(self, "hyperbolic_k")
-        if self.value_min >= self.value_max:
+        low, high = self.value_min, self.value_max
+        if low is not None and high is not None and low >= high:
             raise ConfigError(
                 f"value_min: must be less than value_max, got {self.value_min} and {self.value_max}"
             )
@@ -184,6 +191,12 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
         at_least(self, 0, "weight_decay")
         positive(self, "target_rate")
         at_most(self, 1, "target_rate")
+        if self.learning_starts + self.num_envs > self.buffer_size:
+            raise ConfigError(
+                f"learning_starts: a buffer of {self.buffer_size} transitions never holds"
+                f" {self.learning_starts} of {self.num_envs} sub-environments; buffer_size must be"
+                f" at least {self.learning_starts + self.num_envs}"
+            )
         if len(self.ensemble) > self.num_envs:
             raise ConfigError(
                 f"ensemble: {len(self.ensemble)} agents need as many sub-environments, num_envs is"
@@ -242,6 +255,34 @@ class OnPolicyConfig(Config):
         positive(self, "max_gradient_norm", "deviation")
 
 
+def read_run(
+    cls: type[C],
+    file: Path,
+    files: Iterable[str | Path] = (),
+    settings: Iterable[str] = (),
+    **given: Any,
+) -> C:
+    """Settings of a run that began earlier, and what is given now; see `read`.
+
+    Args:
+        cls: of the settings.
+        file: `config.yaml` in the run's folder.
+        files: YAML files that win over it.
+        settings: as in `read`.
+        **given: as in `read`.
+
+    Raises:
+        ConfigError: as in `read`.
+    """
+    known = {name for name, _, _ in _in_file(file)}
+    added = {
+        f.name: f.metadata[BEFORE]
+        for f in dataclasses.fields(cls)
+        if BEFORE in f.metadata and f.name not in known
+    }
+    return read(cls, [file, *files], settings, _first=added, **given)
+
+
 def differences(config: Config, before: Config) -> list[str]:
     """Settings that a checkpoint fixes and that are not what they were, as sentences.
 
@@ -264,7 +305,13 @@ def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
         metadata: `FIXED` or `SHARED_OUT`.
     """
     groups = [base for base in cls.__mro__ if dataclasses.is_dataclass(base)]
-    found = {f.name for base in groups for f in dataclasses.fields(base) if f.metadata == metadata}
+    wanted = metadata.items()
+    found = {
+        f.name
+        for base in groups
+        for f in dataclasses.fields(base)
+        if wanted <= dict(f.metadata).items()
+    }
     return [f.name for f in dataclasses.fields(cls) if f.name in found]
 
 
@@ -306,11 +353,13 @@ def positive(settings: Settings, *names: str) -> None:
             raise ConfigError(f"{name}: must be positive, got {value}")
 
 
-C = TypeVar("C", bound=Config)
-
-
 def read(
-    cls: type[C], files: Iterable[str | Path] = (), settings: Iterable[str] = (), **given: Any
+    cls: type[C],
+    files: Iterable[str | Path] = (),
+    settings: Iterable[str] = (),
+    *,
+    _first: Mapping[str, Any] | None = None,
+    **given: Any,
 ) -> C:
     """Settings from files and from the command line; what comes later wins.
 
@@ -324,7 +373,7 @@ def read(
         ConfigError: a name is unknown (the message names the nearest), or a value is refused; the
             message begins with the file and its line.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict(_first or {})
     places: dict[str, str] = {}  # that each was set at last
     for file in files:
         for name, value, where in _in_file(Path(file)):

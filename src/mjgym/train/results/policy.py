@@ -43,6 +43,7 @@ class Policy:
         encoder: of pictures: convolutions with `weight` (outputs, inputs, 3, 3) and `bias`, each
             followed by a ReLU, then a linear layer and a normalisation, whose tanh the layers see.
             Without, they see vectors.
+        limit: in units of `deviation`, to which observations are clipped; None for no limit.
     """
 
     def __init__(
@@ -54,11 +55,12 @@ class Policy:
         high: np.ndarray,
         history: int = 1,
         encoder: list[dict[str, np.ndarray]] | None = None,
+        limit: float | None = None,
     ) -> None:
         self.layers = layers
         self.mean, self.deviation = mean, deviation
         self.low, self.high = low, high
-        self.history = history
+        self.history, self.limit = history, limit
         self.encoder = encoder or []
         self._past: np.ndarray | None = None
 
@@ -77,6 +79,8 @@ class Policy:
     def encode(self, observation: np.ndarray) -> np.ndarray:
         """Inputs of the layers, (n, inputs); histories end with these observations, (n, ...)."""
         x = (observation - self.mean) / self.deviation
+        if self.limit is not None:
+            x = np.clip(x, -self.limit, self.limit)
         if self.history > 1:
             if self._past is None or self._past.shape[0] != len(x):
                 self._past = np.repeat(x[:, None], self.history, 1)
@@ -114,6 +118,8 @@ class Policy:
         about = {
             name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
         }
+        if self.limit is not None:
+            about["limit"] = self.limit
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
         return about | _named(self.layers) | encoder
 
@@ -255,7 +261,8 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         raise PolicyError("its bounds of actions do not fit")
     inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
     _require_fitting(layers, inputs, len(about["low"]))
-    return Policy(layers, history=history, encoder=encoder, **about)
+    limit = float(arrays["limit"]) if "limit" in arrays else None
+    return Policy(layers, history=history, encoder=encoder, limit=limit, **about)
 
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:

@@ -119,7 +119,7 @@ class Soccer(Task):
     the corners of field and goals; and statistics.
 
     Opponent: with `opponent`, the home team is one agent, whose actions and observations are those
-    of its players, one after the other. A function of one's own is called with what the away team's
+    of its players, one after the other. Your own function is called with what the away team's
     players see, (..., team_size, numbers), and returns their actions, (..., team_size, k). Without,
     actions, observations and rewards have an axis of players.
     """

@@ -30,7 +30,7 @@ SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
 
 @dataclass(frozen=True)
 class Walker(Written):
-    """A creature in a scene: its model, what of it is observed, and how it stands.
+    """A walker in a scene: model, observation, start pose, fall detection.
 
     A walker is a frozen dataclass without state. A new one is a file with a subclass that sets the
     fields and gives `model()`, under `@register_walker("name")`. Names are those of its own MJCF;
@@ -97,7 +97,7 @@ class Walker(Written):
 
     @functools.cache  # noqa: B019  (hooks ask for the same few at each step)
     def with_prefix(self, prefix: str) -> Self:
-        """The same creature under other names: one of several in a scene."""
+        """A copy with another prefix, for several walkers in a scene."""
         return dataclasses.replace(self, prefix=prefix)
 
     def prefixed(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -111,11 +111,11 @@ class Walker(Written):
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
     def hang(self, body: Any) -> None:
-        """Give the walker's frame, an MjsBody of the scene, its joints to the world."""
+        """Add the joints between the world and the walker's frame, an MjsBody of the scene."""
         body.add_freejoint(name=self.prefix)
 
     def enter(self, scene: Spec) -> None:
-        """Join a scene: with a frame of its own, and a sensor for `velocity`."""
+        """Add the walker to a scene, with its own frame and a sensor for `velocity`."""
         self.join(scene, self.model())
         add(
             scene, "sensor", name=self._velocity, type="subtreelinvel", objtype="body",
@@ -125,7 +125,7 @@ class Walker(Written):
     def join(
         self, scene: Spec, model: Spec, place: tuple[float, float, float] = (0.0, 0.0, 0.0)
     ) -> None:
-        """Hang a model of the creature in a scene, with a frame of its own.
+        """Attach a model of the walker to a scene, with its own frame.
 
         Args:
             scene: that it joins.
@@ -141,13 +141,13 @@ class Walker(Written):
         scene.attach(model, prefix=self.prefix, frame=body.add_frame())
 
     def dress(self, model: Spec, colour: Colour) -> None:
-        """Give a model of the creature, which is in no scene yet, the colour of a team."""
+        """Colour a model of the walker for a team, before it joins a scene."""
         for geom in model.geoms:
             if geom.name in self.jersey or (not self.jersey and geom.rgba[3] > 0):
                 geom.material, geom.rgba = "", (*colour, 1.0)
 
     def watch_ground(self, scene: Spec, ground: Mapping[str, str]) -> None:
-        """Give a scene the sensors for `fallen`: they count what touches the ground.
+        """Add the sensors that `fallen` reads, which count contacts with the ground.
 
         Args:
             scene: that the walker has entered.
@@ -242,13 +242,13 @@ class Walker(Written):
         return tuple(actuator.name for actuator in self.model().actuators)
 
     def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
-        """The numbers of some of its elements in a field, (..., k)."""
+        """The values of some of its elements in a field, (..., k)."""
         return v.take(field, self.prefixed(names))
 
     # Where it is, and how it moves.
 
     def position(self, v: View) -> Array:
-        """Of the root body in the world, (..., 3) m."""
+        """The root body's world position, (..., 3) m."""
         return v.body(self.prefix + self.root).xpos
 
     def rotation(self, v: View) -> Array:
@@ -256,21 +256,21 @@ class Walker(Written):
         return v.body(self.prefix + self.root).xmat
 
     def velocity(self, v: View) -> Array:
-        """Of its centre of mass in the world, (..., 3) m/s."""
+        """The world velocity of its centre of mass, (..., 3) m/s."""
         return v.sensor(self._velocity).data
 
     def in_frame(self, v: View, point: Array) -> Array:
-        """A point of the world as the root body sees it, (..., 3) m."""
+        """A world point in the root body's frame, (..., 3) m."""
         return to_local(self.rotation(v), point - self.position(v))
 
     def places(self, v: View, bodies: tuple[str, ...]) -> Array:
-        """Places of some bodies as the root body sees them, one after the other, (..., 3 k) m."""
+        """Positions of some bodies in the root body's frame, concatenated, (..., 3 k) m."""
         points = v.take("xpos", self.prefixed(bodies))
         seen = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
         return v.xp.reshape(seen, (*v.lead, -1))
 
     def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
-        """Of some bodies' frames above z = 0, (..., k) m."""
+        """Heights of some bodies' frames above z = 0, (..., k) m."""
         return v.take("xpos", self.prefixed(bodies))[..., 2]
 
     def head_place(self, v: View) -> Array:
@@ -282,7 +282,7 @@ class Walker(Written):
         return v.take("xmat", self.prefixed(self.trunk or (self.root,)))[..., ZZ]
 
     def fallen(self, v: View, ground: Iterable[str]) -> Array:
-        """Whether something of it but a foot touches the ground, (...); see `watch_ground`."""
+        """Whether any part except a foot touches the ground, (...); see `watch_ground`."""
         contacts = [
             total(v.take("sensordata", [self._under(name, part) for name in ground]))
             for part in ("", *self.feet)
@@ -309,13 +309,13 @@ class Walker(Written):
         self.put(v, place, product(np.asarray(turn), normalised(self.quaternion)))
 
     def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
-        """Put the walker's frame somewhere: position (3,) in m and orientation (4,)."""
+        """Set the pose of the walker's frame: position (3,) in m and orientation (4,)."""
         pose = v.joint(self.prefix).qpos
         pose[:3] = position
         pose[3:] = quaternion
 
     def aliveness(self, v: View) -> Array:
-        """From -1 (upside down) to 0 (upright), for creatures that this ends an episode of."""
+        """A measure of tilt, from -1 (upside down) to 0 (upright), that may end episodes."""
         return v.xp.zeros(v.lead)
 
 
@@ -336,7 +336,7 @@ WalkerType = TypeVar("WalkerType", bound=type[Walker])
 
 
 def register_walker(name: str, **fields: Any) -> Callable[[WalkerType], WalkerType]:
-    """Give a walker a name for the keyword argument `walker`; stands above the class.
+    """Class decorator: register a walker under a name for the keyword argument `walker`.
 
     Args:
         name: for the argument.

@@ -42,7 +42,11 @@ class Agent(ABC, nn.Module):
         vector = isinstance(observation_size, int)
         size = observation_size if isinstance(observation_size, int) else 0
         self.inputs = config.history * size
-        self.normalizer = Normalizer(size, enabled=config.normalize_observations and vector)
+        self.normalizer = Normalizer(
+            size,
+            enabled=config.normalize_observations and vector,
+            limit=config.clip_observations,
+        )
 
     @abstractmethod
     def act(self, observation: Tensor) -> Tensor:
@@ -94,7 +98,8 @@ class Agent(ABC, nn.Module):
         mean, deviation = (value.cpu().numpy().copy() for value in self.normalizer.scale())
         layers = plain(self.actor_body())
         layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
-        return Policy(layers, mean, deviation, low, high, self.config.history)
+        limit = self.normalizer.limit if self.normalizer.enabled else None
+        return Policy(layers, mean, deviation, low, high, self.config.history, limit=limit)
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: the policy alone, whose name is empty."""

@@ -53,7 +53,7 @@ class DDPG(DeterministicAgent):
 
         self.soft_update(self.target_critics, self.critics)
         self.soft_update(self.target_actor, self.actor)
-        return {"critic_loss": critic_loss.detach(), "value": value.detach()}
+        return self.critic_metrics(critic_loss) | {"value": value.detach()}
 
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:

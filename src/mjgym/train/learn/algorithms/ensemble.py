@@ -11,6 +11,7 @@ from mjgym.train.learn.algorithms.agent import Metrics
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Batch
 from mjgym.train.learn.collector import Size
+from mjgym.train.learn.critics import ReturnRange
 from mjgym.train.results.config import OffPolicyConfig
 from mjgym.train.results.policy import AnyPolicy, EnsemblePolicy
 
@@ -83,6 +84,11 @@ class Ensemble(nn.Module):
             own = agent.update(agent.preprocess(batch.recent(agent.config.history)))
             losses |= {f"{loss} {name}": value for loss, value in own.items()}
         return losses
+
+    def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
+        """Move the bounds of the agents' supports to where returns lie."""
+        for agent in self.members:
+            agent.fit_support(range_, begun=begun)
 
     # What is kept.
 

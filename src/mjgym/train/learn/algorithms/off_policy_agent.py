@@ -14,7 +14,7 @@ from mjgym.train.learn import discounts
 from mjgym.train.learn.algorithms.agent import Agent, Metrics
 from mjgym.train.learn.buffer import Batch
 from mjgym.train.learn.collector import Size
-from mjgym.train.learn.critics import make_critic, value_weights
+from mjgym.train.learn.critics import Categorical, ReturnRange, make_critic, value_weights
 from mjgym.train.learn.networks import Critics, plain
 from mjgym.train.learn.pictures import Encoder, random_shift
 from mjgym.train.results.config import OffPolicyConfig
@@ -88,6 +88,30 @@ class OffPolicyAgent(Agent):
             following = self.encode(following)
         return replace(batch, observation=observation, following=following)
 
+    def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
+        """Move the bounds of a categorical critic's support to where returns lie.
+
+        What the critics have learned stays: their logits are interpolated by their last layers.
+
+        Args:
+            range_: of rewards and returns so far.
+            begun: whether the critics have learned already.
+        """
+        critic = self.critic
+        if not isinstance(critic, Categorical):
+            return
+        bounds = critic.fitted(range_, begun=begun)
+        if bounds == critic.bounds:
+            return
+        matrix, bias = critic.resampled(*bounds)
+        if not begun:
+            matrix, bias = torch.eye(critic.size), -critic.initial
+        critic.set_bounds(*bounds)
+        if not begun:
+            bias = bias + critic.initial
+        for critics in (self.critics, self.target_critics):
+            critics.map_outputs(matrix, bias, self.critic_optimizer)
+
     # What the updates are made of.
 
     def optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
@@ -136,6 +160,25 @@ class OffPolicyAgent(Agent):
     def acting_value(self, outputs: Tensor) -> Tensor:
         """Objective of the actor, (...): weighted values of the heads, of (..., heads, size)."""
         return self.critic.value(outputs) @ self.head_weights
+
+    def critic_metrics(self, loss: Tensor) -> Metrics:
+        """The critics' loss, and the share of their target that lay outside a support."""
+        found = {"critic_loss": loss.detach()}
+        if isinstance(self.critic, Categorical):
+            found["clipped_target"] = self.critic.clipped
+        return found
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Weights, statistics, the optimisers' moments and the critic's support."""
+        bounds = self.critic.bounds if isinstance(self.critic, Categorical) else None
+        return {**super().checkpoint(), "bounds": bounds}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        super().restore(checkpoint)
+        bounds = checkpoint.get("bounds")
+        if bounds is not None and isinstance(self.critic, Categorical):
+            self.critic.set_bounds(*bounds)
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
         """The deterministic policy; of pictures, with their encoder."""

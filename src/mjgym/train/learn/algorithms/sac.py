@@ -31,7 +31,7 @@ class SACConfig(OffPolicyConfig):
 
     critic: str = "mean"
     n_step: int = 1
-    value_min: float = -20.0  # a categorical critic needs room below 0 for the entropy
+    value_min: float | None = -20.0  # a categorical critic needs room below 0 for the entropy
     temperature: float = fixed(0.01)  # alpha at the start
     target_entropy_scale: float = -1.0  # nats per number of an action (within -1 and 1)
 
@@ -89,8 +89,7 @@ class SAC(OffPolicyAgent):
         self.step(self.temperature_optimizer, self.log_alpha * (entropy - self.target_entropy))
 
         self.soft_update(self.target_critics, self.critics)
-        return {
-            "critic_loss": critic_loss.detach(),
+        return self.critic_metrics(critic_loss) | {
             "value": value.detach().mean(),
             "entropy": entropy,
             "temperature": self.alpha,

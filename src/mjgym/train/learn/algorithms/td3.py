@@ -55,7 +55,7 @@ class TD3(DeterministicAgent):
         """One update of the critics, and of the actor where it is its turn."""
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
-        metrics = {"critic_loss": critic_loss.detach()}
+        metrics = self.critic_metrics(critic_loss)
 
         self.updates += 1
         if self.updates % self.config.policy_delay == 0:

@@ -10,12 +10,44 @@ from mjgym.controllers import Controller, controllers
 from mjgym.robots import arms
 from mjgym.util.suggestions import or_else
 
-ALL_COMPOSITE_CONTROLLERS = ("BASIC",)
-ALL_PART_CONTROLLERS = tuple(controllers.names())
+BASIC, WHOLE_BODY = "BASIC", "WHOLE_BODY_IK"
+ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY)
+ALL_PART_CONTROLLERS = tuple(name for name in controllers.names() if name != WHOLE_BODY)
+# Composite controllers that are named there, and why they are not here.
+LEFT_OUT = {
+    "HYBRID_MOBILE_BASE": "as it adds a number that drives a mobile base, and robots with one are"
+    ' not here yet; on a fixed base "BASIC" does the same',
+    "WHOLE_BODY_MINK_IK": 'as it comes with a package of examples there; "WHOLE_BODY_IK" is here',
+}
+# Keys of "composite_controller_specific_configs" of WHOLE_BODY_IK: the parameter of the law, or
+# the values that they can have.
+WHOLE_BODY_PARAMETERS = {
+    "ik_pseudo_inverse_damping": "damping",
+    "ik_integration_dt": "integration_dt",
+    "ik_max_dq": "max_dq",
+    "ik_input_ref_frame": "input_ref_frame",
+}
+WHOLE_BODY_FIXED: dict[str, tuple[Any, ...]] = {
+    "ik_input_type": ("absolute",),
+    "ik_input_rotation_repr": ("axis_angle",),
+    "interpolation": (None, "null"),
+    "verbose": (False,),
+    "skip_wbc_action": (False,),
+}
+# Keys that say nothing of arms on a fixed base: names of sites and parts, what torsos may do.
+WHOLE_BODY_UNUSED = (
+    "ref_name",
+    "actuation_part_names",
+    "max_dq",
+    "ik_max_dq_torso",
+    "nullspace_joint_weights",
+)
+WHOLE_BODY_GAINS = 1000, 200  # 1/s^2 on the joints' positions, 1/s on their velocities
 USUAL = "OSC_POSE"
 SIDES = ("right", "left")
 _STAND = ("torso", "head", "base", "legs")  # parts that robots on a fixed base lack
 _GRIPPER = {"type": "GRIP"}
+SPECIFIC = "composite_controller_specific_configs"
 _OF_THE_TASK = ("substeps",)  # parameters that follow from the frequency of actions
 
 Config = dict[str, Any]
@@ -50,7 +82,7 @@ def load_composite_controller_config(
     """The configuration of a whole robot: of each arm its controller, with its gripper's.
 
     Args:
-        controller: "BASIC", or the path of a JSON file; None for the robot's own.
+        controller: "BASIC", "WHOLE_BODY_IK", or the path of a JSON file; None for the robot's own.
         robot: a name, for the arms that it has; None for both.
 
     Raises:
@@ -61,12 +93,16 @@ def load_composite_controller_config(
         raise ValueError("give controller, robot or both")
     if controller is not None and controller.endswith(".json"):
         return _read(controller)
+    if controller in LEFT_OUT:
+        raise ValueError(f"controller: no {controller!r}, {LEFT_OUT[controller]}")
     if controller is not None and controller not in ALL_COMPOSITE_CONTROLLERS:
         raise ValueError(
             f"controller: no {controller!r}{or_else(controller, ALL_COMPOSITE_CONTROLLERS)}, or the"
             " path of a JSON file"
         )
     sides = SIDES if robot is None else tuple(arms.find(robot).limbs)
+    if controller == WHOLE_BODY:
+        return _whole_body(sides)
     own = load_part_controller_config(default_controller=USUAL)
     return refactor_composite_controller_config(own, robot, sides)
 
@@ -107,6 +143,8 @@ def controller_of(config: Any, limbs: int) -> Any:
     if "body_parts" not in config:
         return _arm(config)
     kind = config.get("type", "BASIC")
+    if kind in LEFT_OUT:
+        raise ValueError(f"controller_configs: no {kind!r}, {LEFT_OUT[kind]}")
     if kind not in ALL_COMPOSITE_CONTROLLERS:
         raise ValueError(
             f"controller_configs: no type {kind!r}{or_else(kind, ALL_COMPOSITE_CONTROLLERS)}"
@@ -121,7 +159,56 @@ def controller_of(config: Any, limbs: int) -> Any:
         raise ValueError(f"controller_configs: nothing for {' and '.join(SIDES[:limbs])}")
     if any(other != found[0] for other in found):
         raise ValueError("controller_configs: both arms of a robot have the same controller here")
+    if kind == WHOLE_BODY:
+        return _whole_body_law(config.get(SPECIFIC, {}), found[0])
     return found[0]
+
+
+def _whole_body(sides: Sequence[str]) -> Config:
+    """The configuration of WHOLE_BODY_IK for a robot with some arms."""
+    law = _parameters(controllers.find(WHOLE_BODY))
+    own = {
+        "type": "JOINT_POSITION",
+        "input_type": "absolute",
+        "kp": WHOLE_BODY_GAINS[0],
+        "kd": WHOLE_BODY_GAINS[1],
+        "kp_limits": [0, WHOLE_BODY_GAINS[0]],
+        "interpolation": None,
+        "gripper": dict(_GRIPPER),
+    }
+    return {
+        "type": WHOLE_BODY,
+        SPECIFIC: {
+            "ref_name": [f"gripper0_{side}_grip_site" for side in sides],
+            "actuation_part_names": list(sides),
+            "nullspace_joint_weights": {},
+            **{theirs: law[ours] for theirs, ours in WHOLE_BODY_PARAMETERS.items()},
+            "ik_input_type": "absolute",
+            "ik_input_rotation_repr": "axis_angle",
+            "interpolation": None,
+            "verbose": False,
+        },
+        "body_parts": {side: {**own, "gripper": dict(_GRIPPER)} for side in sides},
+    }
+
+
+def _whole_body_law(asked: Mapping[str, Any], joints: Mapping[str, Any]) -> Config:
+    """WHOLE_BODY_IK's parameters, from its own keys and those of the joints' law."""
+    known = (*WHOLE_BODY_PARAMETERS, *WHOLE_BODY_FIXED, *WHOLE_BODY_UNUSED)
+    for key, value in asked.items():
+        if key not in known:
+            raise ValueError(f"{SPECIFIC}: no {key!r}{or_else(key, known)}")
+        fixed = WHOLE_BODY_FIXED.get(key)
+        if fixed is not None and value not in fixed:
+            raise ValueError(f"{SPECIFIC}: {key} is {fixed[0]!r} here, not {value!r}")
+    if joints.get("type") != "JOINT_POSITION" or joints.get("input_type") != "absolute":
+        raise ValueError(
+            f"controller_configs: arms of {WHOLE_BODY} are JOINT_POSITION with input_type"
+            " 'absolute'"
+        )
+    law = {ours: asked[theirs] for theirs, ours in WHOLE_BODY_PARAMETERS.items() if theirs in asked}
+    law |= {key: joints[key] for key in ("kp", "kd") if key in joints}
+    return {"type": WHOLE_BODY, **law}
 
 
 def _arm(config: Mapping[str, Any]) -> Config:
@@ -136,6 +223,11 @@ def _arm(config: Mapping[str, Any]) -> Config:
         raise TypeError(
             'controller_configs: no parameter "control_delta" since 1.5; "input_type" is "delta" or'
             ' "absolute"'
+        )
+    if given.get("type") == "IK_POSE" and given.pop("input_type", "absolute") != "absolute":
+        raise ValueError(
+            "controller_configs: input_type of IK_POSE is 'absolute' here, as its joints' positions"
+            " are no differences; robosuite's default takes them for some, and runs away"
         )
     if given.get("interpolation") == "null":
         given["interpolation"] = None

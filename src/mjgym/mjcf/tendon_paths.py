@@ -1,8 +1,8 @@
-"""Paths of tendons, laid over joints, sites, geoms and pulleys."""
+"""Paths of tendons, point by point."""
 
 from typing import Any
 
-from mjgym.mjcf.attributes import reference
+from mjgym.mjcf.attributes import name_of
 from mjgym.mjcf.elements import Element, described, is_element, kind_of
 from mjgym.util.suggestions import or_else
 
@@ -15,7 +15,7 @@ _WRAPS = {
 }
 
 
-def extend_path(tendon: Element, kind: str, attributes: dict[str, Any]) -> Any:
+def wrap(tendon: Element, kind: str, attributes: dict[str, Any]) -> Any:
     """Lay the path of a tendon over one more thing."""
     if kind not in _WRAPS:
         raise ValueError(f"a tendon's path has no {kind!r}{or_else(kind, _WRAPS)}")
@@ -33,7 +33,7 @@ def extend_path(tendon: Element, kind: str, attributes: dict[str, Any]) -> Any:
         if is_element(value):
             if kind_of(value) != wanted:
                 raise TypeError(f"tendon {kind}: expected a {wanted}, got {described(value)}")
-            value = reference(f"tendon {kind}", attribute, value, None)
+            value = name_of(f"tendon {kind}", attribute, value, None)
         elif not isinstance(value, str):
             raise TypeError(f"tendon {kind}: expected a name or a handle, got {value!r}")
         named[attribute] = value

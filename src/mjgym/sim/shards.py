@@ -1,7 +1,7 @@
 """Simulations of a batch that are stepped again and again, with hooks in between.
 
 A task that computes controls before each physics step has Python run between the steps, for which
-the threads of a batch in one piece wait. Here it is divided into lanes, each a batch of the
+the threads of a batch in one piece wait. Here it is divided into shards, each a batch of the
 engine's own with a thread of its own: the hooks of one are computed while the others are stepped.
 """
 
@@ -52,17 +52,17 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
         self.reset(ids, stage=_STAGE_NONE)
 
 
-class Lane:
+class Shard:
     """Some simulations of a batch, on a batch of their own; see `mjgym.sim.simulation.Part`.
 
     Args:
         whole: the batch, which knows the states between two control steps.
-        batch: of the lane.
+        batch: of the shard.
         view: of it.
         rows: which simulations.
         fields: of the model that each simulation of the whole has for itself.
-        own_fields: the same of the lane.
-        kept: the geoms that the lane has, by their numbers in the whole.
+        own_fields: the same of the shard.
+        kept: the geoms that the shard has, by their numbers in the whole.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Lane:
         self._begun = np.ones(batch.nsim, dtype=bool)  # an episode, since the last control step
 
     def bind(self) -> None:
-        """Have the whole and the lane note the same fields."""
+        """Have the whole and the shard note the same fields."""
         for one, other in ((self._whole, self.batch), (self.batch, self._whole)):
             for name in one.outputs.keys() - other.outputs.keys():
                 other.bind(name)
@@ -93,7 +93,7 @@ class Lane:
             self._begun[own] = True
             self.batch.forget(own)
 
-    def run(self, work: Callable[["Lane", slice], None]) -> None:
+    def run(self, work: Callable[["Shard", slice], None]) -> None:
         """Do something with the simulations, from the states of the whole and back to it."""
         whole, own, rows = self._whole, self.batch, self.rows
         own.state[...] = whole.state[rows]
@@ -109,7 +109,7 @@ class Lane:
                 whole.outputs[name][rows] = values
 
     def _copy_fields(self, ids: np.ndarray) -> None:
-        """Take over the model fields of some simulations, by their numbers in the lane."""
+        """Take over the model fields of some simulations, by their numbers in the shard."""
         for name, own in self._own_fields.items():
             values = self._fields[name][ids + self.rows.start]
             if is_of_geoms(name):
