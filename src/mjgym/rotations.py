@@ -221,3 +221,29 @@ def product(a: Array, b: Array) -> Array:
 def conjugate(a: Array) -> Array:
     """The inverse rotation of each unit quaternion, (..., 4)."""
     return namespace(a).concat([a[..., :1], -a[..., 1:]], axis=-1)
+
+
+def about(axis: Array, angle: Array) -> Array:
+    """The quaternion of a turn about a unit vector (..., 3) by an angle (...) in rad, (..., 4)."""
+    xp = namespace(axis, angle)
+    half = (angle / 2)[..., None]
+    return xp.concat([xp.cos(half), xp.sin(half) * axis], axis=-1)
+
+
+def quaternion_from_rotation_vector(vector: Array) -> Array:
+    """The quaternion (..., 4) of a turn about a vector (..., 3) by its length in rad."""
+    xp = namespace(vector)
+    half = xp.linalg.vector_norm(vector, axis=-1, keepdims=True) / 2
+    share = half / math.pi
+    y = math.pi * xp.where(share == 0, 1e-20, share)  # NumPy's sinc, to the bit
+    return xp.concat([xp.cos(half), vector / 2 * (xp.sin(y) / y)], axis=-1)
+
+
+def quaternion_to_rotation_vector(a: Array) -> Array:
+    """Axis times angle in [0, pi] rad of each unit quaternion, (..., 4) to (..., 3)."""
+    xp = namespace(a)
+    a = xp.where(a[..., :1] < 0, -a, a)  # the same rotation, the short way round
+    sine = xp.linalg.vector_norm(a[..., 1:], axis=-1, keepdims=True)
+    turns = sine > 0
+    angle = 2 * xp.atan2(sine, a[..., :1])
+    return a[..., 1:] * xp.where(turns, angle / xp.where(turns, sine, 1.0), 0.0)

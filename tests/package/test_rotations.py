@@ -216,3 +216,34 @@ def test_other_array_libraries(frames):
     np.testing.assert_allclose(np.asarray(one), norm(vectors)[0], rtol=1e-15)
     for result in (local, length, one):
         assert type(result) is type(xp.asarray(0.0))
+
+
+def test_quaternions_of_turns_are_the_engines(frames):
+    quaternions, _, vectors = frames
+    vectors = vectors / norm(vectors)[..., None] * np.linspace(0, 3, N)[:, None]
+    made = rotations.quaternion_from_rotation_vector(vectors)
+    axes = vectors[1:] / norm(vectors[1:])[..., None]
+    about = rotations.about(axes, norm(vectors[1:]))
+    for vector, quaternion, also in zip(vectors[1:], made[1:], about, strict=True):
+        wanted = np.empty(4)
+        mujoco.mju_axisAngle2Quat(wanted, vector / norm(vector), norm(vector))
+        np.testing.assert_allclose(quaternion, wanted, atol=1e-14)
+        np.testing.assert_allclose(also, wanted, atol=1e-14)
+    np.testing.assert_array_equal(made[0], [1, 0, 0, 0])
+    np.testing.assert_allclose(
+        rotations.quaternion_to_rotation_vector(made), vectors, rtol=1e-13, atol=1e-14
+    )
+    for quaternion, turn in zip(
+        quaternions, rotations.quaternion_to_rotation_vector(quaternions), strict=True
+    ):
+        wanted = np.empty(3)
+        mujoco.mju_quat2Vel(wanted, quaternion, 1.0)
+        np.testing.assert_allclose(turn, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_no_turn_and_its_double_have_no_axis():
+    none = np.array([[1.0, 0, 0, 0], [-1.0, 0, 0, 0]])
+    np.testing.assert_array_equal(rotations.quaternion_to_rotation_vector(none), np.zeros((2, 3)))
+    np.testing.assert_array_equal(
+        rotations.quaternion_from_rotation_vector(np.zeros((2, 3))), none[[0, 0]]
+    )

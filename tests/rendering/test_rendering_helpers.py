@@ -6,6 +6,7 @@ import signal
 import threading
 import weakref
 
+import mujoco
 import numpy as np
 import pytest
 from suite import begin, shown, started
@@ -134,6 +135,28 @@ def test_an_unknown_camera(batch, helped):
     with pytest.raises(ValueError, match="no camera 'nosuch'"):
         helped.render_all(asked)
     assert len(helped.render_all(shots(batch[1]))) == SIZE
+
+
+@pytest.mark.parametrize(
+    ("cameras", "asked", "message"),
+    [
+        ("", 3, "no camera 3; the cameras are -1: free"),
+        ('<camera name="side"/><camera/>', 7, "the cameras are 0: 'side', 1, -1: free"),
+        ("", "side", r"no camera 'side'.*-1 \(free\)"),
+    ],
+)
+def test_an_unknown_camera_is_answered_with_those_there_are(cameras, asked, message):
+    from mjgym.rendering.looks import QUALITIES
+    from mjgym.rendering.twin import Twin
+
+    model = f"<mujoco><worldbody>{cameras}<geom size='1'/></worldbody></mujoco>"
+    twin = Twin(
+        lambda: mujoco.MjSpec.from_string(model),
+        mujoco.MjModel.from_xml_string(model),
+        QUALITIES["reference"],
+    )
+    with pytest.raises(ValueError, match=message):
+        twin.camera(asked)
 
 
 def test_after_a_fork_the_child_leaves_them_to_its_parent(batch, helped):

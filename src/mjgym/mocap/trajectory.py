@@ -9,9 +9,13 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
-from mjgym.mocap.quaternions import from_rotation_vector, to_rotation_vector
 from mjgym.mocap.spline import cubic_spline
-from mjgym.rotations import conjugate, product
+from mjgym.rotations import (
+    conjugate,
+    product,
+    quaternion_from_rotation_vector,
+    quaternion_to_rotation_vector,
+)
 from mjgym.util import atomic
 
 MOST_STATES = 500_000
@@ -203,8 +207,8 @@ def _linear(times: np.ndarray, qpos: np.ndarray, wanted: np.ndarray) -> np.ndarr
     sampled: np.ndarray = (1 - part) * qpos[before] + part * qpos[before + 1]
     turns = qpos[:, _TURN] / np.linalg.norm(qpos[:, _TURN], axis=-1, keepdims=True)
     start = turns[before]
-    turn = to_rotation_vector(product(conjugate(start), turns[before + 1]))
-    sampled[:, _TURN] = _without_jumps(product(start, from_rotation_vector(part * turn)))
+    turn = quaternion_to_rotation_vector(product(conjugate(start), turns[before + 1]))
+    sampled[:, _TURN] = _without_jumps(product(start, quaternion_from_rotation_vector(part * turn)))
     return sampled
 
 
@@ -228,7 +232,7 @@ def velocities(qpos: np.ndarray, timestep: float) -> np.ndarray:
     _check_qpos(qpos)
     _check_timestep(timestep)
     turns = qpos[:, _TURN]
-    turned = to_rotation_vector(product(conjugate(turns[:-1]), turns[1:]))
+    turned = quaternion_to_rotation_vector(product(conjugate(turns[:-1]), turns[1:]))
     moved = np.diff(qpos, axis=0)
     rows = np.concatenate([moved[:, _PLACE], turned, moved[:, _REST]], axis=1) / timestep
     return np.concatenate([rows, rows[-1:]])

@@ -118,16 +118,15 @@ class Twin:
         names = [self.model.camera(i).name for i in range(self.model.ncam)]
         if isinstance(camera, str):
             if camera not in names:
-                raise ValueError(f"no camera {camera!r}{or_else(camera, names)}")
+                raise ValueError(f"no camera {camera!r}{or_else(camera, [*names, '-1 (free)'])}")
             camera = names.index(camera)
         if not 0 <= camera < len(names):
-            raise ValueError(
-                f"no camera {camera}; there are {_list(names)}, and -1 for the free camera"
-            )
+            fixed = "".join(f"{_label(i, name)}, " for i, name in enumerate(names))
+            raise ValueError(f"no camera {camera}; the cameras are {fixed}-1: free")
         view.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
         view.fixedcamid = camera
         return view
 
 
-def _list(names: list[str]) -> str:
-    return ", ".join(f"{i}: {name!r}" if name else str(i) for i, name in enumerate(names))
+def _label(i: int, name: str) -> str:
+    return f"{i}: {name!r}" if name else str(i)

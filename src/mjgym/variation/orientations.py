@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mjgym.rotations import product
+from mjgym.rotations import about, product
 from mjgym.variation.distributions import (
     Distribution,
     Shape,
@@ -77,10 +77,7 @@ class About(Rotation):
             angle = self.angle.draws(rng, n, lead, first)
         else:
             angle = np.broadcast_to(np.asarray(self.angle, dtype=float), (n, *lead))
-        quaternions = np.empty((n, *shape))
-        quaternions[..., 0] = np.cos(angle / 2)
-        quaternions[..., 1:] = np.sin(angle / 2)[..., None] * axis
-        return quaternions
+        return np.asarray(about(axis, angle))
 
 
 @dataclass(frozen=True, eq=False)
