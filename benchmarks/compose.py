@@ -40,7 +40,7 @@ PARTS = ("compose", "compile", "both")
 
 
 def in_arena(number: int) -> list[float]:
-    """Where the site of a creature is, in two rows."""
+    """The site position of a creature, in two rows."""
     return [SPACING * (number % 3 - 1), SPACING * (number // 3 - 0.5), 0.4]
 
 

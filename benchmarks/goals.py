@@ -1,4 +1,4 @@
-"""What training reaches in the time it has: the default recipe, its variants, SB3 beside it.
+"""Training results at fixed budgets: the default recipe, its variants, and SB3.
 
     python benchmarks/goals.py                                  # all runs: about a day
     python benchmarks/goals.py recipe --seeds 0                 # one seed of each task
@@ -34,7 +34,7 @@ from comparison import report
 from comparison.command import RESULTS, described
 from training import plan
 
-from mjgym.vector import allowed_cores
+from mjgym.envs.vector import allowed_cores
 
 RATE_ID = "dmc/walker-walk-v0"
 MEASURED = (*plan.PARTS, "rate")

@@ -20,8 +20,8 @@ import gymnasium
 import numpy as np
 
 import mjgym
-from mjgym import benchmark
-from mjgym.benchmark import Subject
+from mjgym.inspect import benchmark
+from mjgym.inspect.benchmark import Subject
 
 IDS = {
     "dmc/cartpole-swingup-v0": "CartpoleSwingup",
@@ -63,7 +63,7 @@ def playground(name: str, num_envs: int, implementation: str, seed: int = 0) -> 
 
 
 def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subject]]:
-    """What is to be timed, by name; each is made when it is needed."""
+    """The timed subjects, by name; each is made when it is needed."""
     found: dict[str, Callable[[], Subject]] = {
         "mjgym warp": lambda: benchmark.batch_on_device(id, num_envs, device=device),
         "mjgym mujoco": lambda: benchmark.batch(id, min(num_envs, HOST_SIZE)),

@@ -12,9 +12,9 @@ and dm_control into it, and runs itself there. Two things are timed:
   task (`dm_control`), which compiles its model anew. Nobody draws anything: dm_control's egocentric
   camera is switched off (it is drawn with once before, so that OpenGL must work here).
 - **steps**: a batch of humanoids in corridors with walls, against `mj_step` on the same models in a
-  loop of C++ on as many threads (see `mjgym.benchmark.engine`). Random actions make a humanoid fall
-  soon. The published id begins a new episode then, which costs a reset that the loop does not make;
-  the second row goes on with the fallen, as the loop does.
+  loop of C++ on as many threads (see `mjgym.inspect.benchmark.engine`). Random actions make a
+  humanoid fall soon. The published id begins a new episode then, which costs a reset that the loop
+  does not make; the second row goes on with the fallen, as the loop does.
 
 Each subject has a process of its own, which is stopped while another one is timed. A repeat times
 all of them one after the other (the next one in the opposite order): ratios are taken within a
@@ -85,7 +85,7 @@ STEPS: dict[str, Builder] = {"batch": subjects.batch, "limit": subjects.limit}
 def going_on(builder: Builder, settings: Settings) -> Subject:
     """A subject of the id that never ends, which is registered first."""
     import mjgym
-    from mjgym.tasks.locomotion.run import HUMAN, RunThroughCorridor
+    from mjgym.tasks.locomotion.run_through_corridor import HUMAN, RunThroughCorridor
 
     fields = {**HUMAN, "arena": "walls", "ends_on_fall": False}
     mjgym.register(GOING_ON, **fields)(RunThroughCorridor)
@@ -131,7 +131,7 @@ def text(resets: list[dict[str, Any]], steps: list[report.Result]) -> str:
 def main() -> int:
     """Run the command; returns its status."""
     options = command.entered(command.family_parser(__doc__ or "", NUM_ENVS))
-    from mjgym.vector import allowed_cores
+    from mjgym.envs.vector import allowed_cores
 
     ids = command.chosen(options.ids, list(MODULES))
     threads = allowed_cores()

@@ -8,7 +8,7 @@ It makes a virtual environment of its own (or takes the one that is there), inst
 and dm_control into it, and runs itself there. Four things are measured for each id:
 
 - **steps of a batch**, against `mj_step` on the same models in a loop of C++ on as many threads
-  (see `mjgym.benchmark.engine`);
+  (see `mjgym.inspect.benchmark.engine`);
 - **steps of a single environment**, against dm_control's;
 - **resets** of a single environment and of each simulation of a batch, against dm_control's, which
   compiles its model anew; with the physics steps that a reset makes while things settle, and their
@@ -154,7 +154,7 @@ def main() -> int:
     """Run the command; returns its status."""
     options = command.entered(command.family_parser(__doc__ or "", NUM_ENVS))
     from mjgym import registry
-    from mjgym.vector import allowed_cores
+    from mjgym.envs.vector import allowed_cores
 
     known = [i for i in registry.ids(namespace="manipulation") if "_features-" in i]
     ids = command.chosen(options.ids, known)

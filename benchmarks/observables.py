@@ -1,4 +1,4 @@
-"""What it costs to read all entries of an observation with noise and a delay.
+"""The cost of reading all observation entries with noise and delay.
 
     python benchmarks/observables.py                # dmc/walker-run-v0, 256 sub-environments
     python benchmarks/observables.py --quick        # a few seconds, to see that it runs
@@ -18,8 +18,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym import Observable, atomic
-from mjgym.benchmark import random_actions
+from mjgym import Observable
+from mjgym.inspect.benchmark import random_actions
+from mjgym.util import atomic
 from mjgym.variation import Integers, Normal, noises
 
 PLAIN = "plain"

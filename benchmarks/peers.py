@@ -182,7 +182,7 @@ def main() -> int:
     status = command.begin(options.venv)
     if status is not None:
         return status
-    from mjgym.vector import allowed_cores
+    from mjgym.envs.vector import allowed_cores
 
     unavailable = installation.refusals(options.venv)
     for peer in installation.PEERS:

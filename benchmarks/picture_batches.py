@@ -36,7 +36,7 @@ def envpool(settings: Settings) -> Subject:
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
     """
-    from mjgym.benchmark import CYCLE
+    from mjgym.inspect.benchmark import CYCLE
 
     envs: Any = importlib.import_module("envpool").make_gymnasium(
         NAME, num_envs=settings.num_envs, num_threads=settings.threads, seed=settings.seed
@@ -60,7 +60,7 @@ def main() -> int:
     of.add_argument("--num-envs", type=int, default=64, help="of a batch, default 64")
     command.own_environment(of, "venv-pictures")
     options = command.entered(of, PEERS)
-    from mjgym.vector import allowed_cores
+    from mjgym.envs.vector import allowed_cores
 
     threads, unavailable = allowed_cores(), installation.refusals(options.venv)
     settings = Settings(ID, options.num_envs, threads)

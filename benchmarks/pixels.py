@@ -17,8 +17,8 @@ from pathlib import Path
 
 from comparison import installation
 
-from mjgym import atomic
 from mjgym.cli.peers import domain_and_task, envpool_name
+from mjgym.util import atomic
 
 IDS = ("dmc/cartpole-swingup-v0", "dmc/walker-walk-v0", "dmc/humanoid-run-v0", "dmc/dog-run-v0")
 BACKENDS = ("egl", "osmesa")

@@ -147,7 +147,7 @@ def main() -> int:
     )
     options = command.entered(of)
     from mjgym import registry
-    from mjgym.vector import allowed_cores
+    from mjgym.envs.vector import allowed_cores
 
     ids = options.ids or IDS
     command.chosen(ids, registry.ids(namespace="robosuite"))

@@ -1,4 +1,4 @@
-"""How fast mjgym is on this machine: `pytest benchmarks --benchmark-only`.
+"""The speed of mjgym on this machine: `pytest benchmarks --benchmark-only`.
 
 The times of pytest-benchmark are those of a round, and `extra_info` (in `--benchmark-json`) has
 the number that one wants: control steps per second, microseconds a reset, megabytes a
@@ -17,8 +17,8 @@ from comparison.subjects import Settings
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import mjgym
-from mjgym.benchmark import random_actions
-from mjgym.vector import allowed_cores
+from mjgym.envs.vector import allowed_cores
+from mjgym.inspect.benchmark import random_actions
 
 SIZES = {
     "dmc/cartpole-swingup-v0": (1, 16, 256, 1024),

@@ -1,4 +1,4 @@
-"""What varying mass, friction and size at every reset adds to the time of an episode.
+"""The cost of varying mass, friction and size at every reset.
 
     python benchmarks/variation.py                     # dmc/walker-run-v0, 256 sub-environments
     python benchmarks/variation.py --quick             # a look at whether it runs
@@ -22,7 +22,7 @@ import gymnasium
 import numpy as np
 
 import mjgym  # noqa: F401  (registers the ids)
-from mjgym.benchmark import random_actions
+from mjgym.inspect.benchmark import random_actions
 from mjgym.variation import LogNormal, Uniform, factor
 
 VARY = {

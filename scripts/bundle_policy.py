@@ -22,12 +22,13 @@ import gymnasium
 import numpy as np
 import torch
 
-from mjgym import atomic
-from mjgym.train import algorithms, config, evaluation, trained
-from mjgym.train.errors import RunError
-from mjgym.train.evaluation import Evaluation
-from mjgym.train.policy import Policy
-from mjgym.train.run import Run
+from mjgym.train.learn import algorithms
+from mjgym.train.results import config, evaluation, trained
+from mjgym.train.results.errors import RunError
+from mjgym.train.results.evaluation import Evaluation
+from mjgym.train.results.policy import Policy
+from mjgym.train.results.run import Run
+from mjgym.util import atomic
 
 ALIKE = 1e-4  # of half the range of actions, up to which rounding makes two differ
 SURE = 3.0  # standard errors, up to which two scores of one policy differ
@@ -51,14 +52,14 @@ class TorchPolicy(Policy):
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
         super().__init__([], *raw, like.low, like.high, like.history)
         agent = algorithms.find(run.settings()["algorithm"])
-        settings = config.read(agent.Config, [run.config_file])
-        self.agent: Any = agent.make(settings, size, actions)
+        settings = config.read_run(agent.Config, run.config_file)
+        self.agent: Any = agent(settings, size, actions)
         self.agent.restore(torch.load(run.checkpoint_file, weights_only=True)["agent"])
 
     @torch.no_grad()
-    def unscaled(self, seen: np.ndarray) -> np.ndarray:
+    def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
-        histories = torch.from_numpy(seen).view(len(seen), self.history, -1)
+        histories = torch.from_numpy(inputs).view(len(inputs), self.history, -1)
         outputs = self.agent.actor_body()(self.agent.normalizer(histories).flatten(1))
         return np.asarray(torch.tanh(outputs[:, : len(self.low)]).numpy())
 
@@ -84,7 +85,7 @@ class Beside:
             policy.begin()
 
     def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """What the first does."""
+        """The first policy's action."""
         one, two = (policy(observation) for policy in self.policies)
         half = (self.policies[0].high - self.policies[0].low) / 2
         self.distance = max(self.distance, float(np.abs((one - two) / half).max()))

@@ -35,7 +35,8 @@ def main() -> None:
 
     import warp_records  # of the tests
 
-    from mjgym import atomic, registry
+    from mjgym import registry
+    from mjgym.util import atomic
 
     head = (
         "id",

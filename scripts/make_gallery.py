@@ -21,16 +21,17 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageOps
 
-from mjgym import Env, atomic, registry
-from mjgym.pixels import viewpoint
+from mjgym import Env, registry
+from mjgym.envs.pixels import viewpoint
 from mjgym.robots import arms
 from mjgym.tasks.l2m.reflex import START, Reflexes
 from mjgym.tasks.l2m.walk import Walk
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.tasks.robosuite.scripted import Script
-from mjgym.train import trained
-from mjgym.train.policy import Policy
+from mjgym.tasks.robosuite.scripted_policies import scripted_policy
+from mjgym.train.results import trained
+from mjgym.train.results.policy import Policy
+from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "assets" / "gallery"
@@ -49,7 +50,7 @@ SHARP = 88  # quality of a picture, of 100
 
 @dataclass(frozen=True)
 class Shot:
-    """How an id is shown: its actuators sway, and may pull their joints towards a pose.
+    """The settings of an id's still and clip: swaying actuators that may pull towards a pose.
 
     Attributes:
         camera: name or index; None for the task's viewpoint.
@@ -324,7 +325,7 @@ class Portrait(Lift):
 
 
 def shot(id: str) -> Shot:
-    """How an id is shown: by its trained policy, where it has one."""
+    """The settings of an id; its trained policy acts where there is one."""
     if id in trained.ids():
         return TRAINED_SHOTS.get(id, TRAINED)
     found = [prefix for prefix in SHOTS if id.startswith(prefix)]
@@ -336,7 +337,7 @@ def shot(id: str) -> Shot:
 
 
 def file(id: str, what: str) -> Path:
-    """Where the picture ("still") or the clip of an id lies."""
+    """The path of an id's "still" or "clip"."""
     return FOLDER / f"{id}.{what}.webp"
 
 
@@ -426,7 +427,7 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     elif "opponent" in {f.name for f in fields(env.task)}:
         script = scripted.team
     else:
-        script = Script.of(env.task)
+        script = scripted_policy(env.task)
     time = 0.0
     while True:
         yield time, env
@@ -445,7 +446,7 @@ def act(env: Any, policy: Policy, observation: Any) -> Iterator[tuple[float, Any
 
 
 def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
-    """What the camera sees of an environment now."""
+    """The current image of an environment's camera."""
     camera = viewpoint(env.task, env.model) if how.camera is None else how.camera
     if how.eye:
         seen = Image.fromarray(env.camera(camera, width=how.eye, height=how.eye))
@@ -493,7 +494,7 @@ def recorded(
 
 
 def portrait(robot: str) -> Path:
-    """Where the portrait of a robot lies."""
+    """The path of a robot's portrait."""
     return FOLDER / "robosuite" / "robots" / f"{robot}.webp"
 
 
@@ -532,7 +533,7 @@ def _packed(frames: list[Image.Image], period: int, most: int) -> bytes:
 
 
 def entries() -> list[dict[str, Any]]:
-    """What the texts say about each id."""
+    """The texts about each id."""
     found = []
     learned = trained.ids()
     for id in registry.ids():
@@ -557,7 +558,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 def dimensions(env: Any) -> str:
-    """How many numbers an environment observes with `observation="flat"`, and by default a picture.
+    """Size of the flat observation, and whether the default observation is an image.
 
     Args:
         env: made with that mode.
@@ -684,7 +685,7 @@ alt="{escape(id)}, a picture; the link shows it moving"></a>
 
 
 def faults() -> list[str]:
-    """What is stale or missing."""
+    """Files that are stale or missing."""
     found = entries()
     texts = {PAGE: page(found), TABLE: table(found)}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]

@@ -16,7 +16,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym import atomic
+from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "tests" / "data" / "manipulation" / "jaco_hulls.json"
@@ -75,7 +75,7 @@ class Drum:
         return np.array(self.axis) / np.linalg.norm(self.axis)
 
     def support(self, directions: np.ndarray) -> np.ndarray:
-        """How far it reaches from the body's origin along some directions: (n, 3) to (n,)."""
+        """The support function about the body's origin: directions (n, 3) to distances (n,)."""
         along = directions @ self.direction()
         across = np.sqrt(np.maximum(0.0, 1 - along**2))
         middle = directions @ (self.x, self.y, self.z)
@@ -215,7 +215,7 @@ def fitted(drums: list[Drum], directions: np.ndarray, distances: np.ndarray) -> 
 
 
 def convex(points: np.ndarray) -> np.ndarray:
-    """Which of some points are corners of their convex hull, (n,) bool."""
+    """A mask of the points that are corners of their convex hull, (n,) bool."""
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(name="hull", uservert=points.ravel().tolist())
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from mjgym import atomic
+from mjgym.util import atomic
 
 FOLDER = Path(__file__).parents[1] / "assets" / "locomotion" / "soccer"
 FIELD = (68.0, 46.0)  # m, the length and width that lines are drawn for; pitches come near it

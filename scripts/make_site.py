@@ -8,6 +8,7 @@ guides as they stand, those of ids from `describe()`, those of modules from thei
 """
 
 import argparse
+import html
 import importlib
 import itertools
 import re
@@ -18,6 +19,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import gymnasium
 from make_gallery import dimensions
@@ -27,18 +29,19 @@ from mjgym.cli.guide import guides
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES, GALLERY, BASELINES = (ROOT / "assets" / name for name in ("guides", "gallery", "baselines"))
+LOGO = ROOT / "assets" / "logo.svg"
 HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
 TASKS, API = "tasks", "reference"  # folders of the site
 
 # What the reference shows; a module's own `__all__`, or else its public names, in that order.
 MODULES = {
     "Environments": (
-        *("mjgym", "mjgym.env", "mjgym.vector", "mjgym.sub_environments", "mjgym.options"),
-        "mjgym.registry",
+        *("mjgym", "mjgym.envs.env", "mjgym.envs.vector", "mjgym.envs.sub_environments"),
+        *("mjgym.envs.options", "mjgym.registry"),
     ),
     "Tasks": (
-        *("mjgym.task", "mjgym.episode", "mjgym.sim.views", "mjgym.rewards", "mjgym.rotations"),
-        *("mjgym.resets", "mjgym.labels", "mjgym.checks"),
+        *("mjgym.task", "mjgym.loop.episode", "mjgym.sim.views", "mjgym.rewards"),
+        *("mjgym.rotations", "mjgym.resets", "mjgym.inspect.labels", "mjgym.inspect.checks"),
     ),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),
     "Readings and variation": ("mjgym.observables", "mjgym.variation"),
@@ -47,8 +50,8 @@ MODULES = {
         *("mjgym.tasks.locomotion.scene", "mjgym.mocap"),
     ),
     "Others": (
-        *("mjgym.adapters.dm_env", "mjgym.adapters.shimmy", "mjgym.wrappers"),
-        *("mjgym.fingerprint", "mjgym.rendering"),
+        *("mjgym.adapters.dm_env", "mjgym.adapters.shimmy", "mjgym.envs.wrappers"),
+        *("mjgym.inspect.fingerprint", "mjgym.rendering"),
     ),
 }
 
@@ -63,6 +66,7 @@ project, author, release = "mjgym", "The mjgym authors", {mjgym.__version__!r}
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 myst_heading_anchors = 3
 html_theme, html_title = "furo", "mjgym"
+html_logo = html_favicon = "static/logo.svg"
 html_static_path, html_css_files = ["static"], ["site.css"]
 html_theme_options = {{"source_repository": {HOME!r}, "source_branch": "main"}}
 html_show_copyright = False
@@ -87,6 +91,7 @@ def setup(app):
 STYLE = """
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: 0.8rem; }
 .cards a { text-decoration: none; font-size: 0.75rem; line-height: 1.3; overflow-wrap: anywhere; }
+.cards span { display: block; color: var(--color-foreground-secondary); }
 .cards img { width: 100%; border-radius: 4px; display: block; margin-bottom: 0.2rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; margin-bottom: 1rem; }
 .pictures img { height: 12rem; border-radius: 4px; }
@@ -94,10 +99,11 @@ STYLE = """
 .content { width: 52em; }
 article h2 { font-size: 1.5em; }
 article h3 { font-size: 1.15em; }
+.sidebar-logo { width: 4rem; }
 table.docutils { font-size: 0.85em; margin-left: 0; }
 """
 FRONT = """
-[Read on](guides/using.md), look at the [tasks](tasks/index.md) or at the
+Continue with the [guides](guides/index.md), browse the [tasks](tasks/index.md), or read the
 [source]({home}).
 
 ```{{toctree}}
@@ -140,22 +146,24 @@ def is_bare_field(member: Any) -> bool:
     return str(getattr(member, "__doc__", "")).startswith("Alias for field number")
 
 
-def toctree(pages: Iterable[str], caption: str = "") -> str:
-    """Links to pages, which the site's navigation takes up."""
+def toctree(pages: Iterable[str], caption: str = "", *, hidden: bool = False) -> str:
+    """Links to pages, which also appear in the site's navigation; hidden: only there."""
     head = f":caption: {caption}\n" if caption else ""
+    head += ":hidden:\n" if hidden else ""
     return "```{toctree}\n:maxdepth: 1\n" + head + "\n" + "\n".join(pages) + "\n```\n"
 
 
 def picture(id: str, what: str, up: str) -> str:
-    """Where the picture or the clip of an id lies, from a page so many folders down."""
+    """The relative path of an id's still or clip, from a page some folders down."""
     return f"{up}static/gallery/{id}.{what}.webp"
 
 
 def cards(ids: Iterable[str], up: str = "", style: str = "cards") -> str:
-    """A picture of each id that leads to its page."""
+    """A linked picture of each id, with its summary."""
     links = "\n".join(
         f'<a href="{up}{TASKS}/{id}.html"><img src="{up}_{picture(id, "still", "")}"'
-        f' loading="lazy" alt="">{id}</a>'
+        f' loading="lazy" alt=""><b>{id}</b>'
+        f"<span>{html.escape(mjgym.registry.registration(id).summary)}</span></a>"
         for id in ids
     )
     return f"```{{raw}} html\n<div class='{style}'>\n{links}\n</div>\n```\n"
@@ -182,7 +190,7 @@ def task_page(id: str) -> str:
         f"# {id}",
         data["summary"],
         _pictures(id),
-        f'```python\nenv = gymnasium.make("{id}")\n```',
+        f'```python\nimport gymnasium\nimport mjgym\n\nenv = gymnasium.make("{id}")\n```',
         table(("", ""), ((name, fact) for name, fact in facts.items() if fact)),
         *_prose(data["description"], data["summary"]),
         _titled("Reward", data["reward"]),
@@ -206,7 +214,10 @@ ARGUMENT = ("name", "value", "type", "meaning")
 
 
 def _titled(title: str, text: str) -> str:
-    return f"## {title}\n\n{text[0].upper()}{text[1:]}" if text else ""
+    if not text:
+        return ""
+    formula = re.match(r"\w+ = ", text)  # begins with a name, which keeps its case
+    return f"## {title}\n\n{text if formula else text[0].upper() + text[1:]}"
 
 
 def _action(a: dict[str, Any]) -> tuple[Any, ...]:
@@ -226,7 +237,7 @@ def _pictures(id: str) -> str:
 
 
 def _prose(description: str, summary: str) -> Iterator[str]:
-    """What the docstring says besides the paragraphs that have a place of their own."""
+    """The docstring without the paragraphs that are shown elsewhere."""
     for paragraph in description.split("\n\n"):
         if not re.match(r"(Reward|Start|End|Observation|Args):", paragraph):
             text = paragraph.replace("\n", " ")
@@ -245,24 +256,48 @@ def _observation(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def tasks(folder: Path) -> None:
-    """A page for each id, and one with all of them."""
-    sections = []
+    """A page for each id, one for each namespace, and one with all namespaces."""
+    spaces = []
     for namespace, group in itertools.groupby(mjgym.registry.ids(), lambda id: id.split("/")[0]):
         ids = list(group)
         (folder / namespace).mkdir(parents=True)
         for id in ids:
             (folder / f"{id}.md").write_text(task_page(id))
-        sections.append(f"## {namespace}\n\n{cards(ids, '../')}")
-        listed = toctree([f"/{TASKS}/{id}" for id in ids]).replace("1\n", "1\n:hidden:\n", 1)
-        sections.append(listed)
-    text = "# Tasks\n\nIds: a page for each, written by the program itself.\n\n"
-    (folder / "index.md").write_text(text + "\n".join(sections))
+        title = TITLES.get(namespace, namespace)
+        parts = [f"# {title}\n\n{len(ids)} ids in the namespace `{namespace}`.\n"]
+        for domain, members in itertools.groupby(sorted(ids, key=_domain), _domain):
+            parts.append(f"## {domain}\n\n{cards(list(members), '../')}")
+        parts.append(toctree([f"/{TASKS}/{id}" for id in ids], hidden=True))
+        (folder / f"{namespace}.md").write_text("\n".join(parts))
+        spaces.append((namespace, f"- [{title}]({namespace}.md): {len(ids)} ids"))
+    listed = toctree([f"/{TASKS}/{namespace}" for namespace, _ in spaces], hidden=True)
+    lines = "\n".join(line for _, line in spaces)
+    (folder / "index.md").write_text(f"# Tasks\n\nAll ids by family.\n\n{lines}\n\n{listed}")
+
+
+TITLES = {
+    "dmc": "DeepMind Control Suite",
+    "locomotion": "Locomotion",
+    "manipulation": "Manipulation",
+    "robosuite": "Tabletop (robosuite)",
+    "soccer": "Soccer",
+}
+
+
+def _domain(id: str) -> str:
+    """The heading that an id stands under: its domain, or for names without one its kind."""
+    name = id.partition("/")[2].rpartition("-v")[0]
+    if "-" in name:
+        return name.partition("-")[0]
+    if name[0].isupper():
+        return "Two arms" if name.startswith("TwoArm") else "One arm"
+    return name.partition("_")[0]
 
 
 def reference(folder: Path) -> None:
     """A page for each module."""
     folder.mkdir(parents=True)
-    text = "# Reference\n\nModules: what their docstrings say.\n\n"
+    text = "# Reference\n\nThe public modules.\n\n"
     for caption, modules in MODULES.items():
         text += toctree(modules, caption)
         for name in modules:
@@ -281,20 +316,31 @@ def copied_guides(folder: Path) -> None:
     for page in GUIDES.glob("*.md"):
         text = page.read_text().replace("](../gallery/README.md)", "](../tasks/index.md)")
         text = re.sub(r"\]\(\.\./(gallery|baselines)/", r"](../static/\1/", text)
+        text = re.sub(r'src="\.\./(gallery|baselines)/', r'src="../_static/\1/', text)
         text = text.replace("](../../", f"]({HOME}/blob/main/")
         text = text.replace("```python gl", "```python")
         (folder / page.name).write_text(re.sub(r"<!-- module: .*?-->\n", "", text))
-    (folder / "index.md").write_text(
-        "# Guides\n\nGuides: using, writing, knowing.\n\n" + toctree(guides())
-    )
+    (folder / "index.md").write_text(_guides_index())
+
+
+def _guides_index() -> str:
+    """The guides' index: its headings, and for each guide its title and first sentence."""
+    known, lines = guides(), ["# Guides", ""]
+    for line in (GUIDES / "index.md").read_text().splitlines():
+        if line.startswith("## "):
+            lines += ["", line, ""]
+        elif (found := re.match(r"- \[(\w+)\]", line)) and (guide := known.get(found[1])):
+            title = guide.text.partition("\n")[0].removeprefix("# ")
+            lines.append(f"- [{title}]({guide.name}.md): {guide.summary}")
+    return "\n".join(lines) + "\n\n" + toctree(known, hidden=True)
 
 
 def front() -> str:
-    """The first page: what the README begins with, and pictures."""
+    """The first page: the README's beginning with its pictures, installation and quick start."""
     readme = (ROOT / "README.md").read_text()
     lead, _, rest = readme.partition('<p align="center">')
     shown = re.findall(r"assets/gallery/(\S+?)\.still\.webp", readme)
-    code = rest[rest.index("```python") : rest.index("## Measured")]
+    code = rest[rest.index("## Installation") : rest.index("## Speed")]
     code = re.sub(r"\[([^\]]+)\]\[(\w+)\]", r"[\1](guides/\2.md)", code)
     return lead + cards(shown, style="cards few") + "\n" + code + FRONT.format(home=HOME)
 
@@ -306,13 +352,32 @@ def write(folder: Path) -> None:
     reference(folder / API)
     for source in (GALLERY, BASELINES):
         shutil.copytree(source, folder / "static" / source.name)
+    shutil.copy(LOGO, folder / "static" / LOGO.name)
     (folder / "static" / "site.css").write_text(STYLE)
     (folder / "conf.py").write_text(CONFIGURATION)
     (folder / "index.md").write_text(front())
 
 
+def broken(folder: Path) -> list[str]:
+    """Links and pictures of HTML pages that lead to no file, as "page: target".
+
+    Sphinx's own list of highlighted sources is left out: it links to a page "builtins".
+    """
+    found = []
+    for page in sorted(folder.rglob("*.html")):
+        if page == folder / "_modules" / "index.html":
+            continue
+        for target in re.findall(r'(?:src|href)="([^"]*)"', page.read_text()):
+            path = unquote(urlsplit(target).path)
+            if not path or urlsplit(target).scheme or target.startswith("//"):
+                continue
+            if not (page.parent / path).exists():
+                found.append(f"{page.relative_to(folder)}: {target}")
+    return found
+
+
 def main() -> int:
-    """Build; returns the exit code, which is not 0 if Sphinx warns of anything."""
+    """Build; returns the exit code, 1 if Sphinx warns or a link or picture is broken."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="folder of the site, e.g. build/site")
     parser.add_argument("--pages", action="store_true", help="write what Sphinx reads, and no more")
@@ -325,7 +390,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         write(Path(scratch))
         options = ["-b", "html", "-q", "-W", "--keep-going"]
-        return build([*options, scratch, str(arguments.out)])
+        status = build([*options, scratch, str(arguments.out)])
+    faults = broken(arguments.out)
+    print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
+    return 1 if status or faults else 0
 
 
 if __name__ == "__main__":

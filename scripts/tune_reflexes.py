@@ -15,8 +15,8 @@ import gymnasium
 import numpy as np
 from cma_es import search
 
-from mjgym import atomic
 from mjgym.tasks.l2m.reflex import IN_DEGREES, SCALES, START, Reflexes, parameters
+from mjgym.util import atomic
 
 TARGET = Path(__file__).parents[1] / "assets/l2m/reflex_fast.toml"
 ID = "l2m/walk_planar-fast-v0"

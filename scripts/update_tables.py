@@ -13,12 +13,14 @@ from pathlib import Path
 
 import gymnasium
 from make_gallery import ROBOTS, dimensions
+from papers_dimensions import PRINTED, REASONS
 
-from mjgym import atomic, registry
+from mjgym import registry
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.train import baselines, trained
+from mjgym.train.results import baselines, trained
+from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -81,9 +83,9 @@ def suite_table() -> str:
 
 
 def tabletop_tasks() -> str:
-    """A row for each tabletop id: a picture, what it is about, dimensions."""
+    """A row for each tabletop id: a picture, its summary, dimensions."""
     lines = [
-        "| | id | what it is about | observation | action |",
+        "| | id | task | observation | action |",
         "|---|---|---|---|---|",
     ]
     for id in registry.ids(namespace=TABLETOP):
@@ -98,7 +100,8 @@ def tabletop_tasks() -> str:
 
 def tabletop_robots() -> str:
     """A row for each robot of the tabletop: a portrait, its joints, gripper and mount."""
-    lines = ["| | `robot=` | arms x joints | its gripper | its mount |", "|---|---|---|---|---|"]
+    columns = ("", "`robot=`", "arms x joints", "default gripper", "default mount")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name in ROBOTS:
         arm = arms.find(name)
         picture = f'<img src="{GALLERY}/{TABLETOP}/robots/{name}.webp" width="120" alt="{name}">'
@@ -108,22 +111,23 @@ def tabletop_robots() -> str:
 
 
 def tabletop_grippers() -> str:
-    """A row for each gripper of the tabletop: its numbers of an action, and how fast it moves."""
-    lines = ["| `gripper=` | numbers | what they do |", "|---|---|---|"]
+    """A row for each gripper of the tabletop: its action dimensions and its speed."""
+    change = "change of the command per control step; 1 closes"
+    lines = [f"| `gripper=` | action dimensions | {change} |", "|---|---|---|"]
     for name in hands.names():
         law = hands.find(name).law
         if law is None:
             continue
-        moves = "their size times" if law.proportional else "their sign times"
-        stroke = f"{moves} {law.speed:g} of half a stroke in a control step; 1 closes"
+        moves = "a" if law.proportional else "sign(a)"
+        stroke = f"{moves} x {law.speed:g} half strokes"
         lines.append(f"| `{name}` | {law.dimensions} | {stroke if law.dimensions else ''} |")
     return "\n".join(lines)
 
 
 def tabletop_controllers() -> str:
-    """A row for each controller: the numbers of an action on an arm of seven joints."""
+    """A row for each controller: the action dimensions for an arm of seven joints."""
     lines = [
-        "| `controller=` | numbers | the first and the last one, of an arm of 7 joints |",
+        "| `controller=` | action dimensions | the first and the last, for an arm of 7 joints |",
         "|---|---|---|",
     ]
     joints = tuple(f"joint{i}" for i in range(1, 8))
@@ -138,7 +142,7 @@ def tabletop_controllers() -> str:
 
 
 def tabletop_combinations() -> str:
-    """A row for each gripper and a column for each robot: the controllers that go with both."""
+    """A row for each gripper and a column for each robot: the controllers that work with both."""
     robots = arms.names()
     lines = [
         f"| | {' | '.join(f'`{robot}`' for robot in robots)} |",
@@ -163,7 +167,7 @@ def _controllers_of(robot: str, gripper: str) -> str:
 
 
 def baselines_table() -> str:
-    """A row for each id: what random and zero actions earn."""
+    """A row for each id: the returns of random and zero actions."""
     lines = ["| id | random | zero | episodes | steps |", "|---|---|---|---|---|"]
     for id in registry.ids():
         found = baselines.of(id)
@@ -174,7 +178,7 @@ def baselines_table() -> str:
 
 
 def policies_table() -> str:
-    """A row for each trained policy that comes with the package."""
+    """A row for each bundled policy."""
     rows = []
     for id in trained.ids():
         about = trained.about_of(trained.file(id))
@@ -187,7 +191,7 @@ def policies_table() -> str:
 
 
 def training_tables() -> dict[str, Callable[[], str]]:
-    """What training has reached; pictures stand below the tables of what they show."""
+    """Tables of training results, each with its plots below."""
     found = tables.every(results.packaged())
     shown = {
         "times": (results.RECIPE_PICTURE, "Returns over minutes, the recipe and SB3's SAC"),
@@ -200,9 +204,33 @@ def training_tables() -> dict[str, Callable[[], str]]:
     return {name: functools.partial(str, text) for name, text in found.items()}
 
 
+def dimensions_table() -> str:
+    """The dimensions that the papers print beside those of each task."""
+    lines = ["| task | paper | here | reason |", "|---|---|---|---|"]
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for id in registry.ids(namespace="dmc"):
+        name = id.removeprefix("dmc/").removesuffix("-v0")
+        domain = name.partition("-")[0]
+        env = gymnasium.make(id)
+        model = env.unwrapped.model
+        ours = 2 * model.nv + model.na, env.action_space.shape[0], env.observation_space.shape[0]
+        env.close()
+        printed = PRINTED.get(name) or PRINTED[domain]
+        reason = ""
+        if ours != printed:
+            reason = REASONS.get(name) or REASONS[domain]
+        shown = tuple(", ".join(map(str, sizes)) for sizes in (printed, ours))
+        rows.setdefault((domain, *shown, reason), []).append(name.partition("-")[2])
+    for (domain, printed_sizes, own_sizes, reason), tasks in rows.items():
+        words = f"`{domain}`: {', '.join(tasks)}"
+        lines.append(f"| {words} | {printed_sizes} | {own_sizes} | {reason} |")
+    return "\n".join(lines)
+
+
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
     "baselines": {"baselines": baselines_table},
+    "fidelity": {"dimensions": dimensions_table},
     "results": training_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {

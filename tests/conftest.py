@@ -5,10 +5,12 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import gymnasium
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.rendering import candidates, probe
+from mjgym.task import registrations
 
 
 @functools.cache
@@ -17,6 +19,9 @@ def _missing_backends() -> str:
     found = [probe(backend) for backend in candidates() if backend in ("egl", "osmesa")]
     return "; ".join(f"{p.backend}: {p.reason}" for p in found if not p.works)
 
+
+# What a failing assertion of theirs compared is shown as in a test.
+pytest.register_assert_rewrite("described", "divergence", "equivalence")
 
 NEEDS = ("gl", "browser", "display", "warp", "wheel")
 
@@ -35,6 +40,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("MJGYM_REQUIRE_GL"):
             pytest.fail(f"OpenGL is required here: {missing}")
         pytest.skip(f"no OpenGL here ({missing}); `mjgym doctor` says what to install")
+
+
+@pytest.fixture
+def own_ids() -> Iterator[None]:
+    """Whatever a test registers is gone afterwards."""
+    ours, theirs = dict(registrations), dict(gymnasium.registry)
+    yield
+    for present, before in ((registrations, ours), (gymnasium.registry, theirs)):
+        present.clear()
+        present.update(before)
 
 
 @pytest.fixture(scope="session")

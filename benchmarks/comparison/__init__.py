@@ -1,1 +1,1 @@
-"""How mjgym is timed against EnvPool, dm_control and the engine itself; see `../peers.py`."""
+"""Timing of mjgym against EnvPool, dm_control and the engine itself; see `../peers.py`."""

@@ -71,7 +71,7 @@ def own_environment(of: argparse.ArgumentParser, name: str) -> None:
 def entered(
     of: argparse.ArgumentParser, peers: Mapping[str, str] = installation.PEERS
 ) -> argparse.Namespace:
-    """What the command line says, once the command runs in the benchmark's virtual environment.
+    """Parse the command line, inside the benchmark's virtual environment.
 
     `chosen` looks after the ids, which are known from then on.
 

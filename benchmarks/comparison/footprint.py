@@ -1,4 +1,4 @@
-"""What an environment costs before its first step: memory, creation, import."""
+"""Costs of an environment before its first step: memory, creation, import."""
 
 import dataclasses
 import itertools
@@ -27,7 +27,7 @@ print(time.perf_counter() - started)
 
 @dataclasses.dataclass(frozen=True)
 class Footprint:
-    """What making a batch took.
+    """The cost of making a batch.
 
     Attributes:
         bytes_per_env: growth of the process for each sub-environment.
@@ -57,7 +57,7 @@ def of_batch(builder: Builder, settings: Settings) -> Footprint:
 
 
 def _grow(connection: Connection, builder: Builder, settings: Settings) -> None:
-    from mjgym.benchmark import resident
+    from mjgym.inspect.benchmark import resident
 
     connection.recv()
     with built(builder, dataclasses.replace(settings, num_envs=1, threads=1)) as one:

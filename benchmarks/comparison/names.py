@@ -1,4 +1,4 @@
-"""Which ids are compared, and with how many sub-environments."""
+"""The compared ids and their numbers of sub-environments."""
 
 import difflib
 from collections.abc import Collection, Sequence

@@ -57,7 +57,7 @@ def rate(
 def result(
     id: str, num_envs: int, episode_steps: float, subjects: dict[str, dict[str, Any]]
 ) -> Result:
-    """What has been measured for one id, with rates and ratios.
+    """The measurements of one id, with rates and ratios.
 
     Args:
         id: of the task.

@@ -1,4 +1,4 @@
-"""What is timed: our batch and single environment, the two peers, and the engine's own loop.
+"""The timed subjects: our batch and single environment, two peers, the engine's own loop.
 
 Each function here builds one subject and runs in a process of its own. All are driven by
 `measure` with actions that were drawn beforehand, uniformly from the controls' ranges (from
@@ -23,7 +23,7 @@ RAMP = 3  # control steps before each window that do not count: caches are cold,
 
 @dataclass(frozen=True)
 class Settings:
-    """What a subject is built for.
+    """The settings that a subject is built with.
 
     Attributes:
         id: of the task.
@@ -73,7 +73,7 @@ Builder = Callable[[Settings], Subject]
 
 @dataclass
 class Window:
-    """What one measurement counted.
+    """The counts of one measurement.
 
     Attributes:
         calls: of `advance`.
@@ -167,7 +167,7 @@ def envpool(settings: Settings) -> Subject:
 
 def vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     """A Gymnasium-like vector environment whose `step` after an episode's end resets."""
-    from mjgym.benchmark import CYCLE, random_actions
+    from mjgym.inspect.benchmark import CYCLE, random_actions
 
     space = getattr(envs, "single_action_space", envs.action_space)
     rows = getattr(envs, "num_envs", settings.num_envs)  # one for each player, where there are such
@@ -187,7 +187,7 @@ def single(settings: Settings) -> Subject:
     """`gymnasium.make` of our id, with the wrappers that it comes with."""
     import gymnasium
 
-    from mjgym.benchmark import random_actions
+    from mjgym.inspect.benchmark import random_actions
 
     env = gymnasium.make(settings.id)
     env.reset(seed=settings.seed)
@@ -240,7 +240,7 @@ def with_time_steps(
         settings: the seed of the actions is read.
         begin: see `Subject`.
     """
-    from mjgym.benchmark import random_actions
+    from mjgym.inspect.benchmark import random_actions
 
     env.reset()
     spec = env.action_spec()
@@ -300,7 +300,7 @@ def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
 
 def limit(settings: Settings) -> Subject:
     """The engine's `mj_step` in a C loop on all threads: what no environment can be faster than."""
-    from mjgym.benchmark import engine
+    from mjgym.inspect.benchmark import engine
 
     n = settings.num_envs
     loop = engine(settings.id, n, threads=settings.threads, seed=settings.seed)

@@ -143,7 +143,7 @@ def time_resets(connection: Connection, builder: Builder, settings: Settings) ->
 def compare_resets(
     builders: Mapping[str, Builder], settings: Settings, options: argparse.Namespace, peer: str
 ) -> dict[str, Any]:
-    """What a reset of one simulation takes, and how many times the peer's that is.
+    """Compare the time of a reset of one simulation with the peer's.
 
     Args:
         builders: of the subjects by name, in the order of measurement.
@@ -175,7 +175,7 @@ def compare_resets(
 
 
 def missing(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
-    """What there is no number of and why, in lines; empty if nothing is missing."""
+    """Missing measurements with their reasons, one per line; empty if none is missing."""
     lines = [f"{row['id']}, {name}: {e}" for row in resets for name, e in row["errors"].items()]
     lines += [
         f"{row['id']}, {name}: {subject['error']}"

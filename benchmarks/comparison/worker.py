@@ -62,7 +62,7 @@ class Worker:
         return answer
 
     def _end(self) -> str:
-        """How the process came to end, with the last line that it wrote."""
+        """The reason why the process ended, with the last line that it wrote."""
         self._process.join(10)
         code = self._process.exitcode
         if code is not None and code < 0:

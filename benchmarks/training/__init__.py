@@ -1,1 +1,1 @@
-"""What `goals.py` is made of: the plan of runs, the peer, the rates, the tables."""
+"""Parts of `goals.py`: the plan of runs, the peer, the rates, the tables."""

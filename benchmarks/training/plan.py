@@ -1,4 +1,4 @@
-"""Which runs there are: parts, tasks, methods, seeds, and the command of each."""
+"""Plan of the runs: parts, tasks, methods, seeds, and the command of each."""
 
 import dataclasses
 import shutil
@@ -84,16 +84,16 @@ class Job:
     steps: int | None = None
 
     def folder(self, out: Path) -> Path:
-        """Where it lies."""
+        """Folder of the run."""
         task = self.id.partition("/")[2].rpartition("-v")[0]
         return out / self.part / f"{self.name.replace(' ', '-')}_{task}_{self.seed}"
 
     def done(self, out: Path) -> bool:
-        """Whether its final score is there."""
+        """True if the run has its final score."""
         return (self.folder(out) / "evaluation.json").exists()
 
     def commands(self, out: Path) -> list[list[str]]:
-        """What trains it, or goes on with it, and what scores it."""
+        """Commands that train or continue the run, and score it."""
         folder = self.folder(out)
         budget = ("--minutes", self.minutes) if self.steps is None else ("--steps", self.steps)
         given = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]

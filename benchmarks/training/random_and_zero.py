@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mjgym import registry
 from mjgym.cli.policies import load_policy
-from mjgym.train import baselines, evaluation
+from mjgym.train.results import baselines, evaluation
 
 EPISODES = (100, 20, 5, 2)
 PROBED = (5, 20)  # sub-environments and steps, whose time is taken
@@ -45,7 +45,7 @@ def measure(id: str, policy: str, episodes: int, threads: int = 1) -> baselines.
 
 
 def affordable(id: str, seconds: float) -> int:
-    """How many episodes fit into so much processor time, of those that are offered."""
+    """Number of episodes that fit into so much processor time, of those offered."""
     count, steps = PROBED
     envs = _make(id, count, 1)
     act = load_policy(baselines.RANDOM, envs, seed=0)

@@ -17,12 +17,13 @@ recipe, the same with products in bfloat16 where the processor has them, and wha
 
 
 def ours(id: str, settings: tuple[str, ...], folder: Path, **env: Any) -> Callable[[int], None]:
-    """What goes on with a run of ours by so many environment steps; it learns from now on."""
+    """A function that continues a run of ours, which learns, by so many environment steps."""
     import torch
 
-    from mjgym.train import algorithms, config
-    from mjgym.train.run import Run
-    from mjgym.train.trainer import Trainer
+    from mjgym.train.learn import algorithms
+    from mjgym.train.learn.training import make_trainer
+    from mjgym.train.results import config
+    from mjgym.train.results.run import Run
 
     read = config.read(
         algorithms.find("td3").Config,
@@ -34,7 +35,7 @@ def ours(id: str, settings: tuple[str, ...], folder: Path, **env: Any) -> Callab
     )
     run = Run(folder)
     run.create(read)
-    trainer: Any = Trainer(run, read)
+    trainer: Any = make_trainer(run, read)
 
     def go_on(steps: int) -> None:
         torch.set_num_threads(read.torch_threads)

@@ -1,4 +1,4 @@
-"""What the runs have reached, in small files in `assets/baselines`, with pictures of the curves.
+"""Results of the runs as small files in `assets/baselines`, with pictures of the curves.
 
 One file for each part of `goals.py`, of the columns of `mjgym compare --csv`.
 """
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mjgym.packaged import assets
-from mjgym.train import comparison, metrics
-from mjgym.train.comparison import Curve
-from mjgym.train.errors import RunError
+from mjgym.train.results import comparison, metrics
+from mjgym.train.results.comparison import Curve
+from mjgym.train.results.errors import RunError
+from mjgym.util.packaged import assets
 from training import plan
 
 FOLDER = assets() / "baselines"
@@ -24,23 +24,23 @@ Results = dict[str, list[Curve]]
 
 
 def file(part: str, folder: Path = FOLDER) -> Path:
-    """Where the results of a part lie."""
+    """Path of the results of a part."""
     return folder / f"training_{part}.csv"
 
 
 def picture(name: str, folder: Path = FOLDER) -> Path:
-    """Where a picture lies."""
+    """Path of a picture."""
     return folder / f"{name}.webp"
 
 
 def packaged(folder: Path = FOLDER) -> Results:
-    """What the files have."""
+    """Results in the files."""
     found = {part: file(part, folder) for part in plan.PARTS}
     return {part: comparison.read([path]) for part, path in found.items() if path.exists()}
 
 
 def of_runs(out: Path) -> Results:
-    """What the folders of runs have that are there so far.
+    """Results in the folders of the runs so far.
 
     Args:
         out: of all runs, as in `goals.py --out`.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import mjgym
-from mjgym.train import evaluation, metrics
+from mjgym.train.results import evaluation, metrics
 
 EVALUATIONS = 40
 
@@ -93,7 +93,7 @@ def train(
 
 
 def loop(id: str, threads: int, seed: int = 0, **env: Any) -> Callable[[int], None]:
-    """What goes on with SB3's TD3, by so many environment steps: an update for every four of them.
+    """A function that continues SB3's TD3 by so many environment steps, four per update.
 
     256-256, batches of 256, in one environment; it learns from the first call on.
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from mjgym import atomic  # which registers the ids as well
+from mjgym.util import atomic  # which registers the ids as well
 
 GAMMA = 0.99  # discount per control step
 LAMBDA = 0.95  # of the generalized advantage estimation

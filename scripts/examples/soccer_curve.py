@@ -1,4 +1,4 @@
-"""How self-play has learned: the scores of `soccer_ppo.py` as a table and as a picture.
+"""Learning curves of self-play: the scores of `soccer_ppo.py` as a table and a plot.
 
 python soccer_curve.py curve.csv curve.png
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mjgym import atomic
+from mjgym.util import atomic
 
 HEADER = ("steps", "seconds", "random_won", "random_lost", "scripted_won", "scripted_lost")
 OPPONENTS = ("random play", "the scripted player")

@@ -1,4 +1,4 @@
-"""What a player of `soccer_ppo.py` is rewarded for beside goals, and what its networks see."""
+"""Reward shaping and network inputs of the players of `soccer_ppo.py`."""
 
 import gymnasium as gym
 import torch
@@ -29,14 +29,14 @@ def unit(x: torch.Tensor, least: float = 0.1) -> torch.Tensor:
 
 
 def place(seen: torch.Tensor) -> torch.Tensor:
-    """Where a player is to go, (..., 2) m: at the ball, the farther behind it the worse it aims."""
+    """The point to move to, (..., 2) m: behind the ball, farther if the aim is bad."""
     shot = unit(seen[..., GOAL] - seen[..., BALL])
     aim = (unit(seen[..., BALL]) * shot).sum(-1, keepdim=True)
     return seen[..., BALL] - BEHIND * (1 - aim) * shot
 
 
 def shaping(seen: torch.Tensor) -> torch.Tensor:
-    """What is rewarded beside goals, for each player."""
+    """The shaping reward of each player."""
     ahead = unit(place(seen))
     speed, ball = (ahead * seen[..., SPEED]).sum(-1), seen[..., number["stats_vel_ball_to_goal"][0]]
     terms = {"speed": speed, "ball": ball, "facing": ahead[..., 0]}
@@ -44,7 +44,7 @@ def shaping(seen: torch.Tensor) -> torch.Tensor:
 
 
 def features(seen: torch.Tensor) -> torch.Tensor:
-    """What the networks see: directions, near and far, of places, and what moves and how fast."""
+    """Network inputs: directions and squashed distances of points, and velocities."""
     ways = [place(seen), *(seen[..., to] for to in (BALL, GOAL, OWN_GOAL, OTHER))]
     heights = seen[..., [number["ball_ego_position"][2], *number["world_zaxis"]]]
     motion = seen[..., [*number["sensors_velocimeter"], *number["sensors_gyro"], *MOTION]]

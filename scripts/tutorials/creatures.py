@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import imageio.v3 as iio
 import numpy as np
 
-from mjgym import atomic, mjcf
+from mjgym import mjcf
 from mjgym.rendering import Renderer
 from mjgym.rotations import about_z
 from mjgym.sim import Single
+from mjgym.util import atomic
 
 TIMESTEP, SUBSTEPS, RATE = 0.002, 20, 25.0  # s, physics steps in a control step, Hz of those
 COLOURS = {n: (*colorsys.hsv_to_rgb(n / 6, 0.9, 0.8), 1) for n in range(3, 9)}  # with n legs
@@ -45,11 +46,10 @@ def creature(legs: int, colour: tuple[float, ...]) -> mjcf.Spec:
     spec.modelname = f"{legs}_legs"  # what its names begin with where it is attached
     torso = mjcf.add(spec.worldbody, "body", name="torso")
     mjcf.add(torso, "geom", type="ellipsoid", size=TORSO, mass=TORSO_MASS, rgba=colour)
-    limbs = leg(colour)
     for i, angle in enumerate(2 * np.pi * np.arange(legs) / legs):
         place = TORSO * np.array([np.cos(angle), np.sin(angle), 0])
         hip = mjcf.add(torso, "site", pos=place, quat=about_z(angle), group=3)  # not drawn
-        mjcf.attach(spec, limbs, at=hip, name=f"leg{i}", copy=True)
+        mjcf.attach(spec, leg(colour), at=hip, name=f"leg{i}")
     return spec
 
 

@@ -8,9 +8,10 @@ import gymnasium as gym
 import numpy as np
 from PIL import Image
 
-from mjgym import Observable, Task, atomic, mjcf, observe, register
+from mjgym import Observable, Task, mjcf, observe, register
 from mjgym.resets import unit_vector
 from mjgym.rotations import about_z, to_local
+from mjgym.util import atomic
 from mjgym.variation import Normal, Uniform, noises, rotations
 
 ID = "tutorial/creature-press_button-v0"
@@ -71,8 +72,7 @@ class PressButton(Task):
     varies = ("body_pos",)  # of the button
     # How entries of `observation` are read, and one more: the mean touch of the physics steps.
     observables: ClassVar = {
-        "angles": Observable(noise=NOISE),
-        "velocities": Observable(noise=NOISE),
+        **dict.fromkeys(("angles", "velocities"), Observable(noise=NOISE)),
         "touch": Observable(observe.sensor("touch"), buffer_size=SUBSTEPS, aggregator="mean"),
     }
 

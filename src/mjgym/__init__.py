@@ -15,13 +15,13 @@ except Exception as _error:  # what PyOpenGL raises is not always an ImportError
     ) from _error
 
 from mjgym import registry, variation
-from mjgym.env import Env
-from mjgym.episode import DivergenceError
-from mjgym.fingerprint import fingerprint
+from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
+from mjgym.inspect.fingerprint import fingerprint
+from mjgym.loop.episode import DivergenceError
 from mjgym.observables import Observable, observe
 from mjgym.registry import parallel_env
 from mjgym.task import Action, Task, register
-from mjgym.vector import VectorEnv
 from mjgym.version import __version__
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What the numbers of an action are; by default the actuators' controls."""
+"""Dimensions of an action: name, range, unit; by default the actuators' controls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

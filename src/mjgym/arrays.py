@@ -1,4 +1,4 @@
-"""Which array library an array belongs to; tasks run on any that follows the array standard."""
+"""The array library of an array; tasks run on any that follows the array API standard."""
 
 import math
 from collections.abc import Sequence
@@ -77,27 +77,27 @@ def all_finite(x: np.ndarray) -> bool:
 # Masks of rows: bool, of the shape with which arrays of a row each begin.
 
 
-def chosen(mask: Array, one: Array, other: Array) -> Array:
+def where_rows(mask: Array, one: Array, other: Array) -> Array:
     """Rows of one array where a mask says so, and of another of the same shape elsewhere."""
     spread = reshaped(mask, (*mask.shape, *[1] * (other.ndim - mask.ndim)))
     return namespace(mask).where(spread, one, other)
 
 
-def kept(mask: Array, values: Array) -> Array:
+def zero_unless(mask: Array, values: Array) -> Array:
     """Rows of an array where a mask says so, and zeros elsewhere."""
     if isinstance(values, np.ndarray):
         found = np.zeros_like(values)
         found[mask] = values[mask]
         return found
-    return chosen(mask, values, namespace(values).zeros_like(values))
+    return where_rows(mask, values, namespace(values).zeros_like(values))
 
 
-def anyone(mask: Array) -> bool:
+def any_true(mask: Array) -> bool:
     """Whether a mask holds for any row; a device is waited for."""
     return bool(np.count_nonzero(mask) if isinstance(mask, np.ndarray) else mask.any())
 
 
-def surely_nobody(mask: Array) -> bool:
+def known_empty(mask: Array) -> bool:
     """Whether a mask is known to hold for no row; a device is not waited for, nor asked."""
     return isinstance(mask, np.ndarray) and np.count_nonzero(mask) == 0
 

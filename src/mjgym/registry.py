@@ -1,13 +1,12 @@
-"""Registered tasks as Gymnasium ids, single and batched.
+"""Registration of tasks as Gymnasium ids, single and batched.
 
-`import mjgym` registers them in the process that imports it. Where another process makes the
-environments, "mjgym:dmc/walker-walk-v0" lets Gymnasium import the package there.
+`import mjgym` registers the ids in the importing process. For other processes, the id
+"mjgym:dmc/walker-walk-v0" makes Gymnasium import the package.
 """
 
 import dataclasses
 import importlib
 import inspect
-import itertools
 import math
 import pkgutil
 from collections.abc import Iterable
@@ -15,27 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from mjgym import task as _task
-from mjgym.env import Env
-from mjgym.options import Options
-from mjgym.players import PlayersVectorEnv
-from mjgym.suggestions import did_you_mean, or_else
+from mjgym.contract import registration as _contract
+from mjgym.contract.fields import check_fields
+from mjgym.envs.env import Env
+from mjgym.envs.options import Options
+from mjgym.envs.overlapped import OverlappedVectorEnv
+from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
+from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
+from mjgym.util.numbers import whole_number
+from mjgym.util.suggestions import did_you_mean, or_else
 from mjgym.variation.written import revived
-from mjgym.vector import VectorEnv
 
 if TYPE_CHECKING:
-    from mjgym.parallel import ParallelEnv
+    from mjgym.envs.parallel import ParallelEnv
 
 NO_LIMIT = math.inf  # steps of an episode
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
-# Of the vector environments on each engine.
-_BACKENDS = {
-    "mujoco": ("threads", "copy"),
-    "warp": ("device", "output", "nconmax", "njmax", "start_threads"),
-}
 # Of Gymnasium's own; they are taken by make() before they get here.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
 # What make and make_vec take besides the fields of a task, which must therefore not be named so.
@@ -44,7 +42,7 @@ _TAKEN = {
     *_OPTIONS,
     *_VECTOR_OPTIONS,
     "backend",
-    *itertools.chain(*_BACKENDS.values()),
+    *(argument for backend in BACKENDS.values() for argument in backend.arguments),
     *inspect.signature(gymnasium.make).parameters,
     *inspect.signature(gymnasium.make_vec).parameters,
 } - {"kwargs"}
@@ -79,14 +77,13 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
 
 
 def _own_limit(task: Task) -> tuple[float, set[float]] | None:
-    """A limit in control steps that is not the registered one, and the registered ones.
+    """The user's limit in control steps, or None for the registered one; and the registered ones.
 
-    A `time_limit` is in seconds, and holds with longer control steps as well. None where the
-    registered limit holds, which is also so with shorter control steps: `gymnasium.make` puts it
-    around every environment, and `gymnasium.make_vec` fills it in where no `max_episode_steps` is
-    given, whatever the fields are.
+    A `time_limit` is in seconds, and also applies to longer control steps. With shorter control
+    steps the registered limit applies: `gymnasium.make` wraps every environment in it, and
+    `gymnasium.make_vec` fills it in if no `max_episode_steps` is given.
     """
-    made = [r.task_class(**r.fields) for r in _task.registrations.values()
+    made = [r.task_class(**r.fields) for r in _contract.registrations.values()
             if r.task_class is type(task)]  # fmt: skip
     if not made:
         return None
@@ -95,15 +92,18 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
     return None if steps in registered or shorter_steps else (steps, set(registered))
 
 
-def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVectorEnv:
-    """Vector entry point of every id: a batch; of a task with players, `num_envs` matches.
+def make_vector_env(
+    task_class: str, **kwargs: Any
+) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv:
+    """Vector entry point of every id: a batch of environments, or of matches of players.
 
     Args:
         task_class: "module:Class".
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 is none. With a
             `time_limit` of the user's own, the first of the two ends an episode. `backend` is
-            "mujoco", or "warp" for `mjgym.tensor_vector.TensorVectorEnv`.
+            one of `mjgym.envs.simulation_backends`: "mujoco" or "warp". `overlap` makes an
+            `OverlappedVectorEnv` of so many groups.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
@@ -111,17 +111,18 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         ImportError: the backend is not installed; the message says how to.
     """
     cls = _load(task_class)
-    backend = kwargs.pop("backend", "mujoco")
-    if backend not in _BACKENDS:
-        raise ValueError(f"backend: {backend!r} is none of {', '.join(_BACKENDS)}")
-    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *_BACKENDS[backend])
-    for other, names in _BACKENDS.items():
-        for name in names:
-            if other != backend and name in kwargs:
-                raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
+    backend = kwargs.pop("backend", DEFAULT)
+    if backend not in BACKENDS:
+        raise ValueError(f"backend: {backend!r} is none of {', '.join(BACKENDS)}")
+    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *BACKENDS[backend].arguments)
+    for name, other in arguments_of_others(backend).items():
+        if name in kwargs:
+            raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
     fields, options = _split(cls, kwargs, known, ())
     task = cls(**fields)
     limit = options.pop("max_episode_steps", None)
+    if limit not in (None, -1):
+        whole_number("max_episode_steps", limit)
     if limit is None:
         limit = task.episode_steps()
     own = _own_limit(task)
@@ -130,16 +131,21 @@ def make_vector_env(task_class: str, **kwargs: Any) -> VectorEnv | PlayersVector
         given = NO_LIMIT if limit == -1 or limit in registered else limit
         limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
-    made = VectorEnv if backend == "mujoco" else _tensor_vector_env()
+    made = BACKENDS[backend].load(backend)
+    if options.get("overlap", 1) != 1:
+        if task.players:
+            raise ValueError("overlap: matches of several players step together")
+        return OverlappedVectorEnv(task, **options)
+    options.pop("overlap", None)
     if task.players:
         return PlayersVectorEnv(task, options.pop("num_envs", 1), on=made, **options)
     return made(task, **options)
 
 
 def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
-    """Keyword arguments with which `make_vec` gives as many environments like that of `make`.
+    """Keyword arguments of `make_vec` for a batch of single-agent environments.
 
-    They are those given, and for a task with players also what makes one agent of them.
+    For a task with players, they include the form with one agent.
 
     Raises:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
@@ -155,7 +161,7 @@ def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
 
 def on_mujoco(kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments of `make_vec` without those that belong to another backend."""
-    others = {name for key, names in _BACKENDS.items() if key != "mujoco" for name in names}
+    others = arguments_of_others(DEFAULT)
     return {name: v for name, v in kwargs.items() if name not in {"backend", *others}}
 
 
@@ -173,24 +179,13 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
         TypeError: an argument is unknown; the message names the nearest ones.
         ValueError: the task has no players.
     """
-    from mjgym.parallel import ParallelEnv
+    from mjgym.envs.parallel import ParallelEnv
 
     registered = registration(id)
     given = {**registered.fields, **registered.options, **kwargs}
     fields, options = _split(registered.task_class, given, (*_OPTIONS, "max_episode_steps"), ())
     task = registered.task_class(**fields)
     return ParallelEnv(task, id, **{"max_episode_steps": task.episode_steps(), **options})
-
-
-def _tensor_vector_env() -> type[VectorEnv]:
-    """The vector environment on MuJoCo Warp, which is imported only where it is wanted."""
-    try:
-        from mjgym.tensor_vector import TensorVectorEnv
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f'backend="warp" needs {error.name}: pip install "mjgym[gpu]"', name=error.name
-        ) from error
-    return TensorVectorEnv
 
 
 def _load(task_class: str) -> type[Task]:
@@ -214,10 +209,9 @@ def _split(
             hint = or_else(name, [*valid, *elsewhere])
             # Python's own words, which Gymnasium and TorchRL look for in the message.
             raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
-    return (
-        {k: v for k, v in kwargs.items() if k in fields},
-        {k: v for k, v in kwargs.items() if k not in fields},
-    )
+    values = {k: v for k, v in kwargs.items() if k in fields}
+    check_fields(cls.__name__, values)  # before the class computes with them
+    return values, {k: v for k, v in kwargs.items() if k not in fields}
 
 
 def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None) -> list[str]:
@@ -231,12 +225,12 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
         ValueError: no id has such a tag or namespace; the message names the nearest ones.
     """
     wanted = {tag} if isinstance(tag, str) else set(tag or ())
-    _known("tag", wanted, {t for r in _task.registrations.values() for t in r.tags})
-    spaces = {id.partition("/")[0] for id in _task.registrations}
+    _known("tag", wanted, {t for r in _contract.registrations.values() for t in r.tags})
+    spaces = {id.partition("/")[0] for id in _contract.registrations}
     _known("namespace", set() if namespace is None else {namespace}, spaces)
     return sorted(
         id
-        for id, registration in _task.registrations.items()
+        for id, registration in _contract.registrations.items()
         if wanted <= registration.tags and namespace in (None, id.partition("/")[0])
     )
 
@@ -247,15 +241,15 @@ def _known(kind: str, wanted: set[str], known: set[str]) -> None:
 
 
 def registration(id: str) -> Registration:
-    """What was registered under an id.
+    """The registration of an id.
 
     Raises:
         gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
     """
-    if id not in _task.registrations:
-        hint = did_you_mean(id, _task.registrations)
+    if id not in _contract.registrations:
+        hint = did_you_mean(id, _contract.registrations)
         raise gymnasium.error.NameNotFound(f"no id {id!r}{hint}")
-    return _task.registrations[id]
+    return _contract.registrations[id]
 
 
 def _register_with_gymnasium(registration: Registration) -> None:
@@ -294,9 +288,9 @@ def _import_tasks() -> None:
 
 
 _import_tasks()
-for _registration in _task.registrations.values():
+for _registration in _contract.registrations.values():
     _register_with_gymnasium(_registration)
-_task.on_register.append(_register_with_gymnasium)
+_contract.on_register.append(_register_with_gymnasium)
 
 # What Gymnasium reads of an entry point, to offer "rgb_array_list" and the like.
 setattr(make_env, "metadata", Env.metadata)  # noqa: B010  (a function has no such attribute)

@@ -1,4 +1,4 @@
-"""Samplers for the starts of episodes; `Task.initialize` uses them on a scratch simulation."""
+"""Samplers of initial states, for `Task.initialize`."""
 
 import functools
 import itertools
@@ -26,11 +26,11 @@ def unit_vector(rng: Any, size: int) -> np.ndarray:
 
 
 def random_joints(v: SingleView, rng: Any) -> None:
-    """Draw every joint's position, in the order of the model.
+    """Draw the position of every joint, in the order of the model.
 
     Limited hinges and slides are uniform in their range, unlimited hinges in (-pi, pi), balls are
-    uniform rotations (limited ones turn about a uniform axis by up to their limit); unlimited
-    slides and the place of free joints stay as they are. A free joint's quaternion is four numbers
+    uniform rotations (limited ones rotate about a uniform axis by up to their limit). Unlimited
+    slides and positions of free joints stay unchanged. A free joint's quaternion is four numbers
     uniform in (0, 1), normalised: as in the published suite, and not a uniform rotation.
     """
     kinds, limited = v.jnt_type, v.jnt_limited.astype(bool)
@@ -64,11 +64,11 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
 
     Args:
         v: the scratch simulation that `draw` writes to.
-        draw: writes one attempt; what it does not write keeps the rejected attempt's value.
-        attempts: give up after this many; None never does.
+        draw: writes one attempt; values it does not write keep those of the rejected attempt.
+        attempts: the largest number of attempts; None for no limit.
 
     Raises:
-        RuntimeError: there was a contact in every attempt.
+        RuntimeError: every attempt had a contact.
     """
     if not _repeat(v, draw, lambda: bool(v.ncon == 0), attempts):
         raise RuntimeError(f"no start without contacts in {attempts} attempts")
@@ -77,7 +77,7 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
 def _repeat(
     v: SingleView, draw: Callable[[], None], is_free: Callable[[], bool], attempts: int | None
 ) -> bool:
-    """Repeat `draw` until the scene `is_free`, and say whether that has been in time."""
+    """Repeat `draw` until the scene `is_free`; returns whether it succeeded."""
     for _ in itertools.count() if attempts is None else range(attempts):
         draw()
         v.detect_contacts()
@@ -93,19 +93,19 @@ def random_pose(rng: Any, box: Box) -> tuple[np.ndarray, np.ndarray]:
 
 
 def put(v: SingleView, body: str, pos: Any, quat: Any = None) -> None:
-    """Put a body of the world somewhere, at rest.
+    """Set the pose of a body of the world, at rest.
 
-    A body with a free joint is moved by it; a fixed one by `body_pos` and `body_quat`, which the
-    task then names in its `varies`.
+    This writes the free joint's qpos or, for a fixed body, `body_pos` and `body_quat`, which the
+    task must list in `varies`.
 
     Args:
         v: the scratch simulation.
         body: its name.
-        pos: in the world, (3,) m.
-        quat: in the world, (4,), normalised here; None keeps the body's own.
+        pos: world position, (3,) m.
+        quat: world orientation, (4,), normalised here; None keeps the current one.
 
     Raises:
-        ValueError: the body has other joints, or hangs on another body.
+        ValueError: the body has other joints, or is a child of another body.
     """
     named = v.body(body)
     if named.parentid[0] != 0:
@@ -134,23 +134,23 @@ def place_bodies(
     ignored: Sequence[str] = (),
     called: Sequence[str] = (),
 ) -> None:
-    """Draw places for bodies of the world, one after the other, each until nothing touches it.
+    """Place bodies of the world one after the other, uniformly in a box, without contacts.
 
-    Each body is put anywhere in the box, turned about the vertical by any angle, and drawn again
-    while it overlaps with or touches something. Bodies that have still to be placed do not count.
+    Each body gets a uniform position and a uniform angle about the vertical, and is redrawn while
+    it touches something. Bodies that are not placed yet are ignored.
 
     Args:
         v: the scratch simulation.
         rng: the generator.
         bodies: their names; see `put` for how they are moved.
         box: where their frames may be.
-        turned: whether they are turned; else they stand straight.
-        attempts: for each body.
+        turned: draw the angle about the vertical; otherwise keep it at 0.
+        attempts: the largest number of attempts per body.
         ignored: names of bodies of the world that may be touched.
-        called: what an error calls the bodies; empty for their names.
+        called: the name of the bodies in an error; empty for their own names.
 
     Raises:
-        RuntimeError: a body touched something in all attempts; the message names it.
+        RuntimeError: a body touched something in every attempt; the message names it.
     """
     for i, body in enumerate(bodies):
         placed, unseen = v.body(body).id, [v.body(name).id for name in (*bodies[i + 1 :], *ignored)]
@@ -185,18 +185,18 @@ def settle(
     acceleration: float = 1e-2,
     time_limit: float = 2.0,
 ) -> None:
-    """Let what hangs on some joints fall and come to rest, while all other joints are held.
+    """Simulate until some joints have come to rest, with all other joints fixed.
 
-    After each physics step the others are put back to where they were; what they hold does not
-    touch each other meanwhile. The clock is put back at the end. What has not come to rest within
-    the time limit stays as it is then.
+    After each physics step the other joints are reset; bodies they carry do not collide with each
+    other meanwhile. At the end the clock is reset. Joints that have not come to rest within the
+    time limit stay as they are.
 
     Args:
         v: the scratch simulation.
-        joints: names of those that move.
-        speed: m/s and rad/s; below it in all directions is rest.
-        acceleration: m/s^2 and rad/s^2; and below this.
-        time_limit: s of simulated time.
+        joints: names of the moving joints.
+        speed: m/s and rad/s; at rest, all velocities are below it.
+        acceleration: m/s^2 and rad/s^2; at rest, all accelerations are below it.
+        time_limit: simulated time, s.
     """
     positions, velocities = v.rows("qpos", joints), v.rows("qvel", joints)
     start, held = v.time, (v.qpos.copy(), v.qvel.copy())

@@ -1,4 +1,4 @@
-"""Tolerance: how far a quantity is from where it should be, as a reward between 0 and 1.
+"""Reward shapes: `tolerance`, `ramp` and `small_control`, with values between 0 and 1.
 
 The formulae are those of section 2 of Tunyasuvunakool et al., "dm_control: Software and tasks for
 continuous control" (2020), under the names used there.
@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from mjgym.arrays import Array, namespace, total
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Sigmoid = Literal[
     "gaussian",
@@ -36,10 +36,10 @@ def tolerance(
     sigmoid: Sigmoid = "gaussian",
     value_at_margin: float = 0.1,
 ) -> Array:
-    """1 where `x` lies within `bounds`, falling to `value_at_margin` at `margin` outside of them.
+    """1 where `x` lies within `bounds`, falling to `value_at_margin` at distance `margin` outside.
 
-    Numbers and zero-dimensional arrays take a path of plain arithmetic, which gives the same bits
-    as the array path and costs a tenth of it.
+    Numbers and zero-dimensional arrays use plain arithmetic, ten times faster than arrays and with
+    bit-identical results.
 
     Args:
         x: the quantity, a number or an array of any shape.
@@ -81,12 +81,12 @@ def tolerance(
 
 
 def ramp(x: Array, zero: Array, one: Array) -> Array:
-    """0 up to `zero`, then linear, and 1 from `one` on: the "linear" tolerance of what is to grow.
+    """0 up to `zero`, linear between, and 1 from `one` on: a one-sided "linear" tolerance.
 
     Args:
         x: the quantity, a number or an array of any shape.
-        zero: where the reward begins to rise; less than `one`.
-        one: from where on it is 1.
+        zero: the largest `x` with reward 0; less than `one`.
+        one: the smallest `x` with reward 1.
 
     Returns:
         The reward, of the shape of `x`.
@@ -98,13 +98,13 @@ def ramp(x: Array, zero: Array, one: Array) -> Array:
 
 
 def small_control(control: Array) -> Array:
-    """Between 0.8 and 1: (4 + mean of the actuators' 1 - u^2) / 5, where 1 - u^2 is at least 0.
+    """A penalty on control, in [0.8, 1]: (4 + mean of max(1 - u^2, 0) over the actuators) / 5.
 
     Args:
-        control: of actuators whose range is [-1, 1], (..., nu).
+        control: controls of actuators with the range [-1, 1], (..., nu).
 
     Returns:
-        The factor, (...): 1 for no control at all.
+        The factor, (...); 1 at zero control.
     """
     xp = namespace(control)
     saved = xp.maximum(1 - control * control, 0.0)  # a quadratic tolerance with margin 1
@@ -112,7 +112,7 @@ def small_control(control: Array) -> Array:
 
 
 def _is_array(x: Any) -> bool:
-    """Whether there is more to it than one number; arrays of other libraries stay what they are."""
+    """Whether a value is computed as an array: it has an axis, or belongs to another library."""
     if type(x) in _NUMBER_TYPES:
         return False
     return x.ndim > 0 if isinstance(x, _NUMPY) else hasattr(x, "ndim")
@@ -138,7 +138,7 @@ def _of_number(
 
 
 class _NUMBERS:
-    """The functions that the shapes use, for one number.
+    """The functions that the sigmoids use, for one number.
 
     Transcendental functions are NumPy's own, so that one number and an array of numbers round
     alike.

@@ -22,10 +22,10 @@ _AHEAD, _BACK = np.array([ZY, XZ, YX]), np.array([YZ, ZX, XY])  # of a turn's an
 
 
 def norm(x: Array) -> Array:
-    """Euclidean length along the last axis: (..., n) to (...), for vectors of a few numbers.
+    """Euclidean norm along the last axis: (..., n) to (...), for short vectors.
 
-    The squares are added from first to last, so that one vector, whose plain numbers take a tenth
-    of the time of arrays, and many give the same bits.
+    The squares are summed from first to last, so that a batch and a single vector, for which plain
+    arithmetic is ten times faster, give bit-identical results.
     """
     squared = squared_norm(x)
     return math.sqrt(squared) if isinstance(squared, float) else namespace(x).sqrt(squared)
@@ -61,7 +61,7 @@ def to_local(xmat: Array, vector: Array) -> Array:
 
 
 def rows_to_local(xmat: Array, vectors: Array) -> Array:
-    """Several world vectors in the axes of one frame, as `to_local` has each: many times faster.
+    """Several world vectors in the axes of one frame; faster than `to_local` of each.
 
     Args:
         xmat: the frame's rotation, (..., 9).
@@ -117,9 +117,9 @@ def _yzx(vector: Array) -> Array:
 
 
 def from_rotation_vector(vector: Array) -> Array:
-    """The matrix (..., 9) of a turn about a vector (..., 3) by its length in rad.
+    """The matrix (..., 9) of a rotation about a vector (..., 3) by its length in rad.
 
-    Rodrigues' formula in half angles, so that no turn is too small for it.
+    Rodrigues' formula in half angles, which is accurate for small rotations too.
     """
     xp = namespace(vector)
     x, y, z = (vector[..., i : i + 1] for i in range(3))
@@ -140,7 +140,7 @@ def from_rotation_vector(vector: Array) -> Array:
 def to_rotation_vector(xmat: Array) -> Array:
     """The axis of a rotation (..., 9) times its angle in [0, pi] rad, (..., 3), by its quaternion.
 
-    Turns near 0 and near pi are as exact as others.
+    It is accurate near 0 and near pi, too.
     """
     xp = namespace(xmat)
     w, v = _scaled_quaternion(xmat)
@@ -152,10 +152,7 @@ def to_rotation_vector(xmat: Array) -> Array:
 
 
 def to_quaternion(xmat: Array) -> Array:
-    """The quaternion w, x, y, z of a rotation, (..., 9) to (..., 4); of the two, that with w >= 0.
-
-    All rotations are as exact.
-    """
+    """The quaternion w, x, y, z of a rotation, (..., 9) to (..., 4), with w >= 0."""
     xp = namespace(xmat)
     w, v = _scaled_quaternion(xmat)
     scaled = xp.concat([xp.abs(w), v], axis=-1)
@@ -196,7 +193,7 @@ def _scaled_quaternion(xmat: Array) -> tuple[Array, Array]:
 
 
 def rotation_error(xmat: Array, wanted: Array) -> Array:
-    """Axis times sine of the turn from one rotation to another, (..., 9) each, (..., 3) in rad.
+    """Axis times sine of the angle from one rotation to another, (..., 9) each, (..., 3) in rad.
 
     Half the sum of the vector products of the axes x, y, z of the two frames: Luh, Walker and Paul,
     "Resolved-acceleration control of mechanical manipulators" (1980).
@@ -206,7 +203,7 @@ def rotation_error(xmat: Array, wanted: Array) -> Array:
 
 
 def about_z(angle: Array) -> Array:
-    """The quaternion of a turn about the world's vertical, (...) in rad to (..., 4)."""
+    """The quaternion of a rotation about the world's z axis, (...) in rad to (..., 4)."""
     xp = namespace(angle)
     half = xp.asarray(angle) / 2
     zero = xp.zeros_like(half)

@@ -93,7 +93,7 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """What a method of some sub-environments gives; see `mjgym.VectorEnv.call`."""
+        """Call a method of some sub-environments; see `mjgym.VectorEnv.call`."""
         rows = list(self._get_indices(indices))
         return list(self._each.call(method_name, *method_args, ids=rows, **method_kwargs))
 
@@ -120,8 +120,10 @@ def _rows(info: dict[str, Any], n: int) -> Infos:
     for name, values in info.items():
         if name.startswith("_"):
             continue
-        plain = values.tolist() if values.ndim == 1 else list(values.copy())
-        for row, value, present in zip(rows, plain, info[f"_{name}"].tolist(), strict=True):
+        each = list(values.copy())
+        if values.dtype == np.bool_:  # which a single one has as arrays of shape ()
+            each = [np.array(value) for value in each]
+        for row, value, present in zip(rows, each, info[f"_{name}"].tolist(), strict=True):
             if present:
                 row[name] = value
     return rows

@@ -5,12 +5,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.env import Env
-from mjgym.vector import VectorEnv
+from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
 
 
 def flat_order(env: Any) -> np.ndarray:
-    """Where the numbers of Shimmy's flat observation are in that of this package.
+    """Indices of Shimmy's flat observation in that of this package.
 
     `FlattenObservation` joins the entries of Shimmy's dict in the alphabetical order that Gymnasium
     gives them; here they have the published order.

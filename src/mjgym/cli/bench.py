@@ -1,4 +1,4 @@
-"""`mjgym bench`: how fast ids run here."""
+"""`mjgym bench`: measure the speed of ids on this machine."""
 
 import contextlib
 import datetime
@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.atomic import replacing
 from mjgym.cli.ids import completed, known_ids
 from mjgym.cli.output import console, facts, print_json, reserved, to_json
+from mjgym.util.atomic import replacing
 
 _MEGABYTE = 1e6  # bytes
 _WIDTH = 10  # characters of a number, at least
@@ -24,35 +24,34 @@ def bench(
     ids: Annotated[
         list[str],
         typer.Argument(
-            metavar="ID", help="The tasks to time.", callback=known_ids, autocompletion=completed
+            metavar="ID", help="The ids to measure.", callback=known_ids, autocompletion=completed
         ),
     ],
     num_envs: Annotated[
         str,
-        typer.Option(help="Environments: 1 is gymnasium.make, more is make_vec; comma-separated."),
+        typer.Option(help="Comma-separated batch sizes; 1 uses gymnasium.make."),
     ] = "1,256",
-    seconds: Annotated[float, typer.Option(min=0.001, help="Of each measurement.")] = 2.0,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Seconds of each measurement.")] = 2.0,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Of a batch; default: all allowed cores.")
+        int | None, typer.Option(min=1, help="Threads of a batch; default: all allowed cores.")
     ] = None,
-    backend: Annotated[
-        str, typer.Option(help="mujoco, or warp: make_vec on MuJoCo Warp, also of 1.")
-    ] = "mujoco",
+    backend: Annotated[str, typer.Option(help="mujoco, or warp (MuJoCo Warp).")] = "mujoco",
     device: Annotated[
-        str, typer.Option(help="Of --backend warp: cuda, cuda:<number> or cpu.")
+        str, typer.Option(help="Device of --backend warp: cuda, cuda:<number> or cpu.")
     ] = "cuda",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the rates into this file.", dir_okay=False)
+        Path | None, typer.Option(help="Plot the rates to this file.", dir_okay=False)
     ] = None,
 ) -> None:
-    """Time ids: steps per second against the engine alone and peers, resets, creation, memory.
+    """Measure ids: steps per second against the engine and peers, resets, creation, memory.
 
-    The limit is the engine's own C loop on the same model, with as many simulations and threads,
-    without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if installed.
+    The limit is the engine's own C loop on the same model, with the same numbers of simulations and
+    threads, without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if
+    installed.
     """
     sizes = _sizes(num_envs)
     on = _device(backend, device)
@@ -97,20 +96,21 @@ def _sizes(text: str) -> list[int]:
     return list(dict.fromkeys(sizes))
 
 
-def _device(backend: str, device: str) -> str | None:
-    """The device to time on; None for the processor and MuJoCo itself."""
-    if backend not in ("mujoco", "warp"):
+def _device(backend: str, device: str) -> dict[str, Any] | None:
+    """Arguments of make_vec for a backend and its device; None for the default backend."""
+    from mjgym.envs.simulation_backends import BACKENDS, DEFAULT
+
+    if backend not in BACKENDS:
         raise typer.BadParameter(
-            f"{backend!r} is neither mujoco nor warp.", param_hint="'--backend'"
+            f"{backend!r} is none of {', '.join(BACKENDS)}.", param_hint="'--backend'"
         )
-    if backend == "mujoco":
-        return None
-    if importlib.util.find_spec("mujoco_warp") is None or importlib.util.find_spec("torch") is None:
+    if missing := BACKENDS[backend].missing():
         raise typer.BadParameter(
-            'warp needs MuJoCo Warp and PyTorch: pip install "mjgym[gpu]"',
+            f"{backend} needs {' and '.join(missing)}:"
+            f' pip install "mjgym[{BACKENDS[backend].extra}]"',
             param_hint="'--backend'",
         )
-    return device
+    return None if backend == DEFAULT else {"backend": backend, "device": device}
 
 
 def check_plot(plot: Path) -> None:
@@ -134,7 +134,7 @@ def _measure(
     seconds: float,
     threads: int | None,
     rows: "_Rows | None",
-    device: str | None = None,
+    on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All results; each is added to the rows as soon as it is there."""
     import os
@@ -145,7 +145,7 @@ def _measure(
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "seconds": seconds,
-        "device": device,
+        "device": on and on["device"],
         **mjgym.fingerprint(),
         "results": [],
         "left_out": [],
@@ -156,7 +156,7 @@ def _measure(
         if not progress.is_terminal:
             progress.print(doing, soft_wrap=True)
         with progress.status(doing):
-            result = _result(id, n, seconds, threads, content["left_out"], device)
+            result = _result(id, n, seconds, threads, content["left_out"], on)
         content["results"].append(result)
         if rows is not None:
             rows.add(result)
@@ -169,19 +169,19 @@ def _result(
     seconds: float,
     threads: int | None,
     left_out: list[str],
-    device: str | None = None,
+    on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What there is to measure of one id with one number of environments."""
+    """Measure one id with one number of environments."""
     import gymnasium
 
     import mjgym
-    from mjgym import benchmark
     from mjgym.cli import peers
+    from mjgym.inspect import benchmark
 
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None
-    if device is not None:
-        ours = benchmark.batch_on_device(id, n, device=device)
+    if on is not None:
+        ours = benchmark.batch_on_device(id, n, **on)
     else:
         ours = benchmark.single(id) if n == 1 else benchmark.batch(id, n, threads=threads)
     subjects = {
@@ -200,7 +200,7 @@ def _result(
         "limit_steps_per_second": statistics.median(rates["limit"]),
         "ratio_to_limit": statistics.median(ours / engine for ours, engine in pairs),
         "reset_seconds": reset,
-        "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, device=device),
+        "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, on=on),
         "bytes_per_env": None,
         "peers": {},
         "fingerprint": {
@@ -210,8 +210,8 @@ def _result(
     try:
         found["bytes_per_env"] = (
             benchmark.memory(id, n, threads=threads)
-            if device is None
-            else benchmark.memory_on_device(id, n, device)
+            if on is None
+            else benchmark.memory_on_device(id, n, **on)
         )
     except RuntimeError as error:
         left_out.append(f"memory of {n} x {id}: {error}")
@@ -293,7 +293,7 @@ class _Rows:
 
 
 def _show_rest(content: dict[str, Any]) -> None:
-    """Where the numbers are from, and what there is no number of."""
+    """Print the setup of the measurement, and the ids without a number."""
     out = console()
     machine = content["machine"]
     load = "" if content["load"] is None else f", load {content['load']:.1f}"

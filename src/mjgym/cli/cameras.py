@@ -1,8 +1,8 @@
-"""The option --camera of commands that draw."""
+"""The option --camera of commands that render."""
 
 
 def camera_of(option: str | None) -> str | int | None:
-    """A camera as environments take it; None where none was asked for."""
+    """The value of --camera as an environment's argument; None if not given."""
     if option is None:
         return None
     return int(option) if option.lstrip("-").isdigit() else option

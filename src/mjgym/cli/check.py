@@ -1,4 +1,4 @@
-"""`mjgym check`: whether a task keeps its promises."""
+"""`mjgym check`: test a task."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,7 @@ from mjgym.cli.ids import ModuleError, completed, ids_of
 from mjgym.cli.output import NARROW, console, print_json, reserved, table
 
 if TYPE_CHECKING:
-    from mjgym.checks import Finding
+    from mjgym.inspect.checks import Finding
 
 _STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -30,11 +30,11 @@ def check(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a task of your own: repeatable, alone as in a batch, finite, named, and more.
+    """Test a task: determinism, single against batch, snapshots, finite numbers, names, and more.
 
     Exits with 1 if a check fails.
     """
-    from mjgym.checks import Finding
+    from mjgym.inspect.checks import Finding
 
     with reserved(json):
         try:
@@ -50,7 +50,7 @@ def check(
 
 
 def _findings(ids: list[str], settings: list[str], *, quiet: bool) -> "list[Finding]":
-    from mjgym import checks
+    from mjgym.inspect import checks
 
     findings: list[Finding] = []
     with console(stderr=True).status("checking") as status:

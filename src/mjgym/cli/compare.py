@@ -9,33 +9,36 @@ import typer
 from mjgym.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
-    from mjgym.train.comparison import Score, Summary
+    from mjgym.train.results.comparison import Score, Summary
+    from mjgym.train.results.statistics import Interval
 
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or files of metrics.")
+        list[Path], typer.Argument(metavar="RUN", help="Run folders, or metrics files.")
     ],
-    metric: Annotated[str, typer.Option(help="What is compared.")] = "evaluation/return",
+    metric: Annotated[str, typer.Option(help="The compared quantity.")] = "evaluation/return",
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the curves into this file.", dir_okay=False)
+        Path | None, typer.Option(help="Plot the curves to this file.", dir_okay=False)
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(help="Put curves and final scores into one small file.", dir_okay=False),
+        typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare runs: scores by task with intervals over seeds, interquartile means over tasks.
+    """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
 
     Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
-    of several seeds. Intervals hold 95 %, by stratified bootstrap; the score of a run is that of
-    its last evaluation, never of its best. Beside it stand the mean over the runs that `mjgym
-    evaluate` has scored, and the return of random actions on the task as it is registered.
+    of several seeds. Intervals hold 95 %: of one task by Student's t, over tasks by stratified
+    bootstrap, and none below three runs. Only tasks whose returns lie within 0 and 1000 are
+    averaged. The score of a run is that of its last evaluation, never of its best. Beside it stand
+    the mean over the runs that `mjgym evaluate` has scored, and the return of random actions on the
+    task as it is registered.
     """
     from mjgym.cli.bench import check_plot
-    from mjgym.train import baselines, comparison
-    from mjgym.train.errors import RunError
+    from mjgym.train.results import baselines, comparison
+    from mjgym.train.results.errors import RunError
 
     if plot is not None:
         check_plot(plot)
@@ -67,7 +70,13 @@ def compare(
             console(stderr=True).print(f"written: {written}", soft_wrap=True)
 
 
+def _interval(found: "Interval | None", form: str) -> str:
+    return "below 3 runs" if found is None else f"{found[0]:{form}} to {found[1]:{form}}"
+
+
 def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, float]") -> None:
+    from mjgym.train.results.comparison import scaled
+
     out = console()
     numbers = ("runs", "return", "95 %", "last three", "scored", "random", "steps", "minutes")
     by_task = table("id", "experiment", *numbers, right=numbers, fold=("id",))
@@ -77,7 +86,7 @@ def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, 
             score.experiment,
             str(score.runs),
             f"{score.last:.1f}",
-            f"{score.interval[0]:.1f} to {score.interval[1]:.1f}",
+            _interval(score.interval, ".1f"),
             f"{score.last_three:.1f}",
             "" if score.final is None else f"{score.final:.1f}",
             f"{random[score.id]:.1f}" if score.id in random else "",
@@ -93,9 +102,13 @@ def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, 
             str(summary.tasks),
             str(summary.runs),
             f"{summary.interquartile_mean:.3f}",
-            f"{summary.interval[0]:.3f} to {summary.interval[1]:.3f}",
+            _interval(summary.interval, ".3f"),
             "" if summary.improvement is None else f"{summary.improvement:.0%}",
         )
     if summaries:
         out.print()
         out.print(over_tasks)
+    left_out = sorted({score.id for score in scores if not scaled(score.id)})
+    if left_out:
+        text = f"not averaged, as their returns are not scaled to 1000: {', '.join(left_out)}"
+        out.print(text, soft_wrap=True)

@@ -16,9 +16,9 @@ def demo(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Control steps; default: one episode.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the starts and of the actions.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of starts and actions.")] = 0,
 ) -> None:
-    """Step a batch of a task with random actions: what comes of it, and how fast."""
+    """Step a batch of a task with random actions, and report returns and speed."""
     import gymnasium
     import numpy as np
     from rich.console import Console
@@ -31,15 +31,21 @@ def demo(
     envs.reset(seed=seed)
     rng = np.random.default_rng(seed)
     low, high = np.maximum(envs.action_space.low, -1), np.minimum(envs.action_space.high, 1)
-    returns = np.zeros(num_envs)
+    sums, returns = np.zeros(num_envs), []
     start = time.perf_counter()
     for _ in track(range(steps), description="stepping", console=console):
-        returns += envs.step(rng.uniform(low, high))[1]
+        _, reward, terminated, truncated, _ = envs.step(rng.uniform(low, high))
+        sums += reward
+        ended = terminated | truncated
+        returns += sums[ended].tolist()
+        sums[ended] = 0
     seconds = time.perf_counter() - start
     envs.close()
+    of = f"returns of {len(returns)} episode{'s' if len(returns) > 1 else ''}"
+    found = np.array(returns) if returns else sums
     console.print(
-        f"returns: mean {returns.mean():.2f}, lowest {returns.min():.2f},"
-        f" highest {returns.max():.2f}"
+        f"{of if returns else 'rewards so far, no episode has ended'}: mean {found.mean():.2f},"
+        f" lowest {found.min():.2f}, highest {found.max():.2f}"
     )
     rate = num_envs * steps / seconds
     console.print(f"speed: {rate:,.0f} control steps per second in one process")

@@ -1,4 +1,4 @@
-"""`mjgym doctor`: what this machine has, what is wrong with it, and how to repair it."""
+"""`mjgym doctor`: report versions and hardware; diagnose problems."""
 
 import importlib
 import os
@@ -38,9 +38,11 @@ Problem = dict[str, str]
 
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 at a problem.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 1 if there is a problem.")
+    ] = False,
 ) -> None:
-    """Look at versions, processor, GPU and OpenGL, and say how to repair what is wrong."""
+    """Report versions, processor, GPU and OpenGL, and how to fix each problem."""
     with console(stderr=True).status("looking; OpenGL may take some seconds"):
         report = examine()
     if json:

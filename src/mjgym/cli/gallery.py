@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from mjgym.cli.output import console
-from mjgym.packaged import assets
+from mjgym.util.packaged import assets
 
 
 def gallery(
     open: Annotated[
-        bool, typer.Option("--open/--path", help="Open it in a browser, or only say where it is.")
+        bool, typer.Option("--open/--path", help="Open a browser, or only print the path.")
     ] = True,
 ) -> None:
-    """Open the gallery: a picture and a clip of each id, to search, without a network."""
+    """Open the gallery, a searchable offline page with a picture and a clip of each id."""
     page = assets() / "gallery" / "index.html"
     print(page)
     if open and not (_has_browser() and webbrowser.open(page.as_uri())):

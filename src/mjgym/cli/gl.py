@@ -1,4 +1,4 @@
-"""Which ways of drawing work here, each tried in a process of its own, and how fast they are."""
+"""Probe OpenGL backends, each in its own process, and measure their speed."""
 
 import os
 import subprocess

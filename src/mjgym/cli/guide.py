@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from mjgym.cli.output import console, facts
-from mjgym.packaged import assets, scripts
-from mjgym.suggestions import or_else
+from mjgym.util.packaged import assets, scripts
+from mjgym.util.suggestions import or_else
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -77,13 +77,13 @@ def _names(incomplete: str) -> list[str]:
 def guide(
     name: Annotated[
         str | None,
-        typer.Argument(help="Which one; all are listed without it.", autocompletion=_names),
+        typer.Argument(help="The guide to show; without it, list all.", autocompletion=_names),
     ] = None,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print it as it is written.")
+        bool, typer.Option("--markdown", help="Print the Markdown source.")
     ] = False,
 ) -> None:
-    """Show a guide, a tutorial or an example; list what there is.
+    """Show a guide, a tutorial or an example; without a name, list them.
 
     Tutorials and examples are programs: mjgym guide press_button --markdown > press_button.py
     """

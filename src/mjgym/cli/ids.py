@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import importlib.util
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import ModuleType
 
 import typer
 
-from mjgym.suggestions import close
+from mjgym.util.suggestions import close
 
 _ALIKE = 0.5  # of what is typed, which is shorter than an id
 
@@ -25,21 +26,92 @@ def known_id(value: str) -> str:
     A bare "walker-walk" means "dmc/walker-walk-v0": the suite's comes first, another namespace's
     must be the only one.
 
-    "module:id" imports a module first, as in `gymnasium.make`; the module may be a file.
+    "module:id" imports a module first, as in `gymnasium.make`; the module may be a file. A file
+    that registers one id stands for it, and so does the folder of a run for its task. An id of
+    one's own is looked for in the files of the working folder.
 
     Raises:
         typer.BadParameter: there is no such id; the message names the nearest ones.
     """
+    if run_folder(value):
+        return _id_of_run(Path(value))
+    if _is_file(value):
+        return _only_id(value)
     module, _, id = value.rpartition(":")
     if module:
-        try:
-            load(module)
-        except ModuleError as error:
-            raise typer.BadParameter(str(error)) from None
+        _import(module)
     found = find_id(id)
+    if found is None and not module and (file := _file_that_registers(id)):
+        _import(file)
+        found = find_id(id)
     if found is None:
         raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}{_own(module, id)}")
     return found
+
+
+def run_folder(value: str) -> bool:
+    """Whether an argument is the folder of a run of `mjgym train`."""
+    return (Path(value) / "config.yaml").is_file()
+
+
+def _id_of_run(folder: Path) -> str:
+    """The task of a run. Its module, if it is not the package's own, is not imported from there.
+
+    Raises:
+        typer.BadParameter: the folder names no task, or one that is not registered.
+    """
+    from mjgym.cli.output import require
+
+    require("yaml")
+    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run import Run
+
+    try:
+        id = str(Run(folder).settings().get("id", ""))
+    except RunError as error:
+        raise typer.BadParameter(f"{error}.") from None
+    found = find_id(id)
+    if found is None and (file := _file_that_registers(id)):
+        _import(file)
+        found = find_id(id)
+    if found is None:
+        raise typer.BadParameter(
+            f"{folder} is a run of {id!r}, which is not registered: name its module,"
+            f' "path/to/file.py:{id}", and give --policy {folder}'
+        )
+    return found
+
+
+def _only_id(file: str) -> str:
+    try:
+        found = ids_of(file)
+    except ModuleError as error:
+        raise typer.BadParameter(str(error)) from None
+    if len(found) > 1:
+        raise typer.BadParameter(
+            f"{file} registers {', '.join(found)}: name one, {file}:{found[0]}"
+        )
+    return found[0]
+
+
+def _import(module: str) -> None:
+    try:
+        load(module)
+    except ModuleError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _file_that_registers(id: str) -> str | None:
+    """The one Python file of the working folder in which an id is registered, if there is one."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", id):
+        return None
+    pattern = re.compile(rf"""register\(\s*["']{re.escape(id)}(-v\d+)?["']""")
+    found = []
+    for file in sorted(Path().glob("*.py")):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            if pattern.search(file.read_text(encoding="utf-8")):
+                found.append(str(file))
+    return found[0] if len(found) == 1 else None
 
 
 def known_ids(values: list[str]) -> list[str]:
@@ -48,7 +120,7 @@ def known_ids(values: list[str]) -> list[str]:
 
 
 def _own(module: str, id: str) -> str:
-    """How to name an id of somebody's own, which only its module registers."""
+    """A hint to name the module of an id that the package does not register."""
     from mjgym import registry
 
     space = id.partition("/")[0]
@@ -60,7 +132,7 @@ def _own(module: str, id: str) -> str:
 
 
 def completed(incomplete: str) -> list[str]:
-    """What a shell completes: ids that begin so, or namespaces and what is found without one."""
+    """Completions for a shell: ids and namespaces that begin so."""
     from mjgym import registry
 
     known = registry.ids()
@@ -73,9 +145,18 @@ def completed(incomplete: str) -> list[str]:
     return [*begun, *(name for name in found if find_id(name) == bare[name])]
 
 
+RUN = "mjgym.run"  # in the context of a command: the folder of a run that stands for its id
+
+
+def _argument(context: typer.Context, value: str) -> str:
+    if run_folder(value):
+        context.meta[RUN] = value
+    return known_id(value)
+
+
 ID = typer.Argument(
-    help='An id, or "module:id" for one of your own.',
-    callback=known_id,
+    help='An id; for one of your own "module:id", "file.py:id" or "file.py"; or a run\'s folder.',
+    callback=_argument,
     autocompletion=completed,
 )
 """The argument of the commands that take one id."""
@@ -121,6 +202,8 @@ def ids_of(value: str) -> list[str]:
 
     if ":" in value or find_id(value) or (value.count("/") == 1 and not _is_file(value)):
         return [known_id(value)]
+    if run_folder(value):
+        return [_id_of_run(Path(value))]
     before = set(registry.ids())
     module = load(value)
     prefixes = (module.__name__, f"{module.__name__}.")
@@ -195,7 +278,7 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _failed(name: str, error: Exception) -> ModuleError:
-    """What went wrong, and the last line of the module's own that did it."""
+    """The error of an import, with the last line of the module that caused it."""
     where = ""
     if isinstance(error, SyntaxError):
         where = f" ({Path(error.filename or name).name}:{error.lineno})"

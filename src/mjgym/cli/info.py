@@ -33,7 +33,7 @@ def info(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show where a task is written, its spaces number by number, reward, start and arguments."""
+    """Describe a task: its file, every number of its spaces, reward, start and arguments."""
     with reserved(json):
         data = about(id, set or [])
     if json:
@@ -45,7 +45,7 @@ def info(
 def about(id: str, settings: list[str]) -> dict[str, Any]:
     """`describe()` of an environment, with its tags, step limit, fingerprint and trained policy."""
     import mjgym
-    from mjgym.train import trained
+    from mjgym.train.results import trained
 
     env = fields.make(id, settings)
     registered = mjgym.registry.registration(id)

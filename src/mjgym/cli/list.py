@@ -1,4 +1,4 @@
-"""`mjgym list`: which ids there are."""
+"""`mjgym list`: list the ids."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,26 +15,26 @@ WIDE = 110  # columns, from which on there is room for tags and summary
 
 def list_(
     text: Annotated[
-        str | None,
-        typer.Argument(help="Only ids with these words in id, tags or summary."),
+        list[str] | None,
+        typer.Argument(help="Words to find in id, tags or summary."),
     ] = None,
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", help="Only ids of this namespace.")
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", help="Only ids with this tag; all of them if given again."),
+        typer.Option("--tag", "-t", help="Only ids with this tag; repeat to require several."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the ids there are, with their sizes, time limits, tags and what they ask for."""
+    """List ids with sizes, time limits, tags and summaries."""
     from mjgym import registry
 
     try:
         ids = registry.ids(namespace=namespace, tag=tag)
     except ValueError as error:
         raise typer.BadParameter(f"{error}") from None
-    words = (text or "").lower().split()
+    words = " ".join(text or []).lower().split()
     with reserved(json):
         rows = [row(id) for id in ids if _matches(id, words)]
     if json:
@@ -44,7 +44,8 @@ def list_(
     if not rows:
         from mjgym.cli.ids import nearest_ids
 
-        console(stderr=True).print(f"no id matches {text!r}.{nearest_ids(text or '')}")
+        asked = " ".join(text or [])
+        console(stderr=True).print(f"no id matches {asked!r}.{nearest_ids(asked)}")
 
 
 def _matches(id: str, words: list[str]) -> bool:
@@ -56,7 +57,7 @@ def _matches(id: str, words: list[str]) -> bool:
 
 
 def row(id: str) -> dict[str, Any]:
-    """What the list says about an id."""
+    """The row of an id in the list."""
     import gymnasium
 
     from mjgym import registry

@@ -29,10 +29,10 @@ def check(
     ],
     json: Annotated[bool, _JSON] = False,
 ) -> None:
-    """Report everything that is wrong with models, with file, line and the nearest valid word.
+    """Report all problems of models, with file, line and the nearest valid keyword.
 
-    Includes are followed. Exits with 1 if there is a problem, and with 0 only if the engine takes
-    every model.
+    Includes are followed. Exits with 1 if there is a problem; exit status 0 means that every model
+    compiles.
     """
     from mjgym.mjcf.lint.checking import check as check_file
 
@@ -66,18 +66,16 @@ def _show_problems(found: "list[Problem]", models: int) -> None:
 @app.command("diff")
 def diff(
     a: Annotated[Path, typer.Argument(metavar="A", help="An MJCF, URDF or MJB file.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="What it is compared with.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The file to compare with.")],
     tolerance: Annotated[
-        float, typer.Option(min=0, help="Of numbers, relative to those above 1.")
+        float, typer.Option(min=0, help="Tolerance of numbers, relative above 1.")
     ] = 1e-9,
-    derived: Annotated[
-        bool, typer.Option("--derived", help="Also what the engine computes from the rest.")
-    ] = False,
+    derived: Annotated[bool, typer.Option("--derived", help="Include derived fields.")] = False,
     json: Annotated[bool, _JSON] = False,
 ) -> None:
-    """Compare two models as they are compiled: which elements and fields differ.
+    """Compare two compiled models by element and field.
 
-    Exits with 1 if they differ, and with 2 if one of them is no model.
+    Exits with 1 if they differ, and with 2 if one of them cannot be read.
     """
     from mjgym.mjcf.lint.comparing import diff as diff_models
 
@@ -111,7 +109,7 @@ def _show_differences(found: "list[Difference]") -> None:
 
 
 def _presence(difference: "Difference") -> tuple[str, str]:
-    """What stands for an element that only one of the models has."""
+    """The words for an element that only one of the models has."""
     return ("", "added") if difference.a is None else ("removed", "")
 
 
@@ -121,26 +119,28 @@ def edit(
     xpath: Annotated[str, typer.Argument(help="Selects elements: //geom\\[@name='foot'].")],
     set: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Give an attribute a value; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Set an attribute; repeatable."),
     ] = None,
     unset: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Take an attribute away; repeatable."),
+        typer.Option(metavar="NAME", help="Remove an attribute; repeatable."),
     ] = None,
     append: Annotated[
         str | None,
-        typer.Option(metavar="XML", help="Put elements at the end of the selected ones."),
+        typer.Option(metavar="XML", help="Append child elements to the selected ones."),
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the elements out.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the selected elements.")] = False,
     model: Annotated[
         Path | None, typer.Option(help="The model that includes the file, for the check.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the changes without writing them.")
+    ] = False,
 ) -> None:
-    """Change elements of a file and leave everything else in it as it is; show the change.
+    """Edit elements of a file, preserve everything else, and show the change.
 
-    The result is checked before it takes the file's place. Exits with 1 if nothing is selected or
-    the result would have a new problem; then the file is as it was.
+    The result is checked before the file is written. Exits with 1, without writing, if nothing is
+    selected or the result would have a new problem.
     """
     from mjgym.mjcf.lint.editing import edit as edit_file
 

@@ -1,4 +1,4 @@
-"""`mjgym mocap`: motion-capture files, looked at and turned into trajectories."""
+"""`mjgym mocap`: inspect motion-capture files and convert them to trajectories."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -44,9 +44,9 @@ def mocap(
     rate: Annotated[float, typer.Option(help="Frames per second of the file.")] = 120.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what motion-capture files hold; export them as states of a CMU humanoid.
+    """Describe motion-capture files, and export them as states of a CMU humanoid.
 
-    The argument play=true of locomotion/cmu_humanoid-tracking-v0 plays them, with clips=CLIP.
+    To watch a clip: mjgym view cmu_humanoid-tracking --set play=true --set clips=CLIP
     """
     from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
 

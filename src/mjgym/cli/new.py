@@ -1,4 +1,4 @@
-"""`mjgym new`: the beginning of a task of one's own."""
+"""`mjgym new`: write a template of a task."""
 
 import keyword
 from pathlib import Path
@@ -68,7 +68,7 @@ class @Class@(Task):
     margin: float = 0.1  # m from the target, where the reward has fallen to a tenth
 
     time_limit, control_timestep = 5.0, 0.05  # s
-    varies = ("site_pos",)  # what initialize() changes of the model, beside the state
+    varies = ("site_pos",)  # model fields that initialize() writes
 
     def model(self) -> Spec:
         """The model, built once for each environment."""
@@ -80,10 +80,10 @@ class @Class@(Task):
         angle, distance = rng.uniform(-np.pi, np.pi), rng.uniform(NEAREST, FARTHEST)
         v.site("target").pos[:2] = distance * np.cos(angle), distance * np.sin(angle)
 
-    # What follows runs for one simulation or a batch: index from the right, no loops.
+    # The hooks below run for one simulation or a batch: index from the right, no loops.
 
     def observation(self, v):
-        """What the agent sees: arrays by name, in the order of the flat observation."""
+        """The observation: arrays by name, in the order of the flat observation."""
         to_target = self.to_target(v)[..., :2]
         return {"angles": v.qpos, "velocities": v.qvel, "to_target": to_target}
 
@@ -105,8 +105,8 @@ class @Class@(Task):
 def new(
     file: Annotated[Path, typer.Argument(help="The Python file to write.", dir_okay=False)],
 ) -> None:
-    """Write a small commented task to start your own from."""
-    from mjgym import atomic
+    """Write a commented template of a task."""
+    from mjgym.util import atomic
 
     name = file.stem
     if file.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):

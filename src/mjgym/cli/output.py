@@ -1,6 +1,7 @@
-"""What commands write: text for people on a terminal or in a pipe, or JSON alone."""
+"""Output of commands: text for a terminal or a pipe, or JSON alone."""
 
 import contextlib
+import importlib.util
 import json
 import math
 import os
@@ -8,6 +9,8 @@ import re
 import sys
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any, cast
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +21,7 @@ NARROW = 70  # columns, below which a table would have more folds than lines
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Where text goes; it reads no markup, because names may hold brackets."""
+    """A console for text, without markup: names may hold brackets."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -119,3 +122,19 @@ def reserved(json: bool) -> Iterator[None]:
     """With JSON, whatever else is printed goes to stderr, be it by a task's own module."""
     with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
         yield
+
+
+def require(*packages: str, extra: str = "train") -> None:
+    """See whether packages of an extra are here.
+
+    Raises:
+        typer.Exit: one is missing; it has been said which.
+    """
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        console(stderr=True).print(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed:"
+            f' pip install "mjgym[{extra}]"',
+            soft_wrap=True,
+        )
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`--policy`: who chooses the actions that a person looks at."""
+"""`--policy`: the policies that commands act by."""
 
 import traceback
 from collections.abc import Callable
@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from mjgym.cli.ids import ModuleError, load
+from mjgym.cli.ids import RUN, ModuleError, load
 
 if TYPE_CHECKING:
-    from mjgym.train.policy import AnyPolicy
+    from mjgym.train.results.policy import AnyPolicy
 
 RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
 FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", the folder of a run, or "module:function"'
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
+DEFAULT = "that of the run, else random"
 _UNBOUNDED = 1.0  # where an action has no bound
 
 Policy = Callable[[Any], np.ndarray]
 
 
 class PolicyError(Exception):
-    """A policy of somebody's own fails, or returns what is no action; the message says where."""
+    """A user's policy fails or returns no valid action; the message says where."""
+
+
+def chosen(text: str | None, context: typer.Context) -> str:
+    """The policy that is asked for; of a command that names a run, by default the run's."""
+    return text or str(context.meta.get(RUN, RANDOM))
 
 
 def of_teams(text: str) -> tuple[str, dict[str, str]]:
@@ -38,7 +44,7 @@ def of_teams(text: str) -> tuple[str, dict[str, str]]:
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
-    """What gives an action for an observation.
+    """A function from observation to action.
 
     Args:
         text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
@@ -78,7 +84,7 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 def _packaged(env: Any) -> Callable[[Any], Any]:
     """The policy for a task that comes with the package; see `_of_run`."""
-    from mjgym.train import trained
+    from mjgym.train.results import trained
 
     try:
         found = trained.of(env.spec.id)
@@ -102,11 +108,11 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
 
     One that acts by several observations goes on with those of the episode before.
     """
-    from mjgym.cli.train import require
+    from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym.train.errors import RunError
-    from mjgym.train.run import Run
+    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run import Run
 
     try:
         policy = Run(folder).policy()
@@ -122,17 +128,24 @@ def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:
     Raises:
         typer.BadParameter: they are not.
     """
+    if complaint := spaces_complaint(name, policy, env):
+        raise _refused(complaint)
+
+
+def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
+    """A sentence if observations or actions are not those that a policy was trained with."""
     sizes = (policy.mean.shape, policy.low.shape)
     spaces = (env.observation_space, env.action_space)
     here = tuple((s.shape or ())[-len(size) :] for s, size in zip(spaces, sizes, strict=True))
-    if sizes != here:
-        (trained, actions), (seen, acted) = (
-            [" x ".join(map(str, size)) or "no" for size in pair] for pair in (sizes, here)
-        )
-        raise _refused(
-            f"{name} was trained with {trained} observed numbers and {actions} actions;"
-            f" here there are {seen} and {acted}"
-        )
+    if sizes == here:
+        return ""
+    (trained, actions), (observed, acted) = (
+        [" x ".join(map(str, size)) or "no" for size in pair] for pair in (sizes, here)
+    )
+    return (
+        f"{name} was trained with {trained} observed numbers and {actions} actions;"
+        f" here there are {observed} and {acted}"
+    )
 
 
 def _find(text: str) -> Callable[[Any], Any]:
@@ -181,7 +194,7 @@ def _checked(text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) 
 
 
 def _failure(text: str, error: Exception) -> str:
-    """What went wrong in one line, with the last place that it went through."""
+    """The error of a policy in one line, with the place that raised it."""
     message = " ".join(str(error).split())
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call from here
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -1,4 +1,4 @@
-"""`mjgym record`: a film or a picture of a task."""
+"""`mjgym record`: record a film or an image of a task."""
 
 import contextlib
 import math
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym.atomic import replacing
 from mjgym.cli import fields
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
-from mjgym.cli.policies import HELP, PolicyError, load_policy, of_teams
+from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
+from mjgym.util.atomic import replacing
 
 if TYPE_CHECKING:
     from mjgym.rendering.film import Film
@@ -24,35 +24,37 @@ MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
 
 
 def record(
+    context: typer.Context,
     id: Annotated[str, ID],
     out: Annotated[
         Path,
-        typer.Option(help="The file: .mp4 or .gif, or .png for the last frame.", dir_okay=False),
+        typer.Option(
+            help="The file: .mp4, .webp or .gif, or .png for the last frame.", dir_okay=False
+        ),
     ],
-    episodes: Annotated[int, typer.Option(min=1, help="One after the other.")] = 1,
+    episodes: Annotated[int, typer.Option(min=1, help="Number of episodes.")] = 1,
     steps: Annotated[
         int | None,
-        typer.Option(min=0, help="Control steps of an episode at most; 0 shows its start."),
+        typer.Option(min=0, help="Largest number of control steps per episode; 0 shows the start."),
     ] = None,
     envs: Annotated[
-        int, typer.Option(min=1, help="Sub-environments, beside each other; a batch from 2 on.")
+        int, typer.Option("--num-envs", "--envs", min=1, help="Sub-environments, shown as tiles.")
     ] = 1,
     policy: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help=HELP,
-        ),
-    ] = "random",
+        str | None,
+        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+    ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: Annotated[
         str | None,
-        typer.Option(help="Name or index; -1 is the free camera. Default: the task's viewpoint."),
+        typer.Option(
+            help="Camera name or index, -1 for the free camera. Default: the task's viewpoint."
+        ),
     ] = None,
-    width: Annotated[int, typer.Option(min=1, help="Of each sub-environment, pixels.")] = 320,
-    height: Annotated[int, typer.Option(min=1, help="Of each sub-environment, pixels.")] = 240,
+    width: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 320,
+    height: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 240,
     quality: Annotated[
         Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
     ] = "reference",
@@ -61,16 +63,17 @@ def record(
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
     ] = None,
     visualize_reward: Annotated[
-        bool, typer.Option("--visualize-reward", help="Let colours follow the reward.")
+        bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
     ] = False,
 ) -> None:
-    """Film a task into .mp4 or .gif, or draw it into .png, while a policy acts.
+    """Record a task as .mp4, .webp, .gif or .png while a policy acts.
 
     A film shows the start of each episode and runs at the speed of the simulation.
 
-    A GIF that would need more than 50 frames a second leaves some out.
+    A .webp or .gif that would need more than 50 frames a second leaves some out; a .webp is about
+    a quarter of the size of a .gif.
 
-    Sub-environments that end before the others stand still until the next episode.
+    Sub-environments that end early freeze until the next episode.
     """
     from mjgym import rendering
 
@@ -89,7 +92,7 @@ def record(
         "visualize_reward": visualize_reward,
     }
     with contextlib.ExitStack() as stack:
-        policy, opponent = of_teams(policy)
+        policy, opponent = of_teams(chosen(policy, context))
         made = _make(id, set or [], envs, drawing, opponent)
         player = _Player(made, envs, columns, drawing["camera"])
         stack.callback(player.env.close)
@@ -120,7 +123,7 @@ def _make(
     kwargs = {**fields.arguments(id, settings), **opponent}
     for name in kwargs:
         if name in (*drawing, "num_envs"):
-            option = {"render_quality": "quality", "num_envs": "envs"}.get(name, name)
+            option = {"render_quality": "quality"}.get(name, name)
             raise typer.BadParameter(
                 f"{name} has an option of its own: --{option.replace('_', '-')}."
             )
@@ -144,7 +147,7 @@ class _Player:
     """
 
     def __init__(self, env: Any, count: int, columns: int, camera: str | int | None) -> None:
-        from mjgym.pixels import viewpoint
+        from mjgym.envs.pixels import viewpoint
 
         self.env = env
         self._camera = (
@@ -201,7 +204,7 @@ class _Player:
         return frame
 
     def about(self) -> dict[str, str]:
-        """What has come of it."""
+        """A summary of the recording."""
         returns = np.array(self.returns)
         if len(returns) == 1:
             return {"return": f"{returns[0]:.2f}"}
@@ -261,7 +264,7 @@ def _whole(out: Path) -> Iterator[Path]:
 
 
 def _sink(out: Path) -> "Callable[[Path, float], Film]":
-    """What makes a file with such an ending.
+    """The writer for a file name's ending.
 
     Raises:
         typer.BadParameter: nothing does, the folder is not there, or ffmpeg is needed and missing.
@@ -274,7 +277,7 @@ def _sink(out: Path) -> "Callable[[Path, float], Film]":
     if not out.absolute().parent.is_dir():
         raise _refused(f"there is no folder {out.absolute().parent}.")
     if ending == ".mp4" and not film.has_ffmpeg():
-        raise _refused('mp4 needs ffmpeg: pip install "mjgym[video]". .gif and .png do not.')
+        raise _refused('mp4 needs ffmpeg: pip install "mjgym[video]". .gif, .webp and .png do not.')
     return film.FILMS[ending]
 
 

@@ -1,4 +1,4 @@
-"""`mjgym replay`: play episodes again that `mjgym teleop` has recorded."""
+"""`mjgym replay`: replay episodes recorded by `mjgym teleop`."""
 
 import contextlib
 from typing import Annotated, Any
@@ -10,27 +10,28 @@ from mjgym.cli.output import console
 
 
 def replay(
-    name: Annotated[str, typer.Argument(help="Of a dataset that `mjgym teleop` has written.")],
-    episode: Annotated[int, typer.Option(min=0, help="The first that is played.")] = 0,
+    name: Annotated[str, typer.Argument(help="A dataset written by `mjgym teleop`.")],
+    episode: Annotated[int, typer.Option(min=0, help="The first episode to play.")] = 0,
     check: Annotated[
-        bool, typer.Option("--check", help="Show nothing; compare every step, bit for bit.")
+        bool, typer.Option("--check", help="Compare every step bit for bit, without a display.")
     ] = False,
     camera: viewers.Camera = None,
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
 ) -> None:
-    """Play recorded episodes again, in a window or in a browser, or check them.
+    """Replay recorded episodes in a window or a browser, or check them.
 
-    With --check it exits with 1 if a step is another than the recorded one.
+    With --check, exits with 1 if a step differs from the recorded one.
     """
-    from mjgym import viewing
-    from mjgym.viewing import demonstrations
+    from mjgym import datasets, viewing
+    from mjgym.viewing.recorded import Replay
 
     out = console()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(viewers.terminable())
         try:
-            recorded = demonstrations.Demonstrations(name)
+            recorded = datasets.load(name)
             if episode >= recorded.count:
                 raise typer.BadParameter(f"{name} has the episodes 0 to {recorded.count - 1}.")
             env = recorded.environment()
@@ -39,9 +40,9 @@ def replay(
                 return _check(recorded, env, episode, out)
             plain: Any = env.unwrapped
             place = viewers.index_of(camera, plain)
-            session = demonstrations.Replay(env, recorded, episode)
+            session = Replay(env, recorded, episode)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
-        except (viewing.ViewerError, demonstrations.DemonstrationError) as error:
+        except (viewing.ViewerError, datasets.DemonstrationError) as error:
             console(stderr=True).print(f"{error}", soft_wrap=True)
             raise typer.Exit(1) from None
         keys = viewing.Keys()

@@ -1,6 +1,7 @@
-"""`mjgym teleop`: drive a robot's tool with the keyboard, and record what comes of it."""
+"""`mjgym teleop`: drive a robot's tool with the keyboard, and record."""
 
 import contextlib
+import dataclasses
 from typing import Annotated, Any
 
 import typer
@@ -14,10 +15,10 @@ def teleop(
     id: Annotated[str, ID],
     record: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A Minari dataset that the episodes are written to."),
+        typer.Option(metavar="NAME", help="Write the episodes to this Minari dataset."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: viewers.Camera = None,
     web: viewers.Web = None,
@@ -28,43 +29,51 @@ def teleop(
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
     ] = None,
 ) -> None:
-    """Drive a robot's tool with the keyboard, in a window or in a browser.
+    """Drive a robot's tool with the keyboard, in a window or a browser.
 
     Arrows, page up and page down move the tool; 6 to 9, home and end turn it.
 
-    The full stop closes and opens the fingers; F9 goes to the next arm.
+    The full stop closes and opens the fingers; F9 switches to the next arm.
 
-    In the terminal: space pauses, r drops the episode, n keeps it and takes the next seed, q quits.
+    Each episode waits for its first key. In the terminal: space pauses, r discards the episode, n
+    keeps it and takes the next seed, q quits.
 
-    What is left when it ends is kept as well; without --record nothing is.
+    With --record, the last episode is kept when the command ends.
     """
-    from mjgym import viewing
-    from mjgym.viewing import demonstrations, driving
+    from mjgym import datasets, viewing
+    from mjgym.viewing import driving, recorded
 
     env = fields.make(id, set or [])
     out = console()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(viewers.terminable())
         stack.callback(env.close)
         plain: Any = env.unwrapped
         try:
             place = viewers.index_of(camera, plain)
-            driver = driving.Driver(plain.task.actions(plain.model))
+            driver = driving.Driver(
+                plain.task.actions(plain.model), controlled=_controlled(plain.task)
+            )
             if record is None:
                 session = viewing.Session(env, driver.act, seed, driver)
             else:
-                recorder = demonstrations.Recorder(env, record)
+                recorder = datasets.record(env, record)
                 stack.callback(_tell, out, recorder)
                 stack.callback(recorder.keep)
-                session = demonstrations.Driven(recorder, driver.act, seed, driver)
+                session = recorded.Driven(recorder, driver.act, seed, driver)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
         except driving.DrivingError as error:
             raise typer.BadParameter(f"{id}: {error}") from None
-        except (viewing.ViewerError, demonstrations.DemonstrationError) as error:
+        except (viewing.ViewerError, datasets.DemonstrationError) as error:
             console(stderr=True).print(f"{error}", soft_wrap=True)
             raise typer.Exit(1) from None
         out.print(facts(dict(driving.HELP)))
         keys = viewing.Keys()
         viewing.watch(session, viewer, keys, viewing.Report(out, keys.active))
+
+
+def _controlled(task: Any) -> bool:
+    return any(field.name == "controller" for field in dataclasses.fields(task))
 
 
 def _tell(out: Any, recorder: Any) -> None:

@@ -2,22 +2,46 @@
 
 import dataclasses
 import functools
-import importlib.util
 import re
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mjgym.cli.ids import ID, ModuleError, load
-from mjgym.cli.output import console, facts
-from mjgym.train.algorithms import ALGORITHMS
+from mjgym.cli.output import console, facts, require
+from mjgym.train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
-    from mjgym.train.trainer import Progress
+    from collections.abc import Callable
+
+    from mjgym.train.learn.trainer import Progress
+    from mjgym.train.results.config import Config
+    from mjgym.train.results.run import Run
 
 MINUTES = 30.0  # of a run whose budget is not given
+PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
+TRUST = "Run code outside this package that the folder's config.yaml names."
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run as the command line describes it.
+
+    Args:
+        run: its folder.
+        config: its settings.
+        resume: whether it continues from a checkpoint.
+        cluster: arguments of `ClusterTrainer`; empty for a run in this process.
+    """
+
+    run: "Run"
+    config: "Config"
+    resume: bool
+    cluster: dict[str, Any]
 
 
 def train(
@@ -37,20 +61,23 @@ def train(
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Of all sub-environments together; the budget.")
+        int | None,
+        typer.Option(min=1, help="Budget in environment steps, summed over sub-environments."),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(min=0.001, help="Of wall clock; the budget. Default: 30.")
+        float | None,
+        typer.Option(min=0.001, help="Budget in minutes of wall-clock time. Default: 30."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder. Default: runs/ALGORITHM_TASK_SEED.", file_okay=False),
+        typer.Option(help="Run folder. Default: runs/ALGORITHM_TASK_SEED."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the folder's last checkpoint.")
+        bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")
     ] = False,
+    trust: Annotated[bool, typer.Option("--trust", help=f"With --resume: {TRUST}")] = False,
     ray: Annotated[
         bool,
         typer.Option(
@@ -58,84 +85,132 @@ def train(
         ),
     ] = False,
     samplers: Annotated[
-        int | None, typer.Option(min=1, help="With --ray: processes that act. Default: 2.")
+        int | None, typer.Option(min=1, help="With --ray: number of sampler processes. Default: 2.")
     ] = None,
     address: Annotated[
         str | None,
-        typer.Option(help='With --ray: the cluster, "auto" or ray://... Default: this machine.'),
+        typer.Option(
+            help='With --ray: address of the cluster, "auto" or ray://... Default: this machine.'
+        ),
     ] = None,
 ) -> None:
-    """Train a policy on a task, and keep settings, metrics, checkpoint and policy in a folder.
+    """Train a policy, and write settings, metrics, checkpoint and policy to a run folder.
 
-    Ctrl-C ends it after the step that it is in, and keeps the state; --resume goes on from there.
+    Ctrl-C stops after the current step and saves the state; --resume continues.
     """
     require("torch", "yaml")
-    from mjgym.train import algorithms
-    from mjgym.train.config import read
-    from mjgym.train.errors import ConfigError, DivergedError, RunError
-    from mjgym.train.run import Run
+    from mjgym.train.results.errors import ConfigError, DivergedError, RunError
 
     if ray:
         require("ray", extra="ray")
     for name, value in (("--samplers", samplers), ("--address", address)):
         if value is not None and not ray:
             raise typer.BadParameter(f"{name} is for --ray")
-    _import_own(algorithm, settings or [])
+    cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
     given: dict[str, Any] = {"seed": seed, "steps": steps, "minutes": minutes}
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
-    out_, err = console(), console(stderr=True)
+    import_own(algorithm, settings or [])
     try:
-        cls = algorithms.find(algorithm).Config
-        read_ = read(cls, config or [], settings or [], **given)
-        if read_.steps is None and read_.minutes is None:
-            read_ = dataclasses.replace(read_, minutes=MINUTES)
-        folder = out or Path("runs") / _name(algorithm, id, read_.seed)
-        run = Run(folder)
         if resume:
-            read_ = _resumed(cls, run, config or [], settings or [], given)
+            job = _resumed(out, config or [], settings or [], given, trust=trust)
         else:
-            run.create(read_)
-        cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
-        final = _train(run, read_, resume, cluster)
+            job = _new(out, config or [], settings or [], given)
+        job = dataclasses.replace(job, cluster=cluster)
+        final = _train(job)
     except ConfigError as error:
         raise typer.BadParameter(str(error)) from None
     except (RunError, DivergedError) as error:
-        err.print(str(error), soft_wrap=True)
+        console(stderr=True).print(str(error), soft_wrap=True)
         raise typer.Exit(1) from None
-    out_.print(
-        facts(
-            {
-                "run": str(folder),
-                "steps": f"{final.env_step:,}",
-                "updates": f"{final.updates:,}",
-                "minutes": f"{final.seconds / 60:.1f}",
-                "return": "" if final.score is None else f"{final.score:.1f}",
-            }
-        )
-    )
-    if final.fraction < 1:
-        out_.print("it was stopped before its end: go on with --resume", soft_wrap=True)
-    else:
-        out_.print(f"next: mjgym evaluate {folder}", style="dim", soft_wrap=True)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        console(stderr=True).print(f"{where}{error.strerror or error}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    _print(job, final)
 
 
-def require(*packages: str, extra: str = "train") -> None:
-    """See whether packages of an extra are here.
+# Build.
+
+
+def _new(out: Path | None, files: list[Path], settings: list[str], given: dict[str, Any]) -> Job:
+    """A new run; nothing is written yet.
 
     Raises:
-        typer.Exit: one is missing; it has been said which.
+        ConfigError: a setting is wrong.
+        RunError: the folder holds a run.
     """
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        console(stderr=True).print(
-            f'{", ".join(missing)} is not installed: pip install "mjgym[{extra}]"', soft_wrap=True
+    from mjgym.train.learn import algorithms
+    from mjgym.train.results.config import read
+    from mjgym.train.results.run import Run
+
+    config = read(algorithms.find(given["algorithm"]).Config, files, settings, **given)
+    if config.steps is None and config.minutes is None:
+        config = dataclasses.replace(config, minutes=MINUTES)
+    run = Run(out or default_folder(config.algorithm, config.id, config.seed))
+    run.require_new()
+    return Job(run, config, resume=False, cluster={})
+
+
+def _resumed(
+    out: Path | None, files: list[Path], settings: list[str], given: dict[str, Any], *, trust: bool
+) -> Job:
+    """A run that continues, with what is given now: a longer budget, for example.
+
+    Raises:
+        ConfigError: a setting is wrong.
+        RunError: there is no run, or its checkpoint is one of other settings.
+    """
+    from mjgym.train.learn import algorithms
+    from mjgym.train.results.config import differences, read_run
+    from mjgym.train.results.errors import ConfigError, RunError
+    from mjgym.train.results.run import Run, code_of
+
+    folder = out or default_folder(given["algorithm"], given["id"], given.get("seed", 0))
+    run = Run(folder)
+    kept = run.settings()
+    for name in ("algorithm", "id"):
+        if kept[name] != given[name]:
+            raise RunError(f"{folder} is a run of {kept[name]}, not of {given[name]}")
+    code = code_of({**kept, "module": "", "algorithm": ""})  # both are on the command line
+    require_trust(folder, [name for name in code if not any(name in s for s in settings)], trust)
+    cls = algorithms.find(given["algorithm"]).Config
+    if {"steps", "minutes"} & set(given):
+        given = {"steps": None, "minutes": None} | given
+    try:
+        before = read_run(cls, run.config_file)
+    except ConfigError as error:
+        raise RunError(str(error)) from None
+    config = read_run(cls, run.config_file, files, settings, **given)
+    if different := differences(config, before):
+        raise RunError(
+            f"{folder} cannot be continued with other settings: {'; '.join(different)}. Leave"
+            " them out, or begin another run with --out"
         )
-        raise typer.Exit(1)
+    import_own(config.algorithm, [f"critic={getattr(config, 'critic', '')}"])
+    return Job(run, config, resume=True, cluster={})
 
 
-def _import_own(algorithm: str, settings: list[str]) -> None:
-    """Import the modules of one's own that are named, from the working folder too."""
+def require_trust(folder: Path, code: list[str], trust: bool) -> None:
+    """Refuse to run code that a folder names unless the user asked for it.
+
+    Args:
+        folder: of the run.
+        code: modules outside the package, see `code_of`.
+        trust: whether the user asked for it.
+
+    Raises:
+        typer.BadParameter: there is such code, and the user did not.
+    """
+    if code and not trust:
+        raise typer.BadParameter(
+            f"{folder / 'config.yaml'} names code outside this package: {', '.join(code)}. If you"
+            " trust it, run it with --trust"
+        )
+
+
+def import_own(algorithm: str, settings: list[str]) -> None:
+    """Import the modules of the user's own that are named, from the working folder too."""
     critics = [text.partition("=")[2] for text in settings if text.startswith("critic=")]
     for name in (algorithm, *critics):
         if ":" in name:
@@ -155,37 +230,30 @@ def _module(id: str) -> str:
     return str(getattr(sys.modules[name], "__file__", None) or name)
 
 
-def _name(algorithm: str, id: str, seed: int) -> str:
+def default_folder(algorithm: str, id: str, seed: int) -> Path:
+    """The folder of a run for which none is given."""
     task = re.sub(r"-v\d+$", "", id.partition("/")[2])
-    return f"{algorithm.rpartition(':')[2].lower()}_{task}_{seed}"
+    return Path("runs") / f"{algorithm.rpartition(':')[2].lower()}_{task}_{seed}"
 
 
-def _resumed(cls: Any, run: Any, files: list[Path], settings: list[str], given: Any) -> Any:
-    """The settings of a run, with what is given now: a longer budget, for example."""
-    from mjgym import atomic
-    from mjgym.train.config import read, to_yaml
-
-    run.settings()
-    if {"steps", "minutes"} & set(given):
-        given = {"steps": None, "minutes": None} | given
-    config = read(cls, [run.config_file, *files], settings, **given)
-    atomic.write_text(run.config_file, to_yaml(config))
-    return config
+# Run.
 
 
 def _set_up(config: Any) -> None:
     """Import what a run needs beside the package, in a process that is new."""
     if config.module:
         load(config.module)
-    _import_own(config.algorithm, [f"critic={getattr(config, 'critic', '')}"])
+    import_own(config.algorithm, [f"critic={getattr(config, 'critic', '')}"])
 
 
-def _train(run: Any, config: Any, resume: bool, cluster: dict[str, Any]) -> "Progress":
+def _train(job: Job) -> "Progress":
+    """Make environments and networks, then write the settings, then train."""
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from mjgym.train.trainer import Trainer
+    from mjgym.train.learn.training import make_trainer
 
+    run, config = job.run, job.config
     shown = console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -195,21 +263,48 @@ def _train(run: Any, config: Any, resume: bool, cluster: dict[str, Any]) -> "Pro
     )
     with Bar(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
         task = bar.add_task(config.id, total=1.0, state="")
-        first: list[Progress] = []
 
-        def show(progress: "Progress") -> None:
-            first.append(progress)
-            bar.update(task, completed=progress.fraction, state=_state(first[0], progress))
-            del first[1:]
+        def draw(progress: "Progress", state: str) -> None:
+            bar.update(task, completed=progress.fraction, state=state)
 
-        if not cluster:
-            return Trainer(run, config, resume=resume, show=show).train()
+        def print_line(progress: "Progress", state: str) -> None:
+            shown.print(f"{config.id}  {progress.fraction:.0%}  {state}", soft_wrap=True)
 
-        from mjgym.train.cluster import ClusterTrainer
+        show = Shown(draw, 0) if shown.is_terminal else Shown(print_line, PRINT_SECONDS)
+        if not job.cluster:
+            trainer = make_trainer(run, config, resume=job.resume, show=show)
+            run.keep(config)
+            return trainer.train()
+
+        from mjgym.train.learn.cluster import ClusterTrainer
 
         setup = functools.partial(_set_up, config)
-        trainer = ClusterTrainer(run, config, resume=resume, show=show, setup=setup, **cluster)
-        return trainer.train()
+        cluster = ClusterTrainer(
+            run, config, resume=job.resume, show=show, setup=setup, **job.cluster
+        )
+        return cluster.train()
+
+
+class Shown:
+    """Shows the progress of a run, with the rates since this process began.
+
+    Args:
+        show: called with the progress and its text.
+        seconds: between two calls of it.
+    """
+
+    def __init__(self, show: "Callable[[Progress, str], None]", seconds: float) -> None:
+        self._show, self._seconds = show, seconds
+        self._first: Progress | None = None
+        self._last = time.monotonic()
+
+    def __call__(self, progress: "Progress") -> None:
+        """Show it, unless it is too early."""
+        self._first = self._first or progress
+        now = time.monotonic()
+        if now - self._last >= self._seconds:
+            self._last = now
+            self._show(progress, _state(self._first, progress))
 
 
 def _state(first: "Progress", now: "Progress") -> str:
@@ -221,8 +316,34 @@ def _state(first: "Progress", now: "Progress") -> str:
     return "  ".join(
         (
             f"return {'-' if score is None else f'{score:.0f}'}",
+            f"{now.env_step:,} steps",
             f"{(now.env_step - first.env_step) / seconds:,.0f} steps/s",
             f"{(now.updates - first.updates) / seconds:,.0f} updates/s",
             "" if left is None else f"{left / 60:.0f} min left",
         )
     )
+
+
+# Print.
+
+
+def _print(job: Job, final: "Progress") -> None:
+    out, folder = console(), job.run.path
+    episodes = job.config.evaluation_episodes
+    score = "" if final.score is None else f"{final.score:.1f}"
+    out.print(
+        facts(
+            {
+                "run": str(folder),
+                "steps": f"{final.env_step:,}",
+                "updates": f"{final.updates:,}",
+                "minutes": f"{final.seconds / 60:.1f}",
+                "return": score and f"{score}, last evaluation in training, {episodes} episodes",
+            }
+        )
+    )
+    if final.fraction < 1:
+        out.print("it was stopped before its end: continue it with --resume", soft_wrap=True)
+    else:
+        text = f"next: mjgym evaluate {folder} (the score: 100 episodes with other seeds)"
+        out.print(text, style="dim", soft_wrap=True)

@@ -9,24 +9,25 @@ from mjgym.cli import fields, viewers
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
-from mjgym.cli.policies import HELP, PolicyError, load_policy, of_teams
+from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
 
 
 def view(
+    context: typer.Context,
     id: Annotated[str, ID],
     policy: Annotated[
-        str,
-        typer.Option(
-            metavar="POLICY",
-            help=HELP,
-        ),
-    ] = "random",
+        str | None,
+        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+    ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the first start; each further one has the next.")
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: viewers.Camera = None,
     envs: Annotated[
-        int, typer.Option(min=1, help="Sub-environments; from 2 on a batch, shown by mjviser.")
+        int,
+        typer.Option(
+            "--num-envs", "--envs", min=1, help="Sub-environments; 2 or more need mjviser."
+        ),
     ] = 1,
     web: viewers.Web = None,
     port: viewers.Port = None,
@@ -36,21 +37,21 @@ def view(
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
     ] = None,
 ) -> None:
-    """Watch a task in real time while a policy acts, in a window or in a browser.
+    """Watch a task in real time while a policy acts, in a window or a browser.
 
-    Keys, in the terminal: space pauses, s makes one step, r resets, n takes the next seed, q quits.
+    Keys in the terminal: space pauses, s steps once, r resets, n starts the next seed, q quits.
 
-    Drag a body with Ctrl and the right mouse button to push it: double-click it first.
+    To push a body, double-click it, then drag with Ctrl and the right mouse button.
     """
     from mjgym import viewing
 
     if envs > 1 and web is False:
-        raise typer.BadParameter("--envs shows a page; leave out --native.")
-    policy, opponent = of_teams(policy)
+        raise typer.BadParameter("--num-envs shows a page; leave out --native.")
+    policy, opponent = of_teams(chosen(policy, context))
     env, place = _make(id, set or [], envs, camera, opponent)
     out = console()
     try:
-        with contextlib.closing(env):
+        with viewers.terminable(), contextlib.closing(env):
             session = viewing.Session(env, load_policy(policy, env, seed=seed), seed)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
             keys = viewing.Keys()
@@ -69,7 +70,7 @@ def _make(
     from mjgym.registry import one_agent
 
     kwargs = {**fields.arguments(id, settings), **opponent}
-    for name, option in {"camera": "camera", "num_envs": "envs"}.items():
+    for name, option in {"camera": "camera", "num_envs": "num-envs"}.items():
         if name in kwargs:
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
     if camera is not None:

@@ -1,7 +1,11 @@
-"""What the commands that show something live share: options, and the viewer that they open."""
+"""Options and viewer of the commands that show a live simulation."""
 
+import contextlib
 import importlib
 import importlib.util
+import signal
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mjgym.viewing import Session, Viewer
-    from mjgym.viewing.several import Several
+    from mjgym.viewing.batch import BatchViewer
     from mjgym.viewing.web import Web as Page
 
 LOOPBACK = "127.0.0.1"
@@ -20,21 +24,23 @@ LOOPBACK = "127.0.0.1"
 Camera = Annotated[
     str | None,
     typer.Option(
-        help="At the opening: name or index; -1 is the free camera. Default: the task's viewpoint."
+        help="Initial camera: name or index, -1 for the free camera. Default: the task's viewpoint."
     ),
 ]
 Web = Annotated[
     bool | None,
     typer.Option(
-        "--web/--native", help="A page or a window. Default: a window if there is a display."
+        "--web/--native",
+        help="Browser page or native window. Default: a window if there is a display.",
     ),
 ]
 Port = Annotated[
     int | None,
-    typer.Option(min=1, max=65535, help="Of the page; default: the first free one from 8080."),
+    typer.Option(min=1, max=65535, help="Port of the page; default: the first free one from 8080."),
 ]
 Host = Annotated[
-    str, typer.Option(help="The interface of the page; others may reach what is not loopback.")
+    str,
+    typer.Option(help="Network interface of the page; any but loopback is reachable by others."),
 ]
 
 
@@ -44,7 +50,7 @@ def index_of(camera: str | None, env: Any) -> int:
     Raises:
         typer.BadParameter: the model has none of that name.
     """
-    from mjgym import pixels
+    from mjgym.envs import pixels
 
     task, model = env.unwrapped.task, env.unwrapped.model
     asked = camera_of(camera)
@@ -59,6 +65,31 @@ def index_of(camera: str | None, env: Any) -> int:
     if isinstance(place, str):
         return int(model.camera(place).id)
     return place if model.ncam else -1
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """End the command on SIGTERM or a closed terminal as on Ctrl-C: everything is cleaned up.
+
+    Raises:
+        SystemExit: a signal has come; the exit code is the shell's for it.
+    """
+
+    def end(number: int, frame: object) -> None:
+        del frame
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        yield
+        return
+    names = ("SIGTERM", "SIGHUP")  # the second is not on Windows
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def open_viewer(
@@ -82,9 +113,9 @@ def open_viewer(
         if web is False:
             raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
     if batch and importlib.util.find_spec("mjviser") is None:
-        raise ViewerError('--envs needs mjviser: pip install "mjgym[viewer]"')
+        raise ViewerError('--num-envs needs mjviser: pip install "mjgym[viewer]"')
     try:
-        module = importlib.import_module(f"mjgym.viewing.{'several' if batch else 'web'}")
+        module = importlib.import_module(f"mjgym.viewing.{'batch' if batch else 'web'}")
     except ImportError as error:
         raise ViewerError(f"there is no web viewer for this system: {error}") from error
     try:
@@ -92,7 +123,9 @@ def open_viewer(
     except ViewerError as error:
         raise typer.BadParameter(str(error)) from None
     tunnel = ports.tunnel(listener)
-    viewer: Page | Several = (module.Several if batch else module.Web)(session, camera, listener)
+    viewer: Page | BatchViewer = (module.BatchViewer if batch else module.Web)(
+        session, camera, listener
+    )
     out.print(f"open {viewer.url}", soft_wrap=True)
     if ports.is_loopback(host):
         out.print(f"from another machine, first: {tunnel}", soft_wrap=True)

@@ -4,6 +4,7 @@ from mjgym.controllers.chain import Chain
 from mjgym.controllers.composite import Composite
 from mjgym.controllers.controller import Controller, State, controllers, make
 from mjgym.controllers.inverse_kinematics_pose import InverseKinematicsPose
+from mjgym.controllers.inverse_kinematics_whole_body import InverseKinematicsWholeBody
 from mjgym.controllers.joint import JointPosition, JointTorque, JointVelocity
 from mjgym.controllers.operational_space import OperationalSpacePose, OperationalSpacePosition
 
@@ -12,6 +13,7 @@ __all__ = [
     "Composite",
     "Controller",
     "InverseKinematicsPose",
+    "InverseKinematicsWholeBody",
     "JointPosition",
     "JointTorque",
     "JointVelocity",

@@ -1,4 +1,4 @@
-"""Where an arm's numbers are in a model, and its state in a simulation or in many."""
+"""Indices of an arm's joints in a model, and the arm's state in one simulation or a batch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from mjgym.sim.dynamics import (
     point_velocity,
     taken,
 )
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 SLIDE, HINGE = 2, 3  # mjtJoint
 
 
 @dataclass(frozen=True)
 class Point:
-    """A site, and where what moves it is.
+    """A site, and the indices of the joints that move it.
 
     Args:
         site: its number.
@@ -75,6 +75,8 @@ class Chain:
         dofs: where the joints' velocities are, and their rows of `cdof`.
         qpos: where the joints' positions are.
         ctrl: where the motors' controls are.
+        qpos_low: the least position of each joint, (n,), rad; -inf without a limit.
+        qpos_high: the greatest position of each joint, (n,), rad; inf without a limit.
         torque_low: the least torque of each motor, (n,), N m.
         torque_high: the greatest torque of each motor, (n,), N m.
         mask: which of the joints move the tool, (n,) bool; None for all.
@@ -111,6 +113,8 @@ class Chain:
             [-np.inf, np.inf],
         )
         self.torque_low, self.torque_high = limits[:, 0].copy(), limits[:, 1].copy()
+        ends = np.where(model.jnt_limited[ids, None], model.jnt_range[ids], [-np.inf, np.inf])
+        self.qpos_low, self.qpos_high = ends[:, 0].copy(), ends[:, 1].copy()
         self.tool, self.origin = Point.of(model, tool), Point.of(model, origin)
         mask = chain_mask(model, self.tool.body, dofs)
         self.mask = None if mask.all() else mask
@@ -120,7 +124,7 @@ class Chain:
         self.alone = bool(every.sum() == mask.sum())
 
     def state(self, v: Any) -> State:
-        """What a controller sees of the arm now.
+        """The arm's current state, for a controller.
 
         Args:
             v: a view, or MjData itself.
@@ -133,7 +137,7 @@ class Chain:
 
 
 class _Reading:
-    """An attribute of a state that a function of the arm and the view computes, once."""
+    """A state attribute, computed once by a function of the arm and the view."""
 
     def __init__(self, compute: Callable[["_ArmState", Chain, Any], Array]) -> None:
         self._compute = compute
@@ -148,7 +152,7 @@ class _Reading:
 
 
 class _ArmState(State):
-    """The state of an arm in a view; a class of its own, because it is made anew at each step."""
+    """The state of an arm in a view; a separate class, because one is made at each step."""
 
     def __init__(self, arm: Chain, v: Any) -> None:
         self.arm, self.v = arm, v
@@ -161,6 +165,8 @@ class _ArmState(State):
     qpos = _Reading(lambda _, arm, v: taken(v.qpos, arm.qpos) + 0.0)
     qvel = _Reading(lambda _, arm, v: taken(v.qvel, arm.dofs) + 0.0)
     inertia = _Reading(lambda _, arm, v: dense_inertia(v.M, *arm.inertia))
+    qpos_low = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.qpos_low))
+    qpos_high = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.qpos_high))
     torque_low = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_low))
     torque_high = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_high))
 

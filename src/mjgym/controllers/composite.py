@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mjgym.actions import Action
-from mjgym.arrays import Array
+from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Arrays, Controller, State
 
 
@@ -18,6 +18,7 @@ class Composite:
     Args:
         parts: pairs of a name and a controller.
         joints: the names of each part's joints.
+        robots: the robot that each part belongs to, by its number; empty for one of all.
 
     Raises:
         ValueError: names and joints do not match, or a name is there twice.
@@ -25,6 +26,7 @@ class Composite:
 
     parts: tuple[tuple[str, Controller], ...]
     joints: tuple[tuple[str, ...], ...]
+    robots: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.parts]
@@ -34,7 +36,7 @@ class Composite:
             raise ValueError(f"joints: of {len(self.joints)} parts, expected {len(names)}")
 
     def actions(self) -> tuple[Action, ...]:
-        """What all numbers do; their names begin with the part's."""
+        """The action dimensions of all parts, each name prefixed with its part's."""
         return tuple(
             dataclasses.replace(action, name=f"{name} {action.name}")
             for (name, part), joints in zip(self.parts, self.joints, strict=True)
@@ -42,21 +44,44 @@ class Composite:
         )
 
     def memory(self, states: Mapping[str, State]) -> Arrays:
-        """What all parts remember, at an episode's start, from the state of each."""
+        """The memory of all parts at the start of an episode, from the state of each."""
         return _joined({name: part.memory(states[name]) for name, part in self.parts})
 
     def goal(self, states: Mapping[str, State], action: Array, memory: Arrays) -> Arrays:
         """The memory at the start of a control step."""
+        asked = {
+            name: (states[name], action[..., numbers])
+            for (name, _), numbers in zip(self.parts, self._numbers, strict=True)
+        }
+        fastest = self._fastest(asked) if self._couples else {}
         return _joined(
             {
-                name: part.goal(states[name], action[..., numbers], _of(name, memory))
-                for (name, part), numbers in zip(self.parts, self._numbers, strict=True)
+                name: part.coupled_goal(*asked[name], _of(name, memory), fastest[name])
+                if part.couples
+                else part.goal(*asked[name], _of(name, memory))
+                for name, part in self.parts
             }
         )
 
     @functools.cached_property
+    def _couples(self) -> bool:
+        return any(part.couples for _, part in self.parts)
+
+    def _fastest(self, asked: Mapping[str, tuple[State, Array]]) -> dict[str, Array]:
+        """The fastest joint of each part's robot, by the part's name."""
+        robots = self.robots or (0,) * len(self.parts)
+        of_robots: dict[int, Array] = {}
+        for robot, (name, part) in zip(robots, self.parts, strict=True):
+            if part.couples:
+                own = part.fastest(*asked[name])
+                other = of_robots.get(robot)
+                of_robots[robot] = own if other is None else namespace(own).maximum(own, other)
+        names = [name for name, _ in self.parts]
+        return {n: of_robots[i] for n, i in zip(names, robots, strict=True) if i in of_robots}
+
+    @functools.cached_property
     def _numbers(self) -> tuple[slice, ...]:
-        """Which numbers of an action are each part's."""
+        """The slice of the action that belongs to each part."""
         counts = [
             len(part.actions(joints))
             for (_, part), joints in zip(self.parts, self.joints, strict=True)
@@ -70,7 +95,7 @@ class Composite:
 
     @property
     def remembers_substeps(self) -> bool:
-        """Whether `substep` changes anything."""
+        """Whether `substep` changes the memory of any part."""
         return any(part.remembers_substeps for _, part in self.parts)
 
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:

@@ -1,28 +1,28 @@
-"""What a controller is, what it sees of an arm, and where to find one by name."""
+"""The controller interface, the state that a controller reads, and lookup by name."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mjgym.actions import Action
 from mjgym.arrays import Array
-from mjgym.catalogue import Catalogue
 from mjgym.controllers.parameters import clip
-from mjgym.suggestions import or_else
+from mjgym.util.catalogue import Catalogue
+from mjgym.util.suggestions import or_else
 
 Arrays = dict[str, Array]
 
 
 class State:
-    """What a controller sees of an arm, as arrays of any leading shape, in world axes.
+    """The state of an arm that a controller reads: arrays of any leading shape, in world axes.
 
     Args:
-        **readings: the arrays below by name, or functions of the state that compute them; those
-            run once and only if a law looks at what they give.
+        **readings: the arrays below by name, or functions of the state that compute them; a
+            function runs once, when a controller first reads its array.
 
     Raises:
-        AttributeError: a law looks at what there is no reading of.
+        AttributeError: a controller reads an array that was not given.
     """
 
     position: Array
@@ -48,6 +48,10 @@ class State:
     """The joints' positions, (..., n), rad."""
     qvel: Array
     """The joints' velocities, (..., n), rad/s."""
+    qpos_low: Array
+    """The least position of each joint, (n,), rad; -inf without a limit."""
+    qpos_high: Array
+    """The greatest position of each joint, (n,), rad; inf without a limit."""
     torque_low: Array
     """The least torque of each joint, (n,), N m."""
     torque_high: Array
@@ -71,38 +75,51 @@ class State:
 
 @dataclass(frozen=True)
 class Controller:
-    """A law that turns an action into joint torques: its parameters, and pure functions.
+    """A control law from action to joint torques: parameters and pure functions.
 
-    It has no state of its own. What it must remember is a dict of arrays that lead as the state's
-    do: `memory` makes it at an episode's start, `goal` changes it at each control step, `substep`
-    after each physics step, and `torque` reads it before each.
+    A controller holds no state. Its memory is a dict of arrays with the state's leading shape:
+    `memory` creates it at the start of an episode, `goal` updates it at each control step,
+    `substep` after each physics step, and `torque` reads it before each physics step.
 
-    A law of one's own defines `actions`, `goal` and `torque`, and is found as "module:Class".
+    To add a controller, define `actions`, `goal` and `torque`; "module:Class" names it.
     """
 
+    couples: ClassVar[bool] = False
+    """Whether the arms of a robot slow down together, by `fastest` and `coupled_goal`."""
+
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """What the numbers of an action do, for an arm of these joints."""
+        """The action dimensions for an arm with these joints."""
         raise NotImplementedError(f"{type(self).__name__} must define actions()")
 
     def memory(self, state: State) -> Arrays:
-        """What the law remembers, at an episode's start."""
+        """The controller's memory at the start of an episode."""
         return {}
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The memory at the start of a control step, with what an action (..., numbers) asks."""
+        """The memory at the start of a control step, with the goal of the action (..., n)."""
         raise NotImplementedError(f"{type(self).__name__} must define goal()")
+
+    def fastest(self, state: State, action: Array) -> Array:
+        """The velocity of the fastest joint that an action asks for, (..., 1), rad/s."""
+        raise NotImplementedError(f"{type(self).__name__} couples arms and must define fastest()")
+
+    def coupled_goal(self, state: State, action: Array, memory: Arrays, fastest: Array) -> Arrays:
+        """`goal`, with the fastest joint of all of the robot's arms, (..., 1), rad/s."""
+        raise NotImplementedError(
+            f"{type(self).__name__} couples arms and must define coupled_goal()"
+        )
 
     def torque(self, state: State, memory: Arrays) -> Array:
         """The joints' torques, (..., n), N m, within their limits."""
         raise NotImplementedError(f"{type(self).__name__} must define torque()")
 
     def substep(self, state: State, memory: Arrays) -> Arrays:
-        """The memory after a physics step, from the state that the step led to."""
+        """The memory after a physics step, given the new state."""
         return memory
 
     @property
     def remembers_substeps(self) -> bool:
-        """Whether `substep` changes anything; by default whether a law has defined it."""
+        """Whether `substep` changes the memory; by default, whether a subclass defines it."""
         return type(self).substep is not Controller.substep
 
 
@@ -138,7 +155,7 @@ def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) ->
 
 
 def limited(state: State, torque: Array) -> Array:
-    """Torques (..., n) within what the joints' motors give."""
+    """Torques (..., n), clipped to the joints' torque limits."""
     return clip(torque, state.torque_low, state.torque_high)
 
 

@@ -1,4 +1,4 @@
-"""How an action moves a gripper: its sign, or its size, moves a command step by step."""
+"""Gripper control: the sign or the size of an action moves a command by increments."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ CENTRE, END = 0.0, 1.0  # of a command: the middle of an actuator's range, and e
 
 @dataclass(frozen=True)
 class GripperLaw:
-    """A command for each actuator, which an action moves up or down once per control step.
+    """An incremental law: each control step moves the command of each actuator up or down.
 
     The law of the published tabletop tasks (Zhu et al., "robosuite: A modular simulation framework
     and benchmark for robot learning", 2020). A command c lies in [-1, 1], from one end of its
@@ -46,7 +46,7 @@ class GripperLaw:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers an action has."""
+        """The number of action dimensions."""
         if not self.directions:
             return 0
         return max(self.inputs, default=0) + 1

@@ -6,19 +6,19 @@ from mjgym.arrays import Array, namespace
 
 
 def ramp_steps(ramp_ratio: float, substeps: int) -> int:
-    """Physics steps until a goal is reached: a share of those in a control step, rounded up."""
+    """The number of physics steps of a ramp: a fraction of the control step's, rounded up."""
     return math.ceil(ramp_ratio * substeps - 1e-9)
 
 
 def ramp(since: Array, steps: int) -> Array:
-    """How much of the way to a goal has been gone, (...) in (0, 1].
+    """The fraction of the way to a goal, (...) in (0, 1].
 
-    The published ramp is harmonic: 1/5, 1/4, 1/3, 1/2 and 1 of the way for five steps. What is
-    called linear are the steps that it takes where each starts from the one before.
+    The published ramp is harmonic: 1/5, 1/4, 1/3, 1/2 and 1 of the way for five steps. It would
+    be linear if each step started from the point before instead of from the ramp's start.
 
     Args:
         since: physics steps since the goal was set, (...), from 0.
-        steps: of `ramp_steps`.
+        steps: the length of the ramp, from `ramp_steps`.
     """
     xp = namespace(since)
     return 1 / xp.maximum(steps - since, xp.ones_like(since))

@@ -53,7 +53,7 @@ class InverseKinematicsPose(Controller):
 
     @functools.cached_property
     def joints(self) -> JointPosition:
-        """The law that takes the joints to where inverse kinematics wants them."""
+        """The joint controller that tracks the solution of inverse kinematics."""
         return JointPosition(
             kp=self.kp,
             damping_ratio=self.damping_ratio,
@@ -67,14 +67,14 @@ class InverseKinematicsPose(Controller):
         """A displacement and a turn of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
         limits = (self.ik_pos_limit,) * 3 + (self.ik_ori_limit,) * 3
-        ways = ("go along",) * 3 + ("turn about",) * 3
+        ways = ("displacement of the tool along",) * 3 + ("rotation of the tool about",) * 3
         return tuple(
             Action(
                 axis,
                 -limit,
                 limit,
                 unit,
-                meaning=f"how far the tool is to {way} {axis[-1]} of the world",
+                meaning=f"{way} {axis[-1]} of the world",
             )
             for axis, limit, unit, way in zip(AXES, limits, UNITS, ways, strict=True)
         )
@@ -84,7 +84,7 @@ class InverseKinematicsPose(Controller):
         return {**self.joints.memory(state), "start": state.qpos}
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The joints where the tool would be as asked for."""
+        """The joint positions that bring the tool to its target pose."""
         xp = namespace(action)
         action = as_precise(action, state.qpos)
         twist = (GAIN / TIME) * xp.concat(
@@ -122,7 +122,7 @@ class InverseKinematicsPose(Controller):
 
 
 def _shortened(vector: Array, longest: float) -> Array:
-    """Vectors (..., 3) that are no longer than a length."""
+    """Vectors (..., 3), shortened to a maximum length."""
     xp = namespace(vector)
     length = rotations.norm(vector)[..., None] if vector.ndim > 1 else rotations.norm(vector)
     return vector * (longest / xp.maximum(length, longest * xp.ones_like(vector[..., :1])))

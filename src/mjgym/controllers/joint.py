@@ -20,7 +20,7 @@ from mjgym.controllers.scaled import ImpedanceController, ScaledController
 
 @dataclass(frozen=True)
 class JointTorque(ScaledController):
-    """Torques on top of what holds the arm against gravity.
+    """Joint torques, added to gravity compensation.
 
     Args:
         torque_limits: the least and the greatest torque that an action asks for, N m; None for the
@@ -47,14 +47,14 @@ class JointTorque(ScaledController):
 
     def memory(self, state: State) -> Arrays:
         """No torque."""
-        return self.held("torque", namespace(state.qpos).zeros_like(state.qpos))
+        return self.initial_goal("torque", namespace(state.qpos).zeros_like(state.qpos))
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The torques that are asked for."""
+        """The target torques."""
         action = as_precise(action, state.bias)
         low, high = self.torque_limits or (state.torque_low, state.torque_high)
         torque = clip(self.scaled(action), constant(low, action), constant(high, action))
-        return self.moved("torque", torque, memory)
+        return self.set_goal("torque", torque, memory)
 
     def torque(self, state: State, memory: Arrays) -> Array:
         """tau = goal + bias."""
@@ -105,19 +105,19 @@ class JointVelocity(ScaledController):
         xp = namespace(state.qvel)
         zero = xp.zeros_like(state.qvel)
         return {
-            **self.held("velocity", zero),
+            **self.initial_goal("velocity", zero),
             "error": zero,
             "error_sum": zero,
             "error_differences": xp.stack([zero] * DIFFERENCES, axis=-2),
         }
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The velocities that are asked for."""
+        """The target joint velocities."""
         action = as_precise(action, state.qvel)
         velocity = self.scaled(action)
         if self.velocity_limits is not None:
             velocity = clip(velocity, *(constant(limit, action) for limit in self.velocity_limits))
-        return self.moved("velocity", velocity, memory)
+        return self.set_goal("velocity", velocity, memory)
 
     def torque(self, state: State, memory: Arrays) -> Array:
         """tau = Kp e + Ki sum(e) + Kd mean(differences of e) + bias."""
@@ -191,21 +191,24 @@ class JointPosition(ImpedanceController):
         if self.input_type == "absolute":
             meanings = tuple(f"position of {j}" for j in joints)
             return gains + self.free_actions(joints, units, meanings)
-        meanings = tuple(f"how far {j} is to turn" for j in joints)
+        meanings = tuple(f"displacement of {j}" for j in joints)
         return gains + self.scaled_actions(joints, units, meanings)
 
     def memory(self, state: State) -> Arrays:
-        """The joints where they are."""
-        return {**self.held("qpos", state.qpos), **self.resting(state.qpos, state.qpos.shape[-1])}
+        """The current joint positions as the goal."""
+        return {
+            **self.initial_goal("qpos", state.qpos),
+            **self.initial_gains(state.qpos, state.qpos.shape[-1]),
+        }
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The joints where they are to be."""
+        """The target joint positions."""
         action = as_precise(action, state.qpos)
         gains, action = self.impedance(action, state.qpos.shape[-1])
         qpos = action if self.input_type == "absolute" else state.qpos + self.scaled(action)
         if self.qpos_limits is not None:
             qpos = clip(qpos, *(constant(limit, qpos) for limit in self.qpos_limits))
-        return {**self.moved("qpos", qpos, memory), **gains}
+        return {**self.set_goal("qpos", qpos, memory), **gains}
 
     def torque(self, state: State, memory: Arrays) -> Array:
         """tau = M (kp (goal - q) - kd qd) + bias."""

@@ -27,7 +27,7 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def gram(matrix: Array, ridge: float = 0.0) -> Array:
-    """A A^T, (..., m, n) to (..., m, m), and something on the diagonal that makes it regular.
+    """A A^T, (..., m, n) to (..., m, m), plus a small diagonal that makes it regular.
 
     Args:
         matrix: A.
@@ -37,7 +37,7 @@ def gram(matrix: Array, ridge: float = 0.0) -> Array:
 
 
 def mobility(inertia: Array, jacobian: Array) -> Array:
-    """J M^-1 J^T, whose inverse is the inertia felt at the tool, made regular where it is not.
+    """J M^-1 J^T, the inverse of the tool-space inertia, regularised where it is singular.
 
     Args:
         inertia: M, (..., n, n), positive definite.

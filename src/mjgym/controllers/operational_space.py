@@ -24,7 +24,7 @@ POSTURE_GAIN = 10.0  # 1/s^2, of the pull towards the joints' start that the too
 
 @dataclass(frozen=True)
 class OperationalSpacePose(ImpedanceController):
-    """The tool's place and axes: where it is at the control step, moved by the action, or absolute.
+    """Tool pose control: a displacement from the current pose, or an absolute pose.
 
     Args:
         position_limits: the least and the greatest place that is asked for, m, in the axes of
@@ -54,7 +54,7 @@ class OperationalSpacePose(ImpedanceController):
         if self.input_type == "absolute":
             place, turn, make = "the tool's", "rotation vector of the tool,", self.free_actions
         else:
-            place, turn = "how far the tool is to go along", "how far the tool is to turn about"
+            place, turn = "displacement of the tool along", "rotation of the tool about"
             make = self.scaled_actions
         meanings = tuple(
             f"{place if i < 3 else turn} {axis[-1]} of {frame}" for i, axis in enumerate(AXES)
@@ -62,12 +62,12 @@ class OperationalSpacePose(ImpedanceController):
         return self.impedance_actions(AXES) + make(AXES[:count], UNITS[:count], meanings[:count])
 
     def memory(self, state: State) -> Arrays:
-        """The tool where it is, and the joints' start that they are drawn to."""
+        """The current tool pose as the goal, and the joints' start, the posture target."""
         in_world = self._remembers_world(state)
         position, rotation = _tool(state) if in_world else self._in_frame(state)
         memory = {
-            **self.held("position", position),
-            **self.resting(position, len(AXES)),
+            **self.initial_goal("position", position),
+            **self.initial_gains(position, len(AXES)),
             "rotation": rotation,
             "start": state.qpos,
         }
@@ -77,7 +77,7 @@ class OperationalSpacePose(ImpedanceController):
         return memory
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Where the tool is to be: in world axes, or in those of an origin that moves."""
+        """The target pose of the tool, in world axes or in those of a moving origin."""
         action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
@@ -97,7 +97,7 @@ class OperationalSpacePose(ImpedanceController):
             position = clip(position, *(constant(x, position) for x in self.position_limits))
         if self.input_ref_frame == "base" and self._remembers_world(state):
             position, rotation = _out_of_frame(state, position, rotation)
-        changed = {**self.moved("position", position, memory), **gains, "rotation": rotation}
+        changed = {**self.set_goal("position", position, memory), **gains, "rotation": rotation}
         if self.interpolation:
             start = memory["rotation"]
             changed["rotation_from"] = start
@@ -132,7 +132,7 @@ class OperationalSpacePose(ImpedanceController):
         if self.uncouple_pos_ori:
             # What moves the tool is solved without what couples places and axes, in one call with
             # what it would feel.
-            systems = whole[..., None, :, :] * _kept(xp, whole.dtype, whole.device)
+            systems = whole[..., None, :, :] * _block_masks(xp, whole.dtype, whole.device)
             rights = xp.concat([acceleration[..., None, :], felt[..., None, :]], axis=-2)
             forces = solve(systems, rights)
             force = forces[..., 0, :] - forces[..., 1, :]
@@ -141,7 +141,7 @@ class OperationalSpacePose(ImpedanceController):
         return limited(state, times(jacobian.mT, force) + times(inertia, posture) + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
-        """The tool's place and axes in the axes of the action."""
+        """The tool's pose in the frame of the action."""
         if self.input_ref_frame == "world":
             return _tool(state)
         place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)
@@ -149,41 +149,41 @@ class OperationalSpacePose(ImpedanceController):
         return place, rotations.compose(inverse, state.rotation)
 
     def _wanted(self, state: State, memory: Arrays) -> tuple[Array, Array]:
-        """The place and axes that are asked for at this physics step, in world axes."""
+        """The interpolated target pose at this physics step, in world axes."""
         position, rotation = self.current("position", memory), memory["rotation"]
         if self.interpolation:
-            turn = rotations.from_rotation_vector(memory["turn"] * self.share(memory))
+            turn = rotations.from_rotation_vector(memory["turn"] * self.fraction(memory))
             rotation = rotations.compose(turn, memory["rotation_from"])
         if self._remembers_world(state):
             return position, rotation
         return _out_of_frame(state, position, rotation)
 
     def _remembers_world(self, state: State) -> bool:
-        """Whether what is remembered is in world axes, as nothing moves those of the action."""
+        """Whether the goal is stored in world axes, because the action's frame is fixed."""
         return self.input_ref_frame == "world" or isinstance(state.origin_velocity, float)
 
 
 def _tool(state: State) -> tuple[Array, Array]:
-    """The tool's place and axes in world axes."""
+    """The tool's pose in world axes."""
     return state.position, state.rotation
 
 
 def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array, Array]:
-    """A place and axes in the axes of the arm's origin as they are in world axes."""
+    """A pose given in the frame of the arm's origin, in world axes."""
     place = state.origin_position + rotations.to_world(state.origin_rotation, position)
     return place, rotations.compose(state.origin_rotation, rotation)
 
 
 @functools.lru_cache
-def _kept(xp: Any, dtype: Any, device: Any) -> Array:
-    """Which entries of a matrix are kept in each system: the blocks on the diagonal, and all."""
+def _block_masks(xp: Any, dtype: Any, device: Any) -> Array:
+    """Masks of a matrix's entries in each linear system: the diagonal blocks, and all."""
     block = [[1.0] * 3 + [0.0] * 3] * 3 + [[0.0] * 3 + [1.0] * 3] * 3
     return xp.asarray([block, [[1.0] * 6] * 6], dtype=dtype, device=device)
 
 
 @dataclass(frozen=True)
 class OperationalSpacePosition(OperationalSpacePose):
-    """The tool's place; it keeps the axes that it has at the control step."""
+    """Tool position control; the orientation stays that of the control step."""
 
     output_max: Numbers = 0.05
     output_min: Numbers = -0.05

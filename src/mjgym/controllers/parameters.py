@@ -4,14 +4,14 @@ import math
 from typing import Any
 
 from mjgym.arrays import Array, namespace
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Numbers = float | tuple[float, ...]
 """One number for all, or one for each."""
 
 
 def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Check that a parameter has one of the values that it can have.
+    """Check that a parameter has one of its allowed values.
 
     Raises:
         ValueError: it has another; the message names the nearest.
@@ -21,7 +21,7 @@ def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
 
 
 def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
-    """Check that a parameter is a number, or as many as there are.
+    """Check that a parameter is a finite number, or one for each axis.
 
     Raises:
         ValueError: it is neither.
@@ -34,7 +34,7 @@ def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
 
 
 def not_negative(what: str, value: Numbers) -> None:
-    """Check that a parameter is 0 or more, for all.
+    """Check that a parameter is 0 or more.
 
     Raises:
         ValueError: it is not.
@@ -45,7 +45,7 @@ def not_negative(what: str, value: Numbers) -> None:
 
 
 def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None = None) -> None:
-    """Check that a parameter is the least and the greatest of something, or None.
+    """Check that a parameter is a lower and an upper limit in order, or None.
 
     Raises:
         ValueError: it is neither.
@@ -68,25 +68,25 @@ def each(value: Numbers, count: int) -> tuple[float, ...]:
 
 
 def constant(value: Numbers, like: Array) -> Array:
-    """A parameter as it enters arithmetic: a number, or an array of an array's own kind."""
+    """A parameter for arithmetic: a number, or an array of the same library as another."""
     if not isinstance(value, tuple):
         return value
     return namespace(like).asarray(value, dtype=like.dtype, device=like.device)
 
 
 def as_precise(action: Array, like: Array) -> Array:
-    """An action in the precision of the simulation, before any arithmetic."""
+    """An action in the simulation's precision."""
     return namespace(action).astype(action, like.dtype, copy=False)
 
 
 def clip(x: Array, low: Array, high: Array) -> Array:
-    """x within limits: arrays that broadcast with it, or numbers."""
+    """x clipped to limits: numbers, or arrays that broadcast with it."""
     xp = namespace(x)
     return xp.minimum(xp.maximum(x, low), high)
 
 
 def damping(kp: Array, damping_ratio: Array) -> Array:
-    """The gain on velocity that damps a gain on position: 2 sqrt(kp) times a ratio."""
+    """The velocity gain for a position gain: 2 sqrt(kp) times the damping ratio."""
     if isinstance(kp, int | float):
         return 2 * math.sqrt(kp) * damping_ratio
     return 2 * namespace(kp).sqrt(kp) * damping_ratio
@@ -95,7 +95,7 @@ def damping(kp: Array, damping_ratio: Array) -> Array:
 def scaled(
     action: Array, input_min: Numbers, input_max: Numbers, output_min: Numbers, output_max: Numbers
 ) -> Array:
-    """An action (..., k) clipped to its range and mapped from there to the range of what it asks.
+    """An action (..., k) clipped to the input range and mapped to the output range.
 
     u = clip(a); (u - mid_in) (out_max - out_min) / (in_max - in_min) + mid_out
     """

@@ -1,4 +1,4 @@
-"""What laws with scaled actions have in common: ranges, ramps to a goal, variable impedance."""
+"""Base classes of controllers with scaled actions: ranges, interpolated goals, impedance."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,15 +25,15 @@ IMPEDANCE = ("fixed", "variable", "variable_kp")
 
 @dataclass(frozen=True)
 class ScaledController(Controller):
-    """A law whose action is clipped to one range and mapped to another, and whose goal may ramp.
+    """A controller that clips its action to one range, maps it to another, and may ramp its goal.
 
     Args:
         input_max: the greatest value of an action.
         input_min: the least value.
-        output_max: what the greatest value asks for.
-        output_min: what the least value asks for.
+        output_max: the command at `input_max`.
+        output_min: the command at `input_min`.
         interpolation: "linear" to go to each goal over the first physics steps, None to jump there.
-        ramp_ratio: the share of the control step's physics steps that this takes.
+        ramp_ratio: the fraction of the control step's physics steps that the ramp takes.
         substeps: physics steps in a control step; only interpolation looks at it.
 
     Raises:
@@ -66,13 +66,13 @@ class ScaledController(Controller):
             raise ValueError(f"substeps: expected 1 or more, got {self.substeps}")
 
     def scaled(self, action: Array) -> Array:
-        """What an action (..., k) asks for."""
+        """The command of an action (..., k), clipped and mapped to the output range."""
         return scaled(action, self.input_min, self.input_max, self.output_min, self.output_max)
 
     def scaled_actions(
         self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]
     ) -> tuple[Action, ...]:
-        """What the numbers of an action do, by the units of what they ask for."""
+        """Dimensions of a scaled action, with the unit and meaning of each command."""
         count = len(names)
         ranges = (self.input_min, self.input_max, self.output_min, self.output_max)
         for field, value in zip(
@@ -96,7 +96,7 @@ class ScaledController(Controller):
     def free_actions(
         self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]
     ) -> tuple[Action, ...]:
-        """What the numbers of an action do that are used as they are."""
+        """Dimensions of an action that is used unscaled."""
         return tuple(
             Action(name, -UNLIMITED, UNLIMITED, unit, meaning=meaning)
             for name, unit, meaning in zip(names, units, meanings, strict=True)
@@ -104,50 +104,50 @@ class ScaledController(Controller):
 
     # A goal that ramps is three arrays: where it started, where it goes, how long since.
 
-    def held(self, name: str, goal: Array) -> Arrays:
-        """The memory of a goal that is where it is, (..., k)."""
+    def initial_goal(self, name: str, goal: Array) -> Arrays:
+        """The memory of an initial goal, (..., k), which does not ramp."""
         memory = {name: goal}
         if self.interpolation:
             memory[f"{name}_from"] = goal
             memory["since"] = namespace(goal).zeros_like(goal[..., 0])
         return memory
 
-    def moved(self, name: str, goal: Array, memory: Arrays) -> Arrays:
-        """The memory of a goal that is set anew."""
+    def set_goal(self, name: str, goal: Array, memory: Arrays) -> Arrays:
+        """The memory with a new goal, (..., k)."""
         changed = {**memory, name: goal}
         if self.interpolation:
             changed[f"{name}_from"] = memory[name]
             changed["since"] = namespace(goal).zeros_like(goal[..., 0])
         return changed
 
-    def share(self, memory: Arrays) -> Array:
-        """How much of the way from the goal before has been gone, (..., 1)."""
+    def fraction(self, memory: Arrays) -> Array:
+        """The fraction of the way from the previous goal to this one, (..., 1)."""
         steps = ramp_steps(self.ramp_ratio, self.substeps)
         return ramp(memory["since"], steps)[..., None]
 
     def current(self, name: str, memory: Arrays) -> Array:
-        """The goal as it is at this physics step, (..., k)."""
+        """The interpolated goal at this physics step, (..., k)."""
         goal = memory[name]
         if not self.interpolation:
             return goal
         start = memory[f"{name}_from"]
-        return start + (goal - start) * self.share(memory)
+        return start + (goal - start) * self.fraction(memory)
 
     def substep(self, state: Any, memory: Arrays) -> Arrays:
-        """The memory after a physics step: one more since the goal was set."""
+        """The memory after a physics step: one more step since the goal was set."""
         if not self.interpolation:
             return memory
         return {**memory, "since": memory["since"] + 1}
 
     @property
     def remembers_substeps(self) -> bool:
-        """Whether the goal ramps, or a law that goes on from this one remembers more."""
+        """Whether the goal ramps, or a subclass defines its own `substep`."""
         return bool(self.interpolation) or type(self).substep is not ScaledController.substep
 
 
 @dataclass(frozen=True)
 class ImpedanceController(ScaledController):
-    """A law like a spring and a damper between what is and what an action asks for.
+    """A spring-damper law between the current state and the goal.
 
     Args:
         kp: gain on position, 1/s^2, or one for each axis or joint.
@@ -182,7 +182,7 @@ class ImpedanceController(ScaledController):
             raise ValueError("kp_limits, damping_ratio_limits: expected 0 or more")
 
     def impedance_actions(self, axes: tuple[str, ...]) -> tuple[Action, ...]:
-        """What the numbers do that an action begins with: none for a fixed impedance."""
+        """The leading action dimensions that set the gains; none for a fixed impedance."""
         for field in ("kp", "damping_ratio"):
             finite(field, getattr(self, field), len(axes))
         kinds = {
@@ -199,7 +199,7 @@ class ImpedanceController(ScaledController):
         )
 
     def impedance(self, action: Array, axes: int) -> tuple[Arrays, Array]:
-        """The gains that an action asks for, to remember, and the rest of the action."""
+        """The gains that an action sets, to keep in memory, and the rest of the action."""
         if self.impedance_mode == "fixed":
             return {}, action
         ratio: Array = constant(self.damping_ratio, action)
@@ -216,7 +216,7 @@ class ImpedanceController(ScaledController):
         kp = constant(self.kp, like)
         return kp, damping(kp, constant(self.damping_ratio, like))
 
-    def resting(self, like: Array, axes: int) -> Arrays:
+    def initial_gains(self, like: Array, axes: int) -> Arrays:
         """The gains before the first action, where they are remembered."""
         if self.impedance_mode == "fixed":
             return {}

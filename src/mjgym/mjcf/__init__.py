@@ -3,7 +3,7 @@
 from mjgym.mjcf.assets import asset_path
 from mjgym.mjcf.attaching import attach
 from mjgym.mjcf.binding import Bound, bind
-from mjgym.mjcf.compose import add, assign, load, remove, rename, without_textures, word
+from mjgym.mjcf.compose import add, assign, load, remove, without_textures, word
 from mjgym.mjcf.debugging import CompileError, compile, debug
 from mjgym.mjcf.elements import Spec
 from mjgym.mjcf.exporting import export
@@ -12,6 +12,7 @@ from mjgym.mjcf.lint.checking import check, explain
 from mjgym.mjcf.lint.comparing import Difference, diff
 from mjgym.mjcf.lint.editing import edit
 from mjgym.mjcf.lint.reading import Problem
+from mjgym.mjcf.renaming import rename
 
 __all__ = [
     "Bound",

@@ -1,9 +1,9 @@
-"""Where the package's MJCF files lie."""
+"""Paths of the package's MJCF files."""
 
 from pathlib import Path
 
-from mjgym.packaged import assets
-from mjgym.suggestions import did_you_mean
+from mjgym.util.packaged import assets
+from mjgym.util.suggestions import did_you_mean
 
 
 def asset_path(name: str) -> Path:

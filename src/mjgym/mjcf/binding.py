@@ -11,7 +11,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf.elements import Element, described, is_element, kind_of
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 # What stands in front of an attribute in the names of the engine's fields.
 _PREFIXES = {

@@ -37,7 +37,8 @@ class CompileError(ValueError):
         self.reason, self.model, self.path, self.line = reason, model, path, line
         where = f", {path}" if path else ""
         made = f" ({line})" if line else ""
-        super().__init__(f"model {model!r}{where}{made}: {reason}")
+        hint = "" if line or not path else f". {ENVIRONMENT}=1 shows the line that made the element"
+        super().__init__(f"model {model!r}{where}{made}: {reason}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.reason, self.model, self.path, self.line)
@@ -64,7 +65,7 @@ def compile(spec: Spec) -> mujoco.MjModel:
 
 
 def _located(spec: Spec, error: ValueError) -> CompileError:
-    """What an error of the engine is about.
+    """An error of the compiler, with the element that it is about.
 
     The engine repeats the element's `info` and says neither its kind nor where it is: compiled
     again with a number there, it says which element it means.
@@ -129,7 +130,7 @@ def debug() -> Iterator[None]:
 
 
 class _Patches:
-    """What `debug` puts in the place of the engine's own methods, and how often it is wanted."""
+    """Methods of the engine that `debug` replaces, with a count of its users."""
 
     wanted = 0
     originals: list[tuple[type, str, Any]] = []  # noqa: RUF012  (one for the process)

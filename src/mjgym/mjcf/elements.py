@@ -1,4 +1,4 @@
-"""What the elements of a `mujoco.MjSpec` are called, and which attributes are words or names."""
+"""Kinds of elements of a `mujoco.MjSpec`, and their attributes that are words or names."""
 
 import functools
 import operator
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import mujoco
 
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Spec: TypeAlias = mujoco.MjSpec
 Element: TypeAlias = Any
@@ -143,7 +143,7 @@ def described(element: Element) -> str:
 
 
 def path(element: Element) -> str:
-    """Where an element is: "world > torso > geom 'foot'"; only its own name if in no body."""
+    """The path of an element: "world > torso > geom 'foot'"; its name alone outside of bodies."""
     steps = [described(element)]
     if kind_of(element) in IN_TREE:
         body = element.parent
@@ -257,7 +257,7 @@ class _Scratch:
 
     @classmethod
     def parent(cls, kind: str) -> Any:
-        """What an element of a kind can be added to."""
+        """The parent that takes elements of a kind."""
         if cls.made >= cls.enough:
             cls.spec, cls.made = mujoco.MjSpec(), 0
             cls.body = cls.spec.worldbody.add_body()
@@ -295,7 +295,7 @@ _taken: set[Hashable] = set()
 
 
 def _form(value: Any) -> Hashable:
-    """What the engine's checks see of a value, which are of types and lengths; None if unsure."""
+    """Type and length of a value, which the engine's checks depend on; None if unsure."""
     of: Any = type(value)
     if of is list or of is tuple:
         whole = all(isinstance(number, int) for number in value)

@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 
-from mjgym import atomic
 from mjgym.mjcf import files
 from mjgym.mjcf.debugging import compile as compile_spec
 from mjgym.mjcf.debugging import watch
 from mjgym.mjcf.elements import Element, Spec
 from mjgym.sim.engine import quiet
+from mjgym.util import atomic
 
 _FOLDER = "assets"
 _WITH_FILES = ("mesh", "hfield", "texture", "skin")

@@ -14,7 +14,7 @@ from mjgym.mjcf.elements import (
     elements,
     names,
 )
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 # What the names of an attached model begin with, by the model. A model that is attached by the
 # engine's own `attach` is not here: the engine does not say with what prefix.
@@ -27,7 +27,7 @@ def remember_prefix(spec: Spec, prefix: str) -> None:
 
 
 def prefix_of(spec: Spec) -> str:
-    """What stands in front of the names of an attached model; empty if it is not attached.
+    """The prefix of the names of an attached model; empty if it is not attached.
 
     It grows with the models that the one it is attached to is attached to.
     """
@@ -113,7 +113,7 @@ def name_unnamed(spec: Spec) -> None:
 
 
 def name_all(parts: dict[str, list[Element]]) -> dict[str, list[str]]:
-    """What `name_unnamed` does for elements by kind; returns the names they have then."""
+    """Name the unnamed among elements by kind; returns all their names."""
     named = {}
     for kind, listed in parts.items():
         known = named[kind] = [element.name for element in listed]

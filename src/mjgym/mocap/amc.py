@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from mjgym.suggestions import did_you_mean, or_else
+from mjgym.util.suggestions import did_you_mean, or_else
 
 # The skeleton's bones in the order of the files. A "t" is a shift along an axis of the recording's
 # space, in which y is up, an "r" a turn about an axis of the bone.

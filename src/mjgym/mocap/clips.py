@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from mjgym.packaged import assets
-from mjgym.suggestions import did_you_mean
+from mjgym.util.packaged import assets
+from mjgym.util.suggestions import did_you_mean
 
 SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.save`
 

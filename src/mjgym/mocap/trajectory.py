@@ -9,10 +9,10 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
-from mjgym import atomic
 from mjgym.mocap.quaternions import from_rotation_vector, to_rotation_vector
 from mjgym.mocap.spline import cubic_spline
 from mjgym.rotations import conjugate, product
+from mjgym.util import atomic
 
 MOST_STATES = 500_000
 """How many rows a trajectory has at most: those of an hour at 140 a second, 0.5 GB."""
@@ -184,7 +184,7 @@ def resample(
 
 
 def _count(duration: float, timestep: float) -> int:
-    """How many rows there are, a timestep apart, in a duration."""
+    """Number of rows, a timestep apart, in a duration."""
     # Times that are a whole number of timesteps apart may have lost their last bits.
     steps = duration / timestep + 1e-9
     if steps < 1:

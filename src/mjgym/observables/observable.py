@@ -1,4 +1,4 @@
-"""How one entry of an observation is read: how often, how late, how noisy, how many at a time."""
+"""Sensor model of one entry of an observation: rate, delay, noise, history."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.observables.observe import Element, Image, Quantity
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 from mjgym.variation.distributions import Distribution
 from mjgym.variation.noises import Noise
 
@@ -22,7 +22,7 @@ AGGREGATORS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class Observable:
-    """How an entry of an observation is read.
+    """Sensor model of an entry of an observation.
 
     An entry is read at the start of an episode and then every `update_interval` physics steps. A
     reading is corrupted by the noise at once, and can be seen `delay` physics steps later. An
@@ -67,6 +67,8 @@ class Observable:
             )
         _check_steps("update_interval", self.update_interval, 1)
         _check_steps("delay", self.delay, 0)
+        if callable(self.noise) and not isinstance(self.noise, Distribution):
+            raise TypeError("noise: mjgym.variation.noises.corruptor makes a noise of a function")
         if not (self.noise is None or isinstance(self.noise, Noise)):
             raise TypeError(
                 f"noise: expected one of mjgym.variation.noises, e.g. additive(Normal(0, 0.01)),"
@@ -97,6 +99,11 @@ def _check_steps(name: str, value: Any, least: int) -> None:
             )
         if name == "delay" and not np.isfinite(high):
             raise ValueError(f"{name}: {value!r} has no upper bound; .clip(0, ...) gives it one")
+    elif callable(value):
+        raise TypeError(
+            f"{name}: a function needs bounds: Custom(function, low={least}, high=...) of"
+            " mjgym.variation"
+        )
     elif not _whole(value):
         raise TypeError(
             f"{name}: expected a whole number of physics steps or a distribution, got {value!r}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -181,7 +181,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Image:
-    """What a camera of the model sees.
+    """An image of one of the model's cameras.
 
     Args:
         camera: name, index, or -1 for the free camera.

@@ -47,7 +47,7 @@ class Fixed:
         """Nothing is remembered."""
 
     def needed(self, time: np.ndarray) -> np.ndarray:
-        """Which of the next control step's readings will be seen, (n, substeps) bool.
+        """Mask of the next control step's readings that will be seen, (n, substeps) bool.
 
         Args:
             time: physics steps of the episodes so far, (n,).
@@ -58,18 +58,18 @@ class Fixed:
         return needed
 
     def place(self, rows: np.ndarray, time: np.ndarray) -> np.ndarray:
-        """Where to keep the readings that some simulations take at a time, (len(rows),)."""
+        """Slots for the readings that some simulations take at a time, (len(rows),)."""
         place: np.ndarray = time // self._interval % self.size
         return place
 
     def shown(self, time: np.ndarray) -> np.ndarray:
-        """Where the readings are that an observation shows, oldest first, (n, buffer_size)."""
+        """Slots of the readings that an observation shows, oldest first, (n, buffer_size)."""
         newest = (time - self._delay) // self._interval
         shown: np.ndarray = (newest[:, None] - self._back) % self.size
         return shown
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What must be kept to go on."""
+        """The state of the schedule, to continue from."""
         return {}
 
     def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
@@ -137,7 +137,7 @@ class Drawn:
             self._arrival[rows, place] = at + interval + delay
 
     def needed(self, time: np.ndarray) -> np.ndarray:
-        """Which of the next control step's readings will be seen, (n, substeps) bool."""
+        """Mask of the next control step's readings that will be seen, (n, substeps) bool."""
         self._plan(np.arange(len(time)), time)
         n, begin = self._substeps, time[:, None]
         row, place = np.nonzero((self._time > begin) & (self._time <= begin + n))
@@ -153,18 +153,18 @@ class Drawn:
         return needed
 
     def place(self, rows: np.ndarray, time: np.ndarray) -> np.ndarray:
-        """Where to keep the readings that some simulations take at a time, (len(rows),)."""
+        """Slots for the readings that some simulations take at a time, (len(rows),)."""
         place: np.ndarray = (self._time[rows] == time[:, None]).argmax(axis=-1)
         return place
 
     def shown(self, time: np.ndarray) -> np.ndarray:
-        """Where the readings are that an observation shows, oldest first, (n, buffer_size)."""
+        """Slots of the readings that an observation shows, oldest first, (n, buffer_size)."""
         seen = np.where(self._arrival <= time[:, None], self._number, -NEVER)
         shown: np.ndarray = np.argsort(seen, axis=-1, kind="stable")[:, -self._buffer :]
         return shown
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What must be kept to go on."""
+        """The state of the schedule, to continue from."""
         plan = {"time": self._time, "arrival": self._arrival, "number": self._number}
         state = {name: values[rows] for name, values in plan.items()}
         state["last"] = self._last[rows]

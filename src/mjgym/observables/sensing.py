@@ -13,7 +13,7 @@ from mjgym.observables.observe import Image, Quantity
 from mjgym.observables.schedule import schedule
 from mjgym.observables.streams import Stream
 from mjgym.sim.views import View
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 Given: TypeAlias = Observable | Quantity | Image
 """What a user may give for an entry: how it is read, or only what it reads."""
@@ -28,7 +28,7 @@ Draw: TypeAlias = Callable[[Image, np.ndarray], np.ndarray]
 def merge(
     entries: Mapping[str, Any], own: Mapping[str, Given], given: Mapping[str, Given] | None
 ) -> dict[str, Observable]:
-    """What a task and its user say about the entries of an observation.
+    """Merge the observables of a task with those of its user.
 
     Args:
         entries: the task's own, by name.
@@ -72,6 +72,9 @@ def _observable(name: str, value: Any) -> Observable:
         raise TypeError(f"observables: {name!r}: {error}") from None
 
 
+_TRIED = 3  # readings that a noise is tried on
+
+
 class _Entry:
     """The readings of one entry.
 
@@ -108,8 +111,9 @@ class _Entry:
         noise = self.observable.noise
         if noise is not None:
             with _named("noise"):
-                drawn = noise.distribution(np.random.default_rng(0), sample.shape)
-                _check_shape(noise.combine(sample, drawn), sample.shape)
+                several = np.stack([sample] * _TRIED)
+                drawn = noise.distribution(np.random.default_rng(0), several.shape)
+                _check_shape(noise.combine(several, drawn), several.shape)
         if self._aggregate is not None:
             with _named("aggregator"):
                 several = np.stack([sample] * self.observable.buffer_size)[None]
@@ -149,11 +153,11 @@ class _Entry:
         return np.asarray(values, dtype=kind)
 
     def show(self, time: np.ndarray) -> np.ndarray:
-        """What observations show at a time, (n, ...)."""
+        """The entry as observations show it at a time, (n, ...)."""
         return self._join(self.readings[self._everyone, self.schedule.shown(time)])
 
     def _join(self, readings: np.ndarray) -> np.ndarray:
-        """What is made of the readings of observations, (n, buffer_size, *shape)."""
+        """Aggregate or stack the readings of observations, (n, buffer_size, *shape)."""
         if self._aggregate is not None:
             return self._like_readings(self._aggregate(readings, axis=1))
         return readings if self.shows_several else readings[:, 0]

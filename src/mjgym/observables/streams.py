@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mjgym.generators import WORDS, decode, encode
+from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.distributions import Distribution, Shape
 
 # Draws come in blocks: a call of the generator costs as much as drawing a hundred numbers.
@@ -59,7 +59,7 @@ class Stream:
         self._used[i] = 0
 
     def state(self, rows: np.ndarray) -> np.ndarray:
-        """What must be kept to go on, uint64 (len(rows), 8).
+        """The state of the streams, to continue from, uint64 (len(rows), 8).
 
         The generators' states before their present blocks, and how many draws and blocks there
         have been: the blocks themselves are drawn again.

@@ -1,4 +1,4 @@
-"""Which OpenGL draws the pictures: found at the first one, without trust in any driver."""
+"""The choice of an OpenGL backend, made at the first picture, without trust in any driver."""
 
 import atexit
 import importlib
@@ -50,7 +50,7 @@ class RenderingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Probe:
-    """What came of drawing one small picture with a backend in a process of its own.
+    """The result of drawing one small picture with a backend in a process of its own.
 
     Attributes:
         backend: "glfw", "egl", "osmesa" or "cgl".
@@ -121,7 +121,7 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 
 class _State:
-    """What this process has decided and opened; one for the process."""
+    """The backend and context of this process."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()

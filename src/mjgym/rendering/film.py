@@ -1,4 +1,4 @@
-"""Films and pictures of frames that are drawn one after the other: .mp4, .gif and .png."""
+"""Films and pictures of frames that are drawn one after the other: .mp4, .gif, .webp and .png."""
 
 import contextlib
 import importlib
@@ -7,17 +7,14 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-CENTISECOND = 0.01  # s, in which a GIF counts
-SHORTEST = 2  # centiseconds; browsers show a GIF slowly whose frames are shorter
-COLOURS = 256  # of a frame of a GIF
+SHORTEST = 20  # ms; browsers slow down a GIF whose frames are shorter
+QUALITY = 85  # of a WebP, of 100
 CRF = 18  # of an MP4; x264's constant rate factor, at which the eye sees no loss
 
 Draw = Callable[[], np.ndarray]
@@ -25,7 +22,7 @@ Draw = Callable[[], np.ndarray]
 
 
 class Film(Protocol):
-    """What frames go into."""
+    """A file that takes frames."""
 
     def add(self, draw: Draw) -> None:
         """The next frame, drawn only if it is needed."""
@@ -37,7 +34,7 @@ class Film(Protocol):
         """Let go of everything, finished or not."""
 
     def about(self) -> dict[str, str]:
-        """What it has become."""
+        """A summary of the file."""
 
 
 class _Mp4:
@@ -110,82 +107,48 @@ class _Mp4:
         return _film_facts(self._count, self._size, self._count * self._timestep)
 
 
-class _Gif:
-    """Frames with their own colours, of which each replaces what has changed since the last.
+class _Animation:
+    """Frames in an image file, through imageio; each is kept until the end, 3 bytes a pixel.
 
-    Frames count in whole centiseconds, from two up, so their times vary by one where they must for
-    the whole to run at the speed of the simulation. Where control steps are shorter, only every
-    second, third, ... is shown.
+    Frames last whole units of the format, so their times vary by one where they must for the whole
+    to run at the speed of the simulation. Where control steps are shorter than browsers show, only
+    every second, third, ... is shown. Frames that equal the one before prolong it.
     """
 
-    def __init__(self, path: Path, control_timestep: float) -> None:
-        self._file = path.open("wb")
+    def __init__(self, path: Path, control_timestep: float, kind: str, unit: int) -> None:
+        imageio = importlib.import_module("imageio.v3")
+        self._unit = unit  # ms
         # The smallest number of steps that lasts long enough, in spite of rounding.
-        self._stride = max(1, math.ceil(SHORTEST * CENTISECOND / control_timestep - 1e-6))
-        self._period = self._stride * control_timestep / CENTISECOND
-        self._steps = self._count = 0
-        self._last: np.ndarray | None = None
+        self._stride = max(1, math.ceil(SHORTEST / (1000 * control_timestep) - 1e-6))
+        self._period = self._stride * 1000 * control_timestep / unit
+        self._steps = 0
+        self._times: list[int] = []  # ms
+        self._size = (0, 0)
+        self._writer = imageio.imopen(path, "w", plugin="pillow", extension=kind)
 
     def add(self, draw: Draw) -> None:
         if self._steps % self._stride == 0:
-            self._write(draw())
+            frame = draw()
+            self._size = frame.shape[1], frame.shape[0]
+            begin = round(len(self._times) * self._period)
+            end = round((len(self._times) + 1) * self._period)
+            self._times.append(self._unit * (end - begin))
+            self._writer.write(frame, is_batch=False)
         self._steps += 1
 
-    def _write(self, frame: np.ndarray) -> None:
-        from PIL import GifImagePlugin
-
-        if self._last is None:
-            self._file.write(_gif_header(frame.shape[1], frame.shape[0]))
-        top, left, changed = _changed(self._last, frame)
-        end, begin = round((self._count + 1) * self._period), round(self._count * self._period)
-        for part in GifImagePlugin.getdata(
-            _with_palette(changed),
-            offset=(left, top),
-            duration=10 * (end - begin),  # ms
-            include_color_table=True,
-            disposal=1,  # the frame stays where the next one does not cover it
-        ):
-            self._file.write(part)
-        self._last = frame
-        self._count += 1
-
     def finish(self) -> None:
-        self._file.write(b";")
+        # For ever, and with the options of both formats: each leaves out those of the other.
+        self._writer.save_args.update(duration=self._times, loop=0, quality=QUALITY)
+        self._writer.close()
 
     def close(self) -> None:
-        self._file.close()
+        self._writer.images_to_write.clear()  # or an unfinished file would be written
+        self._writer.close()
 
     def about(self) -> dict[str, str]:
-        if self._last is None:
+        if not self._times:
             return {}
-        height, width, _ = self._last.shape
-        seconds = round(self._count * self._period) * CENTISECOND
-        return _film_facts(self._count, (width, height), seconds)
-
-
-def _gif_header(width: int, height: int) -> bytes:
-    """Size, no common palette, and to be repeated for ever."""
-    size = width.to_bytes(2, "little") + height.to_bytes(2, "little")
-    return b"GIF89a" + size + b"\x70\0\0" + b"!\xff\x0bNETSCAPE2.0\x03\x01\0\0\0"
-
-
-def _changed(last: np.ndarray | None, frame: np.ndarray) -> tuple[int, int, np.ndarray]:
-    """Top, left and contents of the smallest rectangle that holds everything that has changed."""
-    if last is None:
-        return 0, 0, frame
-    differs = (frame != last).any(axis=2)
-    rows, columns = np.flatnonzero(differs.any(axis=1)), np.flatnonzero(differs.any(axis=0))
-    if not rows.size:
-        return 0, 0, frame[:1, :1]
-    top, left = int(rows[0]), int(columns[0])
-    return top, left, frame[top : rows[-1] + 1, left : columns[-1] + 1]
-
-
-def _with_palette(picture: np.ndarray) -> "Image":
-    from PIL import Image
-
-    image = Image.fromarray(np.ascontiguousarray(picture))
-    return image.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        return _film_facts(len(self._times), self._size, sum(self._times) / 1000)
 
 
 class _Png:
@@ -201,12 +164,11 @@ class _Png:
         self._draw = draw
 
     def finish(self) -> None:
-        from PIL import Image
-
         if self._draw is not None:
-            picture = Image.fromarray(self._draw())
-            self._size = picture.size
-            picture.save(self._path)
+            picture = self._draw()
+            self._size = picture.shape[1], picture.shape[0]
+            imageio = importlib.import_module("imageio.v3")
+            imageio.imwrite(self._path, picture, plugin="pillow", extension=".png")
 
     def close(self) -> None:
         self._draw = None
@@ -222,7 +184,12 @@ def _film_facts(count: int, size: tuple[int, int], seconds: float) -> dict[str, 
     }
 
 
-FILMS: dict[str, Callable[[Path, float], Film]] = {".mp4": _Mp4, ".gif": _Gif, ".png": _Png}
+FILMS: dict[str, Callable[[Path, float], Film]] = {
+    ".mp4": _Mp4,
+    ".gif": partial(_Animation, kind=".gif", unit=10),
+    ".webp": partial(_Animation, kind=".webp", unit=1),
+    ".png": _Png,
+}
 
 
 def ffmpeg() -> str:

@@ -85,7 +85,7 @@ class Helpers:
             raise self._ended() from error
 
     def pictures(self) -> list[np.ndarray]:
-        """What was asked for, share by share.
+        """The pictures that were asked for, share by share.
 
         Raises:
             TimeoutError: a helper has not answered in time.

@@ -1,4 +1,4 @@
-"""How pictures look: the published look, a fast one, and colours that follow the reward."""
+"""Looks of pictures: the published one, a fast one, and colours that follow the reward."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ SHARPNESS = 4  # exponent of the reward in that fade
 
 @dataclass(frozen=True)
 class Look:
-    """What is drawn of light, and how finely.
+    """Lighting effects and resolution of shadows.
 
     Attributes:
         shadows: of lights and reflections in floors.
@@ -52,7 +52,7 @@ shadows and reflections, with jagged edges and coarse shapes."""
 
 
 def scene_option() -> mujoco.MjvOption:
-    """What is shown: the engine's defaults without the rays of range finders, as published."""
+    """Visual options: the engine's defaults without rays of range finders, as published."""
     option = mujoco.MjvOption()
     option.flags[mujoco.mjtVisFlag.mjVIS_RANGEFINDER] = 0
     return option

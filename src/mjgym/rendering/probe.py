@@ -23,7 +23,7 @@ SIZE = 32  # pixels
 
 
 def draw(backend: str) -> dict[str, str]:
-    """What the driver says about itself, once it has drawn a sphere.
+    """Draw a sphere; returns the driver's own description.
 
     Args:
         backend: a package of `mujoco` with a `GLContext`: "egl", "osmesa", "glfw" or "cgl".

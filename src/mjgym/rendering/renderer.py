@@ -209,11 +209,11 @@ class _Worker:
         self._finalizer.atexit = False
 
     def run(self, job: Callable[[Studio], _T]) -> _T:
-        """What the job returns or raises; TimeoutError if it takes longer than TIMEOUT."""
+        """Run a job and return its result; TimeoutError if it takes longer than TIMEOUT."""
         return self.run_all([job])[0]
 
     def run_all(self, jobs: Sequence[Callable[[Studio], _T]]) -> list[_T]:
-        """What the jobs return, or what the first that fails raises; see `run`."""
+        """Run jobs and return their results, or raise the first error; see `run`."""
         futures: list[Future[_T]] = [Future() for _ in jobs]
         for future, job in zip(futures, jobs, strict=True):
             self._last = future

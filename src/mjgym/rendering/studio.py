@@ -1,4 +1,4 @@
-"""What draws one model: its twin, a GL context and what the driver keeps of the model there."""
+"""Resources that draw one model: its twin, a GL context and the driver's copy of the model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,15 +7,16 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.envs.pixels import MAX_SIZE
 from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import Look, scene_option
 from mjgym.rendering.twin import Camera, Twin
-from mjgym.suggestions import or_else
+from mjgym.util.numbers import whole_number
+from mjgym.util.suggestions import or_else
 
 KINDS = ("rgb", "depth", "segmentation")
 GROUPS = range(6)  # of geoms
-MAX_SIZE = 16384  # pixels; no more are sure to be drawn
 MAX_GEOMS = 10_000  # drawn at once
 SHOWN_GROUPS = 3  # of geoms: 0 to 2, as the engine has it
 COARSE_PLANE = 4  # cells along half a plane's longer side, in a look without shadows
@@ -26,7 +27,7 @@ _FONT = mujoco.mjtFontScale.mjFONTSCALE_100.value
 
 @dataclass(frozen=True)
 class Shot:
-    """What one picture shows; see `Renderer.render`."""
+    """The contents of one picture; see `Renderer.render`."""
 
     state: Mapping[str, Any]
     camera: Camera = 0
@@ -45,9 +46,7 @@ class Shot:
         """
         check_known("kind", self.kind, KINDS)
         for name in ("width", "height"):
-            size = getattr(self, name)
-            if not 1 <= size <= MAX_SIZE:
-                raise ValueError(f"{name}: must be from 1 to {MAX_SIZE} pixels, got {size}")
+            whole_number(name, getattr(self, name), most=MAX_SIZE)
         for group in self.hidden_groups:
             if group not in GROUPS:
                 raise ValueError(f"hidden_groups: geoms have groups 0 to 5, not {group!r}")

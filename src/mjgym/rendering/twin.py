@@ -9,7 +9,7 @@ import numpy as np
 from mjgym.mjcf import Spec
 from mjgym.rendering.looks import Look, colour_by_reward
 from mjgym.sim.engine import set_field
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 Camera: TypeAlias = str | int | mujoco.MjvCamera
 """A camera's name or index, -1 for the free camera, or a free camera's place."""
@@ -34,7 +34,7 @@ def numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
 
 
 class Twin:
-    """What a simulation looks like.
+    """A visual model of a simulation.
 
     Args:
         scene: makes the spec, with its textures, which is compiled here.

@@ -14,7 +14,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 TOLERANCE = 1e-14  # m, of the error of a solution; an error of rotation (rad) counts twice
 ROTATION_WEIGHT = 2.0  # m/rad
@@ -29,7 +29,7 @@ SLIDE, HINGE = 2, 3  # mjtJoint
 
 @dataclass(frozen=True)
 class Solution:
-    """What an inverse kinematics has come to.
+    """The result of an inverse kinematics search.
 
     Args:
         success: whether the site is where it should be, and all joints are within their ranges.
@@ -53,7 +53,7 @@ def solve(
     *,
     max_steps: int = MAX_STEPS,
 ) -> Solution:
-    """Positions of joints that bring a site to a pose, found from where the joints are.
+    """Solve for joint positions that bring a site to a pose, from the current positions.
 
     Each step solves (J^T J + l I) dq = J^T e, where e is the error of the position and the vector
     of the error of the rotation, J the site's Jacobian, and l a damping while the error is large;

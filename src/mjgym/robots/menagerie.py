@@ -68,7 +68,7 @@ def read(robot: str, entry: str) -> Any:
 
 
 def moves(body: Any) -> bool:
-    """Whether a body or one that it carries has joints."""
+    """Whether a body or one of its descendants has joints."""
     return bool(body.joints) or any(moves(child) for child in body.bodies)
 
 
@@ -99,7 +99,7 @@ def chain(spec: Any) -> tuple[list[Any], Any]:
 
 
 def limits(span: Any, limited: Any) -> tuple[float, float] | None:
-    """A range of forces, if it limits anything."""
+    """A force range, or None if it is unlimited."""
     low, high = (float(x) for x in span)
     return (low, high) if limited != mujoco.mjtLimited.mjLIMITED_FALSE and low < high else None
 
@@ -149,7 +149,7 @@ def scaled(span: tuple[float, float] | None, by: float) -> tuple[float, float] |
 
 
 def home(spec: Any, joints: list[str]) -> tuple[float, ...]:
-    """Where the published keyframe has the joints; their zeros, moved into range, without one."""
+    """Joint positions of the published keyframe; without one, zeros clipped to the ranges."""
     key = next((key for key in spec.keys if key.name == HOME), None)
     model = spec.compile()
     qpos = model.qpos0 if key is None else key.qpos

@@ -1,4 +1,4 @@
-"""What an arm, a hand and a base tell tasks about themselves, and where to find them by name."""
+"""The interfaces of arms, hands and bases, and lookup by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import mujoco
 
 from mjgym import mjcf
-from mjgym.catalogue import Catalogue
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec
-from mjgym.suggestions import did_you_mean
+from mjgym.util.catalogue import Catalogue
+from mjgym.util.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Base(Part):
-    """What an arm stands on.
+    """The mount that carries an arm.
 
     Args:
         mount: the site that an arm's frame is attached to.
@@ -87,7 +87,7 @@ class Arm(Limb, Part):
 
 @dataclass(frozen=True)
 class Hand(Part):
-    """What holds things at the end of an arm.
+    """The gripper or hand at the end of an arm.
 
     Args:
         joints: of the fingers.
@@ -115,7 +115,7 @@ PartType = TypeVar("PartType", bound=type[Part])
 
 
 def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[PartType], PartType]:
-    """Give a part a name for keyword arguments such as `arm` and `hand`; stands above the class.
+    """Class decorator: register a part under a name for keyword arguments such as `arm`.
 
     Args:
         catalogue: `arms`, `hands` or `bases`.
@@ -131,7 +131,7 @@ def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[P
 
 
 def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> None:
-    """Attach a part to a scene at a site: its names then begin with a prefix.
+    """Attach a part to a scene at a site, under a prefix.
 
     Args:
         scene: what it is attached to.

@@ -26,7 +26,7 @@ def place_tool(
     draws: int = 10,
     attempts: int = 10,
 ) -> None:
-    """Bring a tool to a place that is drawn uniformly from a box.
+    """Move a tool to a position drawn uniformly from a box.
 
     Inverse kinematics starts from the joints' present positions; where it fails, from positions
     that are drawn uniformly from their ranges, those of hinges without limits from [0, 2 pi). A
@@ -79,7 +79,7 @@ def place_tool(
 
 
 def robot_contacts(view: SingleView, arm: str, hand: str) -> Contacts:
-    """Contacts that a robot should not begin an episode with, as names of the geoms.
+    """Contacts that a robot must not have at the start of an episode, as geom names.
 
     They are those of the arm with itself or with its hand, and of either with anything that is not
     free to move away. The hand may touch itself, and arm and hand may touch free objects.

@@ -11,11 +11,12 @@ from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Arm, Base, Limb, arms, bases, register
 
 
+@register(bases, "NullMount", file="null_mount")  # the floor itself
 @register(bases, "RethinkMinimalMount", file="rethink_minimal_mount")  # of Baxter
 @register(bases, "RethinkMount", file="rethink_mount")  # of all others
 @dataclass(frozen=True)
 class Mount(Base):
-    """A pedestal that stands on the floor and never moves.
+    """A pedestal that stands on the floor and never moves, or none.
 
     Args:
         file: the name of its MJCF.

@@ -21,24 +21,24 @@ from mjgym.sim.engine import (
     ASSET_FIELDS,
     CONTACTS_OFF,
     DIVERGED,
+    Variation,
     episode_field,
     get_field,
     quiet,
     set_field,
     state_fields,
 )
-from mjgym.sim.lanes import Lane, NotingBatch, is_of_geoms, shares
+from mjgym.sim.shards import NotingBatch, Shard, is_of_geoms, shares
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
-from mjgym.suggestions import did_you_mean
-from mjgym.variation.varying import Varying
+from mjgym.util.suggestions import did_you_mean
 
-WORTH_LANES = 64  # simulations, from which on lanes side by side are faster than all at once
-LANES = 2  # at most: more would wait for each other's Python
-CROWD = 500  # geoms, beyond which simulations do not keep what they have computed
+MIN_SHARDED = 64  # simulations, from which on shards in threads are faster than one batch
+MAX_SHARDS = 2  # at most: more would wait for each other's Python
+MAX_PERSISTENT_GEOMS = 500  # beyond which simulations do not keep computed arrays
 
 
-Undrawn = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
+WithoutVisuals = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
 
 
 class _Inherited:
@@ -117,16 +117,16 @@ def _part(values: Array, prefix: str, own: Any, shape: tuple[int, ...]) -> Array
     return values[:, start : start + count].reshape(len(values), *shape)
 
 
-class LaneView(BatchedView):
-    """A view of a lane, by the names of the whole.
+class ShardView(BatchedView):
+    """A view of a shard, by the names of the whole.
 
     Args:
-        batch: of the lane.
+        batch: of the shard.
         model: of the whole.
-        episode_fields: of the lane.
+        episode_fields: of the shard.
         whole: the view of the whole.
-        rows: which of its simulations are the lane's.
-        complete: whether the lane has all geoms of the whole.
+        rows: which of its simulations are the shard's.
+        complete: whether the shard has all geoms of the whole.
     """
 
     def __init__(
@@ -164,8 +164,9 @@ class Batched:
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
         varying: what else a user varies of the model, and what follows from it.
-        undrawn: gives, of the model, one without geoms that only pictures need, and which it has,
-            see `mjgym.models.compile_undrawn`; None to step the model itself.
+        without_visuals: gives the model without the geoms that only pictures need, and the geoms
+            that it has, see `mjgym.loop.visuals.compile_without_visuals`; None to step the model
+            itself.
     """
 
     def __init__(
@@ -174,8 +175,8 @@ class Batched:
         n: int,
         threads: int,
         varies: tuple[str, ...] = (),
-        varying: Varying | None = None,
-        undrawn: Undrawn | None = None,
+        varying: Variation | None = None,
+        without_visuals: WithoutVisuals | None = None,
     ) -> None:
         self.model = model
         self.n = n
@@ -210,10 +211,12 @@ class Batched:
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
         # As the batch has it, whatever is done to the other by then.
-        self._own_model = copy.copy(model) if n >= WORTH_LANES else model
-        # What an episode may make touch others is not left out.
-        self._undrawn = None if self.episode_fields.keys() & set(FILTERS) else undrawn
-        self._lanes: list[Lane] = []
+        self._own_model = copy.copy(model) if n >= MIN_SHARDED else model
+        # Keep visual geoms if collision masks vary.
+        self._without_visuals = (
+            None if self.episode_fields.keys() & set(FILTERS) else without_visuals
+        )
+        self._shards: list[Shard] = []
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
@@ -251,28 +254,30 @@ class Batched:
             rows[ids] = control[ids]
         self.batch.advance(ids, n, forces=forces)
 
-    def side_by_side(self, work: Callable[["Batched | Lane", slice | EllipsisType], None]) -> None:
+    def for_each_shard(
+        self, work: Callable[["Batched | Shard", slice | EllipsisType], None]
+    ) -> None:
         """Do something with all simulations that steps them again and again.
 
-        Where they are many, that is done in lanes, see `mjgym.sim.lanes`.
+        Where they are many, that is done in shards, see `mjgym.sim.shards`.
         """
-        if self.n < WORTH_LANES or not self._divides():
+        if self.n < MIN_SHARDED or not self._divides():
             work(self, ...)
             return
-        watched = self._undrawn is not None and any(map(is_of_geoms, self.batch.outputs))
-        if watched:  # where geoms are that lanes do not have
-            self._undrawn = None
+        watched = self._without_visuals is not None and any(map(is_of_geoms, self.batch.outputs))
+        if watched:  # where geoms are that shards do not have
+            self._without_visuals = None
             self._join()
-        if not self._lanes:
+        if not self._shards:
             self._divide()
-        for lane in self._lanes:
-            lane.bind()
-        first, *others = self._lanes
+        for shard in self._shards:
+            shard.bind()
+        first, *others = self._shards
         running = []
-        for lane in others:
+        for shard in others:
             assert self._other is not None
             context = contextvars.copy_context()  # NumPy's way with errors, and whatever else
-            running.append(self._other.submit(context.run, lane.run, work))
+            running.append(self._other.submit(context.run, shard.run, work))
         try:
             first.run(work)
         finally:
@@ -286,32 +291,32 @@ class Batched:
         return self._models is None and not sleeps and not self.model.nplugin
 
     def _divide(self) -> None:
-        """Make the lanes: one for each thread, or two that have several threads each."""
+        """Make the shards: one for each thread, or two that have several threads each."""
         model, kept = self._own_model, np.arange(self.model.ngeom)
-        if self._undrawn is not None:
-            model, kept = self._undrawn(model)
+        if self._without_visuals is not None:
+            model, kept = self._without_visuals(model)
         complete = kept.size == self.model.ngeom
         if complete:
-            self._undrawn = None
+            self._without_visuals = None
         threads = self.batch.nthread
-        count = min(LANES, threads)
+        count = min(MAX_SHARDS, threads)
         each = [(threads + i) // count for i in range(count)]
         for own, rows in zip(each, shares(self.n, each), strict=True):
             batch = NotingBatch(model, rows.stop - rows.start, own, persistent=_persists(model))
             _inherited.watch(batch)
             expanded = {name: batch.expand(name) for name in self.episode_fields}
-            view = LaneView(batch, self.model, expanded, self.view, rows, complete=complete)
-            self._lanes.append(
-                Lane(self.batch, batch, view, rows, self.episode_fields, expanded, kept)
+            view = ShardView(batch, self.model, expanded, self.view, rows, complete=complete)
+            self._shards.append(
+                Shard(self.batch, batch, view, rows, self.episode_fields, expanded, kept)
             )
         if count > 1:
-            self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-lane")
+            self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-shard")
 
     def _join(self) -> None:
-        """Let go of the lanes."""
-        for lane in self._lanes:
-            lane.view.release()
-        self._lanes.clear()
+        """Let go of the shards."""
+        for shard in self._shards:
+            shard.view.release()
+        self._shards.clear()
         if self._other is not None:
             self._other.shutdown()
             self._other = None
@@ -324,10 +329,12 @@ class Batched:
                 self.batch.forward(ids)
 
     def diverged(self) -> Array | None:
-        """Which simulations the engine has reset by itself, (n,) bool; None if there are none."""
+        """A mask of the simulations that the engine has reset by itself, (n,); None for none."""
         bad = [self._bad]
-        if self._lanes:
-            bad.append(np.concatenate([lane.batch.warning[:, DIVERGED, 1] for lane in self._lanes]))
+        if self._shards:
+            bad.append(
+                np.concatenate([shard.batch.warning[:, DIVERGED, 1] for shard in self._shards])
+            )
         found = [x.any(axis=1) for x in bad if np.count_nonzero(x)]
         return functools.reduce(np.logical_or, found) if found else None
 
@@ -354,7 +361,7 @@ class Batched:
             self._sensordata[rows] = state["sensordata"]
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What pictures of some simulations depend on: states, and what follows from varying."""
+        """States of some simulations, and the model fields that pictures of them depend on."""
         derived = () if self.varying is None else self.varying.derived
         state = self.get_state(rows)
         return {**state, **{name: self.episode_fields[name][rows] for name in derived}}
@@ -375,8 +382,8 @@ class Batched:
     def _clear(self, ids: np.ndarray) -> None:
         """Forget the past of some simulations: warnings, warm starts."""
         self.batch.forget(ids)
-        for lane in self._lanes:
-            lane.forget(ids)
+        for shard in self._shards:
+            shard.forget(ids)
 
     def _copy_scratch(self, i: int) -> None:
         """Copy the scratch simulation into simulation i."""
@@ -440,7 +447,7 @@ class Batched:
 # What of `Batched` holds arrays of the batch.
 _OF_THE_BATCH = (
     *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
-    "_lanes",
+    "_shards",
 )
 
 
@@ -448,10 +455,10 @@ def _persists(model: mujoco.MjModel) -> bool:
     """Whether each simulation should keep an MjData of its own, for the same numbers.
 
     A step then goes on from what the one before has computed, which RK4 cannot use: there, one
-    MjData for each thread stays in the processor's cache. So it does where there are crowds of
+    MjData for each thread stays in the processor's cache. So it does where there are very many
     geoms: each simulation would keep the memory of its most contacts, and gain nothing.
     """
     if model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP):
         return True
     runge_kutta = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
-    return not runge_kutta and int(model.ngeom) <= CROWD
+    return not runge_kutta and int(model.ngeom) <= MAX_PERSISTENT_GEOMS

@@ -1,4 +1,4 @@
-"""Which geoms may touch which, where some bodies are held in their places.
+"""Collision masks with which only some bodies are looked at for contacts.
 
 Contacts of held bodies with each other move nothing, but the engine looks for them, and for the
 forces in them, all the same: of an arm that is folded into itself that is most of a physics step.

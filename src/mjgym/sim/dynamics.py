@@ -33,7 +33,7 @@ def taken(array: Array, where: Places, axis: int = -1) -> Array:
 
 
 def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray:
-    """Which of some degrees of freedom move a body, (n,) bool."""
+    """A mask of the degrees of freedom that move a body, (n,)."""
     chain = set()
     dof = -1
     while body > 0 and dof < 0:
@@ -47,7 +47,7 @@ def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray
 
 
 def inertia_index(model: mujoco.MjModel, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the inertia matrix of some degrees of freedom is in the engine's sparse `M`.
+    """Index of the inertia matrix of some degrees of freedom in the engine's sparse `M`.
 
     Returns:
         An index into `M` and a mask, (n, n) each; the mask is False where the matrix is 0 for lack

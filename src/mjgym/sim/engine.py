@@ -1,8 +1,9 @@
-"""What single and batched simulations share: the state's fields, warnings, quiet stepping."""
+"""State fields, model fields, warnings and the engine's log, for single and batched simulations."""
 
 import os
 import threading
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -100,12 +101,30 @@ def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
         set_field(model, name, value)
 
 
+class Variation(Protocol):
+    """Numbers of a model that differ between episodes, written into a scratch simulation's."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields of MjModel that are written."""
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """Names of the fields that follow from them."""
+
+    def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
+        """Write an episode's values, and all that follows from them, into a model."""
+
+    def follow(self, model: mujoco.MjModel) -> None:
+        """Compute all that follows from the fields that are written."""
+
+
 _SILENT = mujoco.MjLogConfig.get()
 _SILENT.logto_console = _SILENT.logto_file = False
 
 
 class _Muting:
-    """How many want the engine's log to be silent: the process has one, whatever its threads do."""
+    """Counts the callers that want the engine's log silent: a process has one for all threads."""
 
     def __init__(self) -> None:
         self.begin()

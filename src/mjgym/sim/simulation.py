@@ -1,4 +1,4 @@
-"""What an episode asks of the simulations that run it, be it one or many at once."""
+"""Protocols of the simulations that run episodes, one or many at once."""
 
 from collections.abc import Callable, Mapping
 from types import EllipsisType
@@ -103,7 +103,7 @@ class Simulation(Part, Protocol):
             forces: whether forces and accelerations are to be of the new state as well.
         """
 
-    def side_by_side(self, work: Callable[[Part, Rows], None]) -> None:
+    def for_each_shard(self, work: Callable[[Part, Rows], None]) -> None:
         """Do something with all simulations that steps them again and again.
 
         Args:
@@ -115,7 +115,7 @@ class Simulation(Part, Protocol):
         """Compute the forces and accelerations of the present states."""
 
     def diverged(self) -> Array | None:
-        """Which simulations met a state that is not finite, bool of shape lead; None for none."""
+        """A mask of the simulations whose state is not finite, of shape lead; None for none."""
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Copies of all that futures and current sensors depend on, with a leading axis of rows."""
@@ -124,4 +124,4 @@ class Simulation(Part, Protocol):
         """Write entries of `get_state`, and compute what follows from them."""
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What pictures depend on, with a leading axis of rows."""
+        """The numbers that pictures depend on, with a leading axis of rows."""

@@ -15,6 +15,7 @@ from mjgym.sim.engine import (
     ACTUATION_OFF,
     CONTACTS_OFF,
     DIVERGED,
+    Variation,
     episode_field,
     get_field,
     mute,
@@ -25,8 +26,7 @@ from mjgym.sim.engine import (
     unmute,
 )
 from mjgym.sim.views import Named, View
-from mjgym.suggestions import did_you_mean
-from mjgym.variation.varying import Varying
+from mjgym.util.suggestions import did_you_mean
 
 ONLY = np.zeros(1, dtype=np.int64)  # the number of the one simulation
 
@@ -191,7 +191,7 @@ def _left_out(where: Array | None) -> bool:
     return where is not None and not where
 
 
-def episode_fields(varies: tuple[str, ...], varying: Varying | None) -> tuple[str, ...]:
+def episode_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[str, ...]:
     """Names of the model fields that episodes write to, each once."""
     return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
 
@@ -211,7 +211,7 @@ class Single:
         self,
         model: mujoco.MjModel,
         varies: tuple[str, ...] = (),
-        varying: Varying | None = None,
+        varying: Variation | None = None,
     ) -> None:
         self.model = model
         self.data = mujoco.MjData(model)
@@ -233,7 +233,7 @@ class Single:
         """Go back to the model's defaults; nothing is computed from them.
 
         Args:
-            values: of the numbers that a user varies, see `Varying.draw`.
+            values: of the numbers that a user varies, see `mjgym.variation.varying`.
         """
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
@@ -282,7 +282,7 @@ class Single:
         if forces:
             self.update_forces()
 
-    def side_by_side(self, work: Callable[["Single", EllipsisType], None]) -> None:
+    def for_each_shard(self, work: Callable[["Single", EllipsisType], None]) -> None:
         """Do something with the one simulation that steps it again and again."""
         work(self, ...)
 
@@ -326,5 +326,5 @@ class Single:
             self.data.sensordata[...] = state["sensordata"][0]
 
     def rendered_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """What a picture depends on: the model is the renderer's own to look at."""
+        """The numbers that a picture depends on."""
         return self.get_state()

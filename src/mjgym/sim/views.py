@@ -16,7 +16,7 @@ from mjgym.sim.dynamics import (
     point_jacobian,
     taken,
 )
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 _COUNTS = {
     "body": "nbody",
@@ -94,7 +94,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 class View:
-    """What a task sees of its simulation.
+    """The live arrays of a simulation, as a task sees them.
 
     Every field of `MjData` and `MjModel` is an attribute (`v.qpos`, `v.sensordata`,
     `v.geom_size`), and `body`, `joint`, `geom`, `site`, `sensor`, `actuator`, `tendon` and
@@ -186,7 +186,7 @@ class View:
         return known
 
     def rows(self, field: str, names: Iterable[str]) -> slice | np.ndarray:
-        """Where the numbers of some elements are in a field: `v.qpos[v.rows("qpos", joints)] = 0`.
+        """Index of the numbers of some elements in a field: `v.qpos[v.rows("qpos", joints)] = 0`.
 
         Args:
             field: "qpos", "qvel" (of joints), "sensordata" (of sensors), "act" (of the actuators
@@ -209,7 +209,7 @@ class View:
         return found
 
     def jacobian(self, kind: str, name: str, joints: Iterable[str]) -> Array:
-        """How a site or a body moves and turns with some joints, (..., 6, n).
+        """The Jacobian of a site or a body with respect to some joints, (..., 6, n).
 
         Three rows are the velocity of its origin (m/s) and three its angular velocity (rad/s), in
         world axes; a column stands for each degree of freedom of the joints.
@@ -278,7 +278,7 @@ class View:
         return taken(values, self.rows(field, names), len(self.lead) - values.ndim)
 
     def past(self, names: Iterable[str]) -> Array:
-        """What sensors have read before each of the last physics steps, (..., k, nsample, dim).
+        """Readings of sensors before each of the last physics steps, (..., k, nsample, dim).
 
         The sensors keep as many readings (`nsample` of the model) as a control step has physics
         steps, each as many numbers: then they stand in their order, and the present is not among

@@ -1,5 +1,5 @@
-"""Training on the registry's ids: algorithms, the loop, run folders, evaluation, statistics.
+"""Training on the registry's ids; it needs `pip install "mjgym[train]"`.
 
-It needs `pip install "mjgym[train]"`. What only reads runs (`policy`, `evaluation`, `statistics`,
-`metrics`) works without PyTorch.
+`learn` trains and imports PyTorch; `results` reads runs, scores policies and compares them, and
+works without PyTorch.
 """

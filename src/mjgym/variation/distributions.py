@@ -250,6 +250,43 @@ class Constant(_Parametric):
 
 
 @dataclass(frozen=True, eq=False)
+class Custom(Distribution):
+    """A distribution that a function of the user's draws from.
+
+    Args:
+        function: of a `numpy.random.Generator`; gives one number.
+        low: that it never goes below.
+        high: that it never goes above; a delay needs both.
+
+    Raises:
+        TypeError: `function` cannot be called.
+    """
+
+    function: Callable[[np.random.Generator], float]
+    low: float = -np.inf
+    high: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"Custom: expected a function of a generator, got {self.function!r}")
+
+    @property
+    def support(self) -> Support:
+        return self.low, self.high
+
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        count = int(np.prod((n, *shape)))
+        numbers = np.array([float(self.function(rng)) for _ in range(count)])
+        wrong = numbers[~((numbers >= self.low) & (numbers <= self.high))]
+        if wrong.size:
+            raise ValueError(
+                f"Custom: {self.function!r} drew {wrong[0]:g}, outside of {self.low:g} to"
+                f" {self.high:g}"
+            )
+        return numbers.reshape(n, *shape)
+
+
+@dataclass(frozen=True, eq=False)
 class Uniform(_Parametric):
     """Uniform between two bounds, the upper one excluded."""
 
@@ -345,7 +382,7 @@ class Exponential(_Parametric):
 
 @dataclass(frozen=True, eq=False)
 class Poisson(_Parametric):
-    """How often something happens that happens `rate` times on average."""
+    """Counts of events that happen `rate` times on average (Poisson)."""
 
     rate: Value = 1.0
 

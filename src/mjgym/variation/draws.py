@@ -1,10 +1,10 @@
-"""What the varied numbers are in the present episodes, and where their next values come from."""
+"""The varied numbers of the present episodes, and the generators of their next values."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from mjgym.generators import WORDS, decode, encode
+from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.varying import Varying
 
 

@@ -1,4 +1,4 @@
-"""Which numbers of a model can vary from episode to episode, and why the others cannot."""
+"""The fields of a model that can vary from episode to episode, and why the others cannot."""
 
 import fnmatch
 import re
@@ -10,7 +10,7 @@ import numpy as np
 
 from mjgym.sim.bounds import RESIZABLE
 from mjgym.sim.engine import get_field
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 # Fields that a simulation takes as they are at any time, by what their rows belong to.
 _FIELDS: dict[str, tuple[str, ...]] = {

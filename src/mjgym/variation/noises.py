@@ -3,9 +3,14 @@
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.variation.distributions import Distribution
+from mjgym.variation.distributions import Distribution, Integers
+
+_SEEDS = Integers(0, 2**53 - 1)  # that a float64 holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,8 +19,8 @@ class Noise:
 
     Args:
         distribution: of what is drawn for every number of every reading.
-        combine: of a reading and what has been drawn for it, arrays of one shape; gives the
-            corrupted reading.
+        combine: of readings and what has been drawn for them, arrays of one shape whose first axis
+            are the readings; gives the corrupted readings.
     """
 
     distribution: Distribution
@@ -34,3 +39,28 @@ def additive(distribution: Distribution) -> Noise:
 def multiplicative(distribution: Distribution) -> Noise:
     """Each number times a draw."""
     return Noise(distribution, operator.mul)
+
+
+def corruptor(function: Callable[[np.ndarray, np.random.Generator], Any]) -> Noise:
+    """Noise that a function of the user's makes of each reading.
+
+    Args:
+        function: of a reading and a generator; gives the corrupted reading, of the same shape.
+    """
+    return Noise(_SEEDS, _Corruption(function))
+
+
+@dataclass(frozen=True)
+class _Corruption:
+    """Calls a function for each reading, with a generator that the reading's draw seeds."""
+
+    function: Callable[[np.ndarray, np.random.Generator], Any]
+
+    def __call__(self, values: Array, drawn: Array) -> np.ndarray:
+        seeds = np.reshape(drawn, (len(values), -1))[:, 0].astype(np.int64).tolist()
+        return np.stack(
+            [
+                np.asarray(self.function(np.array(value), np.random.default_rng(seed)))
+                for value, seed in zip(values, seeds, strict=True)
+            ]
+        )

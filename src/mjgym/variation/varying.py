@@ -149,9 +149,13 @@ class Varying:
             except (ValueError, TypeError) as error:
                 if str(error).startswith("vary"):
                     raise
-                part = target.part
+                part, given = target.part, target.distribution
+                hint = ""
+                if isinstance(given, Constant) and given.shape == (2,):
+                    low, high = given.value
+                    hint = f"; a range is a distribution: Uniform({low:g}, {high:g})"
                 raise ValueError(
-                    f"vary: {part.key!r}, of shape {part.own.shape}: {error}"
+                    f"vary: {part.key!r}, of shape {part.own.shape}: {error}{hint}"
                 ) from None
         self._data = mujoco.MjData(model)
         self._springs = self._unstated_springs(model)
@@ -160,7 +164,7 @@ class Varying:
         self.derived = self._what_follows(model)
 
     def _freed_frames(self, model: mujoco.MjModel) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """What the model notes otherwise than the engine would, because episodes write places:
+        """Frames that the model notes otherwise than the engine, because episodes write places:
         elements and values, by field."""
         noted = copy.copy(model)
         set_constants(noted, self._data)

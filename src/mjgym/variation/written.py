@@ -15,7 +15,7 @@ _known: dict[str, type["Written"]] = {}  # by name
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What `dataclasses.asdict` makes a dict of that `revived` turns back into the same.
+    """Base of classes that `dataclasses.asdict` turns into dicts, and `revived` back.
 
     Attributes:
         variation_class: "module:Class".
@@ -44,7 +44,7 @@ setattr(Written, _KEY, property(_own_class))
 
 
 def revived(value: Any) -> Any:
-    """What has been written, read back; everything else as it is.
+    """Read back what has been written; everything else stays as it is.
 
     Args:
         value: a keyword argument, of which any part may be a dict that has been a variation.
@@ -74,4 +74,9 @@ def _made(written: dict[str, Any]) -> Written:
     wanted = {f.name for f in fields(cls) if f.init}
     if set(written) != wanted:
         raise ValueError(f"{name} has the parameters {sorted(wanted)}, got {sorted(written)}")
-    return cls(**written)
+    return cls(**{key: _as_tuple(value) for key, value in written.items()})
+
+
+def _as_tuple(value: Any) -> Any:
+    """JSON has no tuples; a frozen dataclass has no lists, which cannot be hashed."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

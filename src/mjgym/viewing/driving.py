@@ -51,11 +51,12 @@ class DrivingError(ValueError):
 
 
 class Driver:
-    """What keys make of an action whose numbers move tools along axes and close fingers.
+    """Keyboard control of an action whose numbers move tools along axes and close fingers.
 
     Args:
         actions: what the numbers of an action do: "<arm> x" and so on, "<arm> gripper".
         clock: s.
+        controlled: the task takes controllers, one of which gives such actions.
 
     Attributes:
         arms: the names of the arms.
@@ -66,8 +67,12 @@ class Driver:
     """
 
     def __init__(
-        self, actions: Sequence[Action], clock: Callable[[], float] = time.monotonic
+        self,
+        actions: Sequence[Action],
+        clock: Callable[[], float] = time.monotonic,
+        controlled: bool = False,
     ) -> None:
+        advice = ": use --set controller=OSC_POSE" if controlled else ""
         self._clock = clock
         self._size = len(actions)
         self._moved: dict[str, dict[str, tuple[int, float]]] = {}  # of each arm, by axis
@@ -82,8 +87,8 @@ class Driver:
                 self._moved.setdefault(arm, {})[what] = (i, share * action.high)
             else:
                 raise DrivingError(
-                    f"keys drive tools along x, y and z, by differences; {action.name!r}"
-                    f" ({action.meaning}) is none of that: see --set controller=OSC_POSE"
+                    f"keys drive a robot's tool along x, y and z, by differences; {action.name!r}"
+                    f" ({action.meaning}) is none of that{advice}"
                 )
         if not self._moved:
             raise DrivingError("keys drive the tools of robots, and there is none")

@@ -5,28 +5,50 @@ therefore read what they show and steer it: by opening a websocket, which browse
 sites, or under a name of its own that resolves to this machine ("DNS rebinding"). The guard listens
 where people look, refuses requests with a foreign Host or Origin or without the token of the
 printed address, and relays all others to the viewer, whose own address no browser can use.
+
+The `websockets` package, on which both viewers are built, speaks HTTP and the websocket protocol to
+the browser; `http.client` and `websockets` speak them to the viewer.
 """
 
 import asyncio
 import contextlib
 import http
+import http.client
 import ipaddress
+import logging
 import secrets
 import socket
 import threading
 import urllib.parse
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.frames import CloseCode
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
 
 from mjgym.viewing import ports
 
-HEAD = 65536  # bytes of a request's or a response's head, at most
-PATIENCE = 10.0  # s, in which a head must have come
-CHUNK = 65536  # bytes that are relayed at a time
+PATIENCE = 10.0  # s, in which a request must have come, and the viewer must answer
 STOP = 5.0  # s, in which the thread must end
+CLOSING = 1.0  # s, in which a browser must answer that its connection ends
 _OTHER_SITES = ("same-site", "cross-site")  # values of Sec-Fetch-Site; another port is another page
+_RELAYED = ("accept", "accept-encoding", "if-modified-since", "if-none-match")  # of a request
+_DROPPED = ("access-control-allow-origin", "connection", "content-length", "transfer-encoding")
+# No other page may show this one in a frame, or guess what an answer is.
+_SAFETY = (
+    ("X-Frame-Options", "DENY"),
+    ("Content-Security-Policy", "frame-ancestors 'none'"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+)
 
-Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+Dial = Callable[[], AbstractContextManager[socket.socket]]
+"""Opens a connection to the viewer, which lasts as long as the context."""
 
 
 class Refused(Exception):
@@ -42,57 +64,11 @@ class Refused(Exception):
         self.status = status
 
 
-@dataclass(frozen=True)
-class Head:
-    """The first line and the headers of a request or a response.
-
-    Attributes:
-        first: the first line.
-        headers: names as they were written, and values, in order.
-    """
-
-    first: str
-    headers: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def parse(cls, content: bytes) -> "Head":
-        """The head in bytes that end with an empty line.
-
-        Raises:
-            ValueError: it is not of that form; nothing is read in two ways.
-        """
-        first, *lines = content.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
-        headers = []
-        for line in lines:
-            name, colon, value = line.partition(":")
-            if not colon or not name or name != name.strip() or "\n" in line or "\r" in line:
-                raise ValueError(f"a malformed header: {line!r}")
-            headers.append((name, value.strip()))
-        return cls(first, tuple(headers))
-
-    def values(self, name: str) -> list[str]:
-        """What the headers of a name say, in order."""
-        return [value for key, value in self.headers if key.lower() == name]
-
-    def without(self, *names: str) -> "Head":
-        """The head less the headers of some names."""
-        return Head(self.first, tuple(h for h in self.headers if h[0].lower() not in names))
-
-    def closing(self) -> "Head":
-        """The head, which says that the connection ends with what it begins."""
-        return Head(self.first, (*self.without("connection").headers, ("Connection", "close")))
-
-    def to_bytes(self) -> bytes:
-        """As it is sent."""
-        lines = [self.first, *(f"{name}: {value}" for name, value in self.headers)]
-        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
 class Policy:
-    """Which requests are relayed.
+    """Decides which requests are relayed.
 
     Args:
-        listener: where the guard listens.
+        listener: the socket that browsers connect to.
         closed: paths that nobody may ask for.
 
     Attributes:
@@ -106,18 +82,14 @@ class Policy:
         self._loopback = ports.is_loopback(address)
         self._closed = closed
 
-    def check(self, request: Head) -> Head | None:
+    def check(self, request: Request) -> Response | None:
         """The response to a request that holds the token in its address; None to relay it.
 
         Raises:
             Refused: the request must not be relayed.
         """
-        method, _, target = request.first.partition(" ")
-        if method not in ("GET", "HEAD"):
-            raise Refused(http.HTTPStatus.METHOD_NOT_ALLOWED, "this page is read with GET")
-        self._check_sender(request)
-        target = target.partition(" ")[0]
-        path, _, query = target.partition("?")
+        self._check_sender(request.headers)
+        path, _, query = request.path.partition("?")
         # Viewers may decode a path before they compare it.
         if not path.startswith("/") or urllib.parse.unquote(path).rstrip("/") in self._closed:
             raise Refused(http.HTTPStatus.FORBIDDEN, "this page takes no files")
@@ -128,19 +100,19 @@ class Policy:
                 raise Refused(http.HTTPStatus.FORBIDDEN, _INVITATION)
             rest = urllib.parse.urlencode([f for f in fields if f[0] != "token"])
             return self._welcome("/" + path.lstrip("/") + (f"?{rest}" if rest else ""))
-        if not self._has_cookie(request):
+        if not self._has_cookie(request.headers):
             raise Refused(http.HTTPStatus.FORBIDDEN, _INVITATION)
         return None
 
-    def _check_sender(self, request: Head) -> None:
+    def _check_sender(self, headers: Headers) -> None:
         """Refuse what a page of another site asks for, or what was asked under another name."""
-        hosts, origins = request.values("host"), request.values("origin")
+        hosts = headers.get_all("host")
         if len(hosts) != 1 or not self._is_host(hosts[0]):
             raise Refused(http.HTTPStatus.FORBIDDEN, "this page is not served under that name")
-        if any(urllib.parse.urlsplit(o).netloc.lower() != hosts[0].lower() for o in origins):
+        if any(_authority(origin) != hosts[0].lower() for origin in headers.get_all("origin")):
             raise Refused(http.HTTPStatus.FORBIDDEN, "a page of another origin asks for this")
-        navigates = "navigate" in request.values("sec-fetch-mode")
-        if not navigates and any(s in _OTHER_SITES for s in request.values("sec-fetch-site")):
+        navigates = "navigate" in headers.get_all("sec-fetch-mode")
+        if not navigates and any(s in _OTHER_SITES for s in headers.get_all("sec-fetch-site")):
             raise Refused(http.HTTPStatus.FORBIDDEN, "a page of another site asks for this")
 
     def _is_host(self, host: str) -> bool:
@@ -161,29 +133,46 @@ class Policy:
         return True
 
     def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), self.token.encode())
+        return secrets.compare_digest(given.encode(errors="replace"), self.token.encode())
 
-    def _has_cookie(self, request: Head) -> bool:
-        for value in request.values("cookie"):
+    def _has_cookie(self, headers: Headers) -> bool:
+        for value in headers.get_all("cookie"):
             for pair in value.split(";"):
                 name, _, given = pair.strip().partition("=")
                 if name == self._cookie and self._is_token(given):
                     return True
         return False
 
-    def _welcome(self, path: str) -> Head:
+    def _welcome(self, path: str) -> Response:
         """Hand out the cookie, and take the token out of the browser's address."""
         # Not "Strict": a link in a terminal that is itself a page would come without the cookie.
         cookie = f"{self._cookie}={self.token}; Path=/; HttpOnly; SameSite=Lax"
         return _response(http.HTTPStatus.SEE_OTHER, ("Location", path), ("Set-Cookie", cookie))
 
 
-_INVITATION = "open the whole address that mjgym view has printed, with its token"
+_INVITATION = "open the whole address that mjgym has printed, with its token"
 
 
-def _response(status: http.HTTPStatus, *headers: tuple[str, str], length: int = 0) -> Head:
-    more = (("Content-Length", str(length)), ("Cache-Control", "no-store"))
-    return Head(f"HTTP/1.1 {status} {status.phrase}", (*headers, *more)).closing()
+def _authority(origin: str) -> str | None:
+    """Host and port of an origin; None if it is malformed or has none, e.g. "null"."""
+    try:
+        return urllib.parse.urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
+
+
+def _response(status: http.HTTPStatus, *headers: tuple[str, str], text: str = "") -> Response:
+    kind = (("Content-Type", "text/plain; charset=utf-8"),) if text else ()
+    return _finished(status, status.phrase, (*headers, *kind, ("Cache-Control", "no-store")), text)
+
+
+def _finished(
+    status: int, phrase: str, headers: tuple[tuple[str, str], ...], body: str | bytes
+) -> Response:
+    """A response after which the connection ends: a second request would not be looked at."""
+    content = body.encode() if isinstance(body, str) else body
+    last = (("Content-Length", str(len(content))), ("Connection", "close"))
+    return Response(status, phrase, Headers([*headers, *_SAFETY, *last]), content)
 
 
 class Guard:
@@ -192,7 +181,7 @@ class Guard:
     Args:
         listener: a bound socket that listens, see `mjgym.viewing.ports`; it is closed with the
             guard.
-        dial: opens a connection to the viewer.
+        dial: opens a connection to the viewer; it is called in any thread.
         closed: paths that nobody may ask for.
 
     Attributes:
@@ -221,76 +210,121 @@ class Guard:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        server = await asyncio.start_server(self._answer, sock=self._listener, limit=HEAD)
-        await self._stop.wait()
-        server.close()  # the runner cancels the connections
+        async with serve(
+            self._relay,
+            sock=self._listener,
+            process_request=self._answer,
+            process_response=_isolate,
+            select_subprotocol=lambda connection, offered: offered[0] if offered else None,
+            compression=None,
+            open_timeout=PATIENCE,
+            ping_interval=None,  # a page in the background may sleep
+            close_timeout=CLOSING,
+            max_size=None,
+            max_queue=1,  # the newest picture is wanted, not all of them
+            server_header=None,
+            logger=_SILENT,
+        ):
+            await self._stop.wait()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.CancelledError):
-            try:
-                request = await _head(reader)
-                welcome = self._policy.check(request)
-                if welcome is None:
-                    await self._relay(request, reader, writer)
-                else:
-                    writer.write(welcome.to_bytes())
-            except Refused as refusal:
-                text = f"{refusal}\n".encode()
-                kind = ("Content-Type", "text/plain; charset=utf-8")
-                writer.write(_response(refusal.status, kind, length=len(text)).to_bytes() + text)
-            finally:
-                writer.close()
-                await writer.wait_closed()
-
-    async def _relay(
-        self, request: Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        upgrades = "websocket" in [value.lower() for value in request.values("upgrade")]
-        # One request for each connection: a second one would not be looked at.
-        sent = request if upgrades else request.closing()
+    async def _answer(self, browser: ServerConnection, request: Request) -> Response | None:
+        """The response to a request; None for a websocket that is relayed."""
+        del browser
         try:
-            inner_reader, inner_writer = await self._dial()
-        except OSError:
-            raise Refused(http.HTTPStatus.BAD_GATEWAY, "the viewer has ended") from None
+            welcome = self._policy.check(request)
+            if welcome is not None:
+                return welcome
+            if "websocket" in [value.lower() for value in request.headers.get_all("upgrade")]:
+                return None
+            return await asyncio.to_thread(self._fetch, request)
+        except Refused as refusal:
+            return _response(refusal.status, text=f"{refusal}\n")
+
+    def _fetch(self, request: Request) -> Response:
+        """The viewer's response.
+
+        Raises:
+            Refused: it gives none.
+        """
+        asked = {name: request.headers[name] for name in _RELAYED if name in request.headers}
         try:
-            inner_writer.write(sent.to_bytes())
-            await inner_writer.drain()
-            try:
-                response = await _head(inner_reader)
-            except Refused:
-                raise Refused(http.HTTPStatus.BAD_GATEWAY, "the viewer gives no answer") from None
-            upgraded = upgrades and response.first.split()[1:2] == ["101"]
-            response = response.without("access-control-allow-origin")
-            writer.write((response if upgraded else response.closing()).to_bytes())
-            copies = [asyncio.ensure_future(_copy(inner_reader, writer))]
-            if upgraded:
-                copies.append(asyncio.ensure_future(_copy(reader, inner_writer)))
-            try:
-                await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for copy in copies:
-                    copy.cancel()
-                await asyncio.gather(*copies, return_exceptions=True)
-        finally:
-            inner_writer.close()
+            with self._dial() as connection:
+                viewer = http.client.HTTPConnection("localhost", timeout=PATIENCE)
+                connection.settimeout(PATIENCE)
+                viewer.sock = connection
+                viewer.request("GET", request.path, headers={**asked, "Connection": "close"})
+                answer = viewer.getresponse()
+                body = answer.read()
+        except (OSError, http.client.HTTPException):
+            raise Refused(http.HTTPStatus.BAD_GATEWAY, "the viewer does not answer") from None
+        headers = tuple(h for h in answer.getheaders() if h[0].lower() not in _DROPPED)
+        return _finished(answer.status, answer.reason, headers, body)
+
+    async def _relay(self, browser: ServerConnection) -> None:
+        """Pass on what both sides of a websocket say, until one of them ends it."""
+        if browser.request is None:
+            return
+        spoken = [browser.subprotocol] if browser.subprotocol else None
+        try:
+            with self._dial() as connection:
+                async with _to_viewer(connection, browser.request.path, spoken) as viewer:
+                    await _exchange(browser, viewer)
+        except (OSError, TimeoutError, InvalidHandshake):
+            await browser.close(CloseCode.INTERNAL_ERROR, "the viewer does not answer")
 
 
-async def _head(reader: asyncio.StreamReader) -> Head:
-    """The head of a request or a response.
+def _isolate(browser: ServerConnection, request: Request, response: Response) -> None:
+    """Give the start of a websocket the headers that an isolated page may ask for."""
+    del browser, request
+    if response.status_code != http.HTTPStatus.SWITCHING_PROTOCOLS:
+        return
+    response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    response.headers["Cross-Origin-Embedder-Policy"] = "require-corp"
 
-    Raises:
-        Refused: it does not come, is too long, or is malformed.
-    """
+
+def _to_viewer(connection: socket.socket, path: str, spoken: list[Subprotocol] | None) -> connect:
+    return connect(
+        f"ws://localhost{path}",
+        sock=connection,
+        subprotocols=spoken,
+        compression=None,
+        open_timeout=PATIENCE,
+        ping_interval=None,
+        close_timeout=CLOSING,
+        max_size=None,
+        max_queue=1,
+        proxy=None,
+    )
+
+
+async def _exchange(browser: ServerConnection, viewer: ClientConnection) -> None:
+    copies = [
+        asyncio.ensure_future(_copy(viewer, browser)),
+        asyncio.ensure_future(_copy(browser, viewer)),
+    ]
     try:
-        return Head.parse(await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE))
-    except TimeoutError:
-        raise Refused(http.HTTPStatus.REQUEST_TIMEOUT, "the request does not come") from None
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-        raise Refused(http.HTTPStatus.BAD_REQUEST, "this is not a request") from None
+        await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for copy in copies:
+            copy.cancel()
+        await asyncio.gather(*copies, return_exceptions=True)
+    # The page tells by the code why it was sent away; some codes only mean that none was given.
+    if viewer.close_code is not None:
+        given = viewer.close_code
+        silent = given in (CloseCode.NO_STATUS_RCVD, CloseCode.ABNORMAL_CLOSURE)
+        code = CloseCode.GOING_AWAY if silent else given
+        await browser.close(code, viewer.close_reason or "")
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Relay bytes until one side ends."""
-    while content := await reader.read(CHUNK):
-        writer.write(content)
-        await writer.drain()
+async def _copy(
+    source: ServerConnection | ClientConnection, target: ServerConnection | ClientConnection
+) -> None:
+    with contextlib.suppress(ConnectionClosed):
+        async for message in source:
+            await target.send(message)
+
+
+# Without handlers, the last resort of `logging` would print each browser that comes and goes.
+_SILENT = logging.getLogger("mjgym.viewing.guard")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False

@@ -44,7 +44,7 @@ def hindrance() -> str:
 def press(session: Session, key: int) -> None:
     """Pass a key of the window on: to what is driven by keys, or as a command."""
     if session.keys is not None and key in DRIVING:
-        session.keys.press(DRIVING[key])
+        session.press(DRIVING[key])
     elif key in KEYS:
         session.ask(KEYS[key])
 

@@ -1,4 +1,4 @@
-"""Where a viewer listens: on the loopback interface, unless somebody wants it otherwise."""
+"""Address of a viewer: the loopback interface, unless another is asked for."""
 
 import getpass
 import ipaddress
@@ -50,7 +50,7 @@ def is_loopback(host: str) -> bool:
 
 
 def url(listener: socket.socket) -> str:
-    """What a browser on this machine opens."""
+    """The address for a browser on this machine."""
     address, port = listener.getsockname()[:2]
     if ipaddress.ip_address(address).is_unspecified:
         address = "127.0.0.1" if listener.family == socket.AF_INET else "::1"
@@ -58,7 +58,7 @@ def url(listener: socket.socket) -> str:
 
 
 def tunnel(listener: socket.socket) -> str:
-    """What to type on another machine, so that the same address works there."""
+    """The ssh command that makes the same address work on another machine."""
     address, port = listener.getsockname()[:2]
     host = f"[{address}]" if ":" in address else address
     return f"ssh -L {port}:{host}:{port} {getpass.getuser()}@{socket.gethostname()}"

@@ -2,6 +2,7 @@
 
 import enum
 import queue
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
-from mjgym.episode import in_simulation
-from mjgym.infos import TERMS
+from mjgym.envs.infos import TERMS
+from mjgym.loop.states import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 
@@ -22,7 +23,7 @@ SLOWEST = 1e-3  # of real time
 
 
 class Command(enum.StrEnum):
-    """What a person asks for while watching."""
+    """A viewer's command."""
 
     PAUSE = "pause or go on"
     STEP = "one step"
@@ -32,7 +33,7 @@ class Command(enum.StrEnum):
 
 
 class Steering(Protocol):
-    """What makes actions of keys; see `mjgym.viewing.driving`."""
+    """A mapping from keys to actions; see `mjgym.viewing.driving`."""
 
     def press(self, key: str) -> None:
         """Hear of a key that is down, from any thread."""
@@ -45,7 +46,7 @@ class Steering(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where an episode is.
+    """Progress of an episode.
 
     Attributes:
         seed: of its start; of the first sub-environment's in a batch.
@@ -56,6 +57,7 @@ class Progress:
         terms: the reward's, of the last step, by name; in a batch, the means.
         paused: nothing moves.
         ended: how the episode before ended, if it did by itself; empty if not.
+        waiting: the episode begins with the first key.
     """
 
     seed: int
@@ -66,10 +68,11 @@ class Progress:
     terms: Mapping[str, float] = field(default_factory=dict)
     paused: bool = False
     ended: str = ""
+    waiting: bool = False
 
 
 class Session:
-    """What every viewer shows and steers.
+    """A simulation under a policy, as every viewer shows and steers it.
 
     All but `ask` and what takes keys belongs to the thread that made it.
 
@@ -78,6 +81,7 @@ class Session:
         act: gives an action for an observation.
         seed: of the first start. A batch uses as many seeds as it has sub-environments.
         keys: what viewers pass keys to that are no commands; None if nothing is driven by them.
+            With it, each episode waits for its first key.
 
     Attributes:
         env: the environment, unwrapped.
@@ -110,6 +114,7 @@ class Session:
         self.episode = 0
         self.over = False
         self.progress = Progress(seed)
+        self._touched = threading.Event()
         self._asked: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._due = 0.0  # s on the clock, when the next step is to be made
         self._pushed: float | None = None  # s on the clock, when a force was last renewed
@@ -119,14 +124,23 @@ class Session:
         """Let a command be obeyed at the next `advance`; from any thread."""
         self._asked.put(command)
 
+    def press(self, key: str) -> None:
+        """Pass on a key that is down, and begin the episode if it waits; from any thread."""
+        if self.keys is not None:
+            self.keys.press(key)
+            self._touched.set()
+
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
+        self._touched.clear()
         if self.keys is not None:
             self.keys.begin()
         self._pushed = None
         self.episode += 1
-        self.progress = Progress(seed, paused=self.paused, ended=ended)
+        self.progress = Progress(
+            seed, paused=self.paused, ended=ended, waiting=self.keys is not None
+        )
 
     def next(self, ended: str = "") -> None:
         """Begin an episode from seeds that have not been used yet."""
@@ -146,6 +160,7 @@ class Session:
         reward = float(np.mean(rewards))
         steps = before.steps + 1
         self._renew(
+            waiting=False,
             steps=steps,
             time=steps * float(self.env.control_timestep),
             reward=reward,
@@ -178,13 +193,18 @@ class Session:
         self._obey()
         if self._pushed is not None and now - self._pushed > PUSH:
             self.push(None)
-        if self.paused:
+        if self.progress.waiting and self._touched.is_set():
+            self._renew(waiting=False)
+        if not self._moves():
             self._due = now
         self._due = max(self._due, now - LAG)
-        while not self.paused and self._due <= now and now - start < BURST:
+        while self._moves() and self._due <= now and now - start < BURST:
             self.step()
             self._due += self.env.control_timestep / max(self.speed, SLOWEST)
             now = time.monotonic()
+
+    def _moves(self) -> bool:
+        return not (self.paused or self.progress.waiting)
 
     def _obey(self) -> None:
         while not self._asked.empty():

@@ -24,7 +24,7 @@ Look: TypeAlias = tuple[int, bytes]
 
 @dataclass
 class Shape:
-    """How a body looks in some sub-environments.
+    """Meshes of a body in some sub-environments.
 
     Attributes:
         body: its index.

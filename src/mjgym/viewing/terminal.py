@@ -48,7 +48,7 @@ def press(session: Session, typed: str) -> None:
     """Pass on what was typed: commands, and keys to what is driven by them."""
     for key in _SEQUENCE.findall(typed):
         if session.keys is not None and key in DRIVING:
-            session.keys.press(DRIVING[key])
+            session.press(DRIVING[key])
         elif key.lower() in KEYS:
             session.ask(KEYS[key.lower()])
 
@@ -128,7 +128,7 @@ class Report:
     def show(self, progress: Progress) -> None:
         """Report, if it is time to, or if an episode has begun or somebody has paused."""
         now = time.monotonic()
-        state = (progress.seed, progress.paused, progress.ended)
+        state = (progress.seed, progress.paused, progress.waiting, progress.ended)
         if now < self._due and state == self._last:
             return
         new = progress.ended and progress.ended not in self._last
@@ -163,7 +163,7 @@ class Report:
 
 
 def _summary(progress: Progress) -> str:
-    paused = ", paused" if progress.paused else ""
+    paused = ", paused" if progress.paused else ", waiting for a key" if progress.waiting else ""
     return (
         f"seed {progress.seed}, step {progress.steps}, {progress.time:.2f} s,"
         f" reward {progress.reward:.3f}, return {progress.total:.2f}{paused}"

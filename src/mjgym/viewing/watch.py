@@ -12,7 +12,7 @@ class ViewerError(RuntimeError):
 
 
 class Viewer(Protocol):
-    """What shows a session."""
+    """A display of a session."""
 
     def sync(self, session: Session) -> bool:
         """Show the present state and take over what a person does there; False once closed."""

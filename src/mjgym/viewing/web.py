@@ -1,6 +1,5 @@
 """MuJoCo's web viewer on a session: a page that any browser shows, through a tunnel as well."""
 
-import asyncio
 import contextlib
 import copy
 import hashlib
@@ -12,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import mujoco
@@ -30,7 +29,7 @@ from mujoco.studio.dear_imgui import dear_imgui as imgui
 
 from mjgym.viewing.driving import HELP
 from mjgym.viewing.guard import Guard
-from mjgym.viewing.session import Command, Session, Steering
+from mjgym.viewing.session import Command, Session
 from mjgym.viewing.watch import ViewerError
 
 START = 30.0  # s, in which the server must be up
@@ -101,7 +100,7 @@ class Web:
             self._handle = launch_thread.launch_thread(run, sim_plugins=sim_plugins)
             self._restore.callback(self._handle.close)
             self._wait(taken)
-            guard = Guard(listener, lambda: asyncio.open_unix_connection(path), _CLOSED)
+            guard = Guard(listener, lambda: _dial(path), _CLOSED)
             self._restore.callback(guard.close)
             self.url = guard.url
         except BaseException:
@@ -186,6 +185,13 @@ class _Inner:
         self._folder.cleanup()
 
 
+@contextlib.contextmanager
+def _dial(path: str) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(path)
+        yield connection
+
+
 class _Viewer(web_viewer.WebViewer):  # type: ignore[misc]  # mujoco has no types
     """MuJoCo's, which listens where it is told to and not on all interfaces.
 
@@ -218,7 +224,7 @@ class _Viewer(web_viewer.WebViewer):  # type: ignore[misc]  # mujoco has no type
 
 
 class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
-    """What the page asks of the simulation; it answers for the simulation that MuJoCo expects."""
+    """Adapter between the page's requests and the session, in place of MuJoCo's simulation."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -291,16 +297,16 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
         """Draw, when it is time to."""
         if isinstance(message, messages.BuildGuiEvent):
             if self._session.keys is not None:
-                self._drive(self._session.keys, imgui.IsKeyDown)
+                self._drive(self._session, imgui.IsKeyDown)
             self._draw()
         elif isinstance(message, plugin.ViewerInitEvent):
             self.ready.set()
 
     @staticmethod
-    def _drive(keys: Steering, is_down: Callable[[Any], bool]) -> None:
+    def _drive(session: Session, is_down: Callable[[Any], bool]) -> None:
         for name, key in _DRIVING.items():
             if is_down(key):
-                keys.press(name)
+                session.press(name)
 
     def _draw(self) -> None:
         progress = self._session.progress
@@ -310,6 +316,8 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             imgui.SetWindowCollapsed(True)  # there is no menu that would bring it back
         if shown:
             imgui.TextUnformatted(f"seed {progress.seed}, step {progress.steps}")
+            if progress.waiting:
+                imgui.TextUnformatted("waiting for a key")
             imgui.TextUnformatted(f"time {progress.time:.2f} s")
             imgui.TextUnformatted(f"return {progress.total:.2f}")
             for name, value in {**progress.terms, "reward": progress.reward}.items():

@@ -79,7 +79,7 @@ def examine(main: Path, contents: Mapping[str, bytes]) -> list[Problem]:
 
 
 def examine_part(content: bytes, file: Path) -> list[Problem]:
-    """What the schema alone says about a file that others include.
+    """Problems that the schema alone finds in a file that others include.
 
     It is compared with each place in a model that takes some of its elements; where least is wrong,
     there it is meant to be.
@@ -104,7 +104,7 @@ def examine_part(content: bytes, file: Path) -> list[Problem]:
 def _examine(
     main: Path, contents: Mapping[str, bytes], outer: frozenset[str]
 ) -> tuple[list[Problem], list[Problem]]:
-    """What the engine refuses, and what it ignores.
+    """Problems of a model: errors of the engine, and what it ignores.
 
     Args:
         main: the model's file.
@@ -149,7 +149,7 @@ def _has_root(draft: Draft) -> bool:
 
 
 def _said(draft: Draft, contents: Mapping[str, bytes]) -> str:
-    """What the engine says against the model as it is; empty if it takes it."""
+    """The engine's error about the model as it is; empty if it compiles."""
     if contents:  # what is on the disk is not what is checked
         refusal = ask(draft)
         return "" if refusal is None else refusal.reason
@@ -207,7 +207,7 @@ def _check_model(
 
 
 def _ignored(root: Node) -> list[Problem]:
-    """What the engine passes over without a word."""
+    """Elements and attributes that the engine ignores in silence."""
     problems: list[Problem] = []
     body = schema().children["worldbody"].children
     has_world = any(child.tag == "worldbody" for child in root.children)
@@ -264,7 +264,7 @@ def _check_children(draft: Draft, node: Node, kind: Kind) -> list[tuple[Node, Ki
 
 
 def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:
-    """What the schema says about an element, under its right name; None if nothing."""
+    """The schema's entry of an element, under its right name; None if there is none."""
     if node.tag in outer.children:
         return outer.children[node.tag]
     if outer is schema() and node.tag in _IN_BODIES:  # where the engine ignores it
@@ -307,7 +307,7 @@ def _check_files(draft: Draft) -> None:
 
 
 def _folders(root: Node) -> tuple[dict[str, str], bool]:
-    """Where meshes and textures are looked for, and whether by the last part of their names."""
+    """Folders of meshes and textures, and whether paths are stripped to file names."""
     folders, strip = {"mesh": "", "texture": ""}, "false"
     for compiler in [n for n in root.walk() if n.tag == "compiler"]:
         both = compiler.attributes.get("assetdir")

@@ -1,4 +1,4 @@
-"""What differs between two compiled models, element by element and field by field."""
+"""Differences of two compiled models, element by element and field by field."""
 
 import contextlib
 import copy
@@ -141,7 +141,7 @@ class _Table:
         self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
 
     def labels(self, prefix: str) -> list[str]:
-        """What the elements of a kind are called, by id."""
+        """Names of the elements of a kind, by id."""
         if prefix not in self._labels:
             labels = self._labels[prefix] = []
             counts: Counter[str] = Counter()
@@ -173,7 +173,7 @@ class _Table:
         return next((name for name in names if name in self.arrays), None)
 
     def fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        """How to get each field of an element of a kind from its id."""
+        """Functions that read each field of an element of a kind by its id."""
         if prefix not in self._fields:
             self._fields[prefix] = self._found_fields(prefix)
         return self._fields[prefix]
@@ -201,7 +201,7 @@ class _Table:
         return field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays)
 
     def _rows(self, prefix: str, field: str) -> Callable[[int], Any] | None:
-        """What gives the numbers of a field; None if they are not ordered by element."""
+        """A function that reads a field's numbers; None if they are not ordered by element."""
         array = self.arrays[f"{prefix}_{field}"]
         count = len(self.arrays[f"name_{prefix}adr"])
         if len(array) == count:
@@ -215,7 +215,7 @@ class _Table:
     def _meaning(
         self, prefix: str, field: str, rows: Callable[[int], Any]
     ) -> Callable[[int], Any] | None:
-        """What gives a field as numbers, words or names; None if it means nothing outside."""
+        """A function that gives a field as numbers, words or names; None for an internal one."""
         if field == "signature":
             return self._excluded if prefix == "exclude" else None
         stem = field.removesuffix("id")
@@ -270,7 +270,7 @@ class _Table:
         return found
 
     def _path(self, i: int) -> list[Any]:
-        """What a tendon runs along: kind, name and number of each point, one after another."""
+        """The path of a tendon: kind, name and number of each point in turn."""
         start, count = self.arrays["tendon_adr"][i], self.arrays["tendon_num"][i]
         found: list[Any] = []
         for k in range(start, start + count):

@@ -129,7 +129,7 @@ def _size(node: Node) -> int:
 
 
 def kind_of(node: Node) -> str:
-    """What an element is, among those that share their names."""
+    """The kind of an element, among those that share a namespace."""
     if node.parent is not None and node.parent.tag in _SHARED:
         return node.parent.tag
     return _KINDS.get(node.tag, node.tag)

@@ -12,10 +12,10 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from mjgym import atomic
 from mjgym.mjcf.lint.checking import examine, examine_part
 from mjgym.mjcf.lint.reading import Malformed, Node, Problem, parse, read, tolerable
 from mjgym.mjcf.lint.refusals import near
+from mjgym.util import atomic
 
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
 _STEP = b"  "  # of the indentation, where a file has no example of it
@@ -105,7 +105,7 @@ def _is_element(item: Any) -> bool:
 
 
 def _hint(tree: Any, xpath: str) -> str:
-    """How far an XPath leads, and what is nearest to its first step that leads nowhere."""
+    """The part of an XPath that matches, and the nearest name to its first step that does not."""
     steps = re.findall(r"/*(?:[^/\[]|\[(?:[^\]'\"]|'[^']*'|\"[^\"]*\")*\])+", xpath)
     for count in range(len(steps), 0, -1):
         before, step = "".join(steps[: count - 1]), steps[count - 1]
@@ -196,7 +196,7 @@ def _with_values(tag: bytes, values: Mapping[str, str | None], encoding: str) ->
 
 
 def _whole_lines(content: bytes, node: Node) -> tuple[int, int]:
-    """Where an element is, with its lines if nothing else is on them."""
+    """The span of an element in the text, with its lines if nothing else is on them."""
     start, stop = node.start, node.stop
     line = content.rfind(b"\n", 0, start) + 1
     rest = re.compile(rb"[ \t]*\r?\n").match(content, stop)

@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from lxml import etree
 
-from mjgym.suggestions import close as close_to
+from mjgym.util.suggestions import close as close_to
 
 _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
@@ -91,7 +91,7 @@ class Node:
             left += reversed(node.children)
 
     def above(self) -> Iterator["Node"]:
-        """What it is in, from the inside out."""
+        """The elements around it, from the inside out."""
         node = self.parent
         while node is not None:
             yield node
@@ -157,7 +157,7 @@ def _end_of_tag(content: bytes, start: int) -> int:
 
 
 def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
-    """What is wrong in the words of lxml, which says more than expat."""
+    """The syntax error as lxml reports it, which says more than expat."""
     if not content.strip():
         return Problem(file, 1, "the file is empty")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
@@ -233,7 +233,7 @@ class _Reader:
                 left += reversed(node.children)
 
     def _included(self, include: Node) -> list[Node]:
-        """What an include stands for; nothing where it is wrong."""
+        """The elements of an included file; none if it cannot be read."""
         path = self._path(include)
         if path is None:
             return []

@@ -1,4 +1,4 @@
-"""What the engine says against a model, as problems with file, line and the nearest valid word."""
+"""Errors of the compiler as problems with file, line and the nearest valid word."""
 
 import itertools
 import re
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import mujoco
 
-from mjgym import suggestions
 from mjgym.mjcf.lint.draft import Draft, described, kind_of, name_of, reference, silence
 from mjgym.mjcf.lint.reading import Node, near_files
 from mjgym.mjcf.lint.schema import Vocabulary
+from mjgym.util import suggestions
 
 _FEW = 12  # words that are all named where none is near
 _ALIKE = 0.65  # difflib's ratio from which on a word may be what was meant by another
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Refusal:
-    """What the engine says.
+    """An error of the compiler.
 
     Attributes:
         reason: without what it says about the place.
@@ -43,7 +43,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class _Diagnosis:
-    """What a refusal means.
+    """The interpretation of a compiler's error.
 
     Attributes:
         node: what is wrong.
@@ -146,7 +146,7 @@ def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bo
 
 
 def ask(draft: Draft, *, compiles: bool = True) -> Refusal | None:
-    """What the engine says about a draft; None if it takes it.
+    """Compile a draft; returns the error, or None.
 
     Where not every name is known, or if `compiles` is not set, only the parser is asked.
     """
@@ -166,7 +166,7 @@ def ask(draft: Draft, *, compiles: bool = True) -> Refusal | None:
 
 
 def reason_of(message: str) -> str:
-    """What the engine says, without where, and without words that say only that it is an error."""
+    """The reason in an error's text, without its place and the word "Error"."""
     reason = message.partition("\nElement ")[0].strip()
     return re.sub(r"^((XML Error|Error|ParseXML|Schema violation): )+", "", reason)
 

@@ -1,4 +1,4 @@
-"""Which elements, attributes and words the installed engine knows, as far as it tells."""
+"""Elements, attributes and words of MJCF that the installed engine knows."""
 
 import functools
 import re
@@ -31,7 +31,7 @@ _MORE_WORDS = (
 
 @dataclass(eq=False)
 class Kind:
-    """What the engine says about an element at one place.
+    """The schema of an element at one place.
 
     Attributes:
         tag: its name.
@@ -144,7 +144,7 @@ def _refuses(
 
 
 def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str:
-    """What the engine's parser says about an element alone; empty if it takes it."""
+    """The parser's error about an element alone; empty if it is valid."""
     given = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
     before = "".join(f"<{t}>" for t in path)
     after = "".join(f"</{t}>" for t in reversed(path))

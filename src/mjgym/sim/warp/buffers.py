@@ -1,4 +1,4 @@
-"""How much room the contacts and constraints of a model need on a device."""
+"""Room for the contacts and constraints of a model on a device."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def _pairs(model: mujoco.MjModel) -> np.ndarray:
 
 
 def _near(model: mujoco.MjModel, data: mujoco.MjData, pairs: np.ndarray) -> int:
-    """How many pairs are so near that they have to be looked at closely, at most."""
+    """Count the pairs that pass the broad phase, at most."""
     first, second = pairs
     radius = model.geom_rbound  # 0 for what has no end
     reach = radius[first] + radius[second] + model.geom_margin[first] + model.geom_margin[second]

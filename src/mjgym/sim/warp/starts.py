@@ -65,13 +65,11 @@ class Starts:
             self._prepare(self._threads, i, start, copy)
         return found
 
-    def before(self, i: int) -> np.ndarray | None:
-        """The state of a generator before the start that has been drawn ahead; None if none has."""
-        drawn = self._ahead.get(i)
-        return None if drawn is None else drawn.before
-
     def forget(self, i: int) -> np.ndarray | None:
-        """Throw away a start that has been drawn ahead; gives what `before` gives.
+        """Throw away a start that has been drawn ahead.
+
+        Returns:
+            The state of the generator before it was drawn; None if none has been.
 
         The generator is not used any more when this returns, and has to be set back, or replaced.
         """

@@ -38,7 +38,7 @@ class EngineWarning(UserWarning):
 
 @dataclass(frozen=True)
 class _Held:
-    """Where a field of each world is: an array of the engine, or of ours if it reads none."""
+    """A field of each world: an array of the engine, or one of ours if the engine reads none."""
 
     tensor: torch.Tensor
     inverse_root: bool = False  # the engine keeps 1 / sqrt of it

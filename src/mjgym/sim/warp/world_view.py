@@ -1,4 +1,4 @@
-"""What a task sees of many simulations on a device."""
+"""A task's view of many simulations on a device."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import Named, View
 from mjgym.sim.warp.world_model import WorldModel
-from mjgym.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean
 
 # How the names of the fields begin that hold an element's attributes, where it is not the name of
 # its kind; a joint has rows of its own, rows of its degrees of freedom, and parts of qpos.

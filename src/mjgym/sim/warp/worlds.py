@@ -13,7 +13,7 @@ import torch
 import warp
 
 from mjgym.arrays import Array
-from mjgym.sim.engine import ACTUATION_OFF, episode_field, set_field, state_fields
+from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
 from mjgym.sim.warp.buffers import Buffers
@@ -21,7 +21,6 @@ from mjgym.sim.warp.device import Device
 from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.world_model import WorldModel
 from mjgym.sim.warp.world_view import WorldView, copies
-from mjgym.variation.varying import Varying
 
 # Where the engine computes them only with the forces: a step leaves them as they were at its start.
 _WITH_FORCES = (
@@ -73,7 +72,7 @@ class Worlds:
         buffers: Buffers,
         starts: Starts,
         varies: tuple[str, ...] = (),
-        varying: Varying | None = None,
+        varying: Variation | None = None,
     ) -> None:
         self.model = model
         self.n = n
@@ -114,7 +113,9 @@ class Worlds:
         self._graphs: dict[tuple[Any, ...], Any] = {}
 
     @staticmethod
-    def scratch(model: mujoco.MjModel, varies: tuple[str, ...], varying: Varying | None) -> Single:
+    def scratch(
+        model: mujoco.MjModel, varies: tuple[str, ...], varying: Variation | None
+    ) -> Single:
         """A simulation on the processor, in which starts are written, at the model's defaults."""
         own = copy.copy(model) if episode_fields(varies, varying) else model
         scratch = Single(own, varies, varying)
@@ -122,7 +123,7 @@ class Worlds:
         return scratch
 
     def _columns(self, stage: mujoco.mjtStage) -> torch.Tensor:
-        """Where in `sensordata` the sensors of a stage are."""
+        """Places in `sensordata` of the sensors of a stage."""
         model = self.model
         places = [
             np.arange(start, start + size)
@@ -236,7 +237,7 @@ class Worlds:
         if forces:
             self.update_forces(where)
 
-    def side_by_side(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
+    def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
         """Do something with all worlds that steps them again and again; the device divides them."""
         work(self, ...)
 
@@ -260,7 +261,7 @@ class Worlds:
             self._run("_compute", True)
 
     def diverged(self) -> torch.Tensor:
-        """Which simulations have met a state that is not finite, (n,) bool."""
+        """A mask of the simulations whose state has not been finite, (n,)."""
         return self._bad.clone()
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -290,12 +291,12 @@ class Worlds:
             )
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What pictures of some simulations depend on: states, and what follows from varying."""
+        """States of some simulations, and the model fields that pictures of them depend on."""
         derived = () if self.varying is None else self.varying.derived
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 
     def overflow(self) -> str:
-        """What did not fit into the buffers since they were made, in words; empty if all did.
+        """Names of the buffers that have been too small, in words; empty if none has.
 
         Waits for the device.
         """
@@ -419,5 +420,5 @@ def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 def _tame(values: torch.Tensor) -> torch.Tensor:
-    """Which worlds' values are all finite and none huge; NaN is not."""
+    """A mask of the worlds whose values are all finite and none huge."""
     return (values.abs() <= _HUGE).all(dim=-1)

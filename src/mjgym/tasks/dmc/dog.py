@@ -52,7 +52,7 @@ WEIGHED = ("foot_L", "foot_R", "hand_L", "hand_R")  # sensors, of hind and fore 
 
 @dataclass(frozen=True)
 class Dog(Task):
-    """What the tasks of the dog share (Tunyasuvunakool et al., 2020).
+    """The dog: base class of its tasks (Tunyasuvunakool et al., 2020).
 
     Reward: the product of the terms. Six of them ask for standing: `torso_high` and `pelvis_high`,
     1 above nine tenths of the height in the default pose and falling to 0.1 at the floor;
@@ -107,7 +107,7 @@ class Dog(Task):
         return result
 
     def further_observation(self, v: View) -> Arrays:
-        """What a task observes beyond the dog itself."""
+        """Observation entries that a task adds to the dog's own."""
         return {}
 
     def labels(self, v: View) -> dict[str, Signal]:

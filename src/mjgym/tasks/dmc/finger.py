@@ -26,7 +26,7 @@ X_AND_Z = slice(None, None, 2)
 
 @dataclass(frozen=True)
 class Finger(Task):
-    """What the tasks of the finger share (Tassa and Todorov, 2010).
+    """The finger: base class of its tasks (Tassa and Todorov, 2010).
 
     Start: at rest, each joint uniform in its range and the spinner at any angle, touching nothing.
 

@@ -24,7 +24,7 @@ JOINTS = slice(7, None)  # of qpos: three of the tail, then roll and pitch of th
 
 @dataclass(frozen=True)
 class Fish(Task):
-    """What the tasks of the fish share.
+    """The fish: base class of its tasks.
 
     Start: at rest, in any orientation, all equally likely, each joint uniform within 0.2 rad.
 

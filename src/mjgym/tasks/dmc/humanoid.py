@@ -32,7 +32,7 @@ EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")
 )
 @register(
     "dmc/humanoid-run_pure_state-v0",
-    summary="Run upright at 10 m/s or more, seeing positions and velocities of the joints alone.",
+    summary="Run upright at 10 m/s or more, observing only joint positions and velocities.",
     tags=("extra", "reward_viz"),
     speed=upright.RUN_SPEED,
     pure_state=True,

@@ -52,7 +52,7 @@ FORCE_TORQUE_SENSORS = slice(3, 11)  # by number
 
 @dataclass(frozen=True)
 class Quadruped(Task):
-    """What the tasks of the quadruped share.
+    """The quadruped: base class of its tasks.
 
     Start: at rest with straight joints, at the lowest height, in steps of 1 cm, at which nothing
     touches anything.

@@ -66,7 +66,7 @@ class Escape(Scene):
         self.surroundings.draw(v, rng)
 
     def _depth(self, v: SingleView, lifts: int, orientation: Any) -> float | None:
-        """How deep the walker is in the ground after so many lifts, m; None if nothing touches."""
+        """Penetration of the walker into the ground after some lifts, m; None if clear of it."""
         self.creature.put(v, (0.0, 0.0, HEIGHTS[lifts]), orientation)
         v.detect_contacts()
         return -float(v.contact.dist.min()) if v.ncon else None

@@ -136,7 +136,7 @@ def parse(text: str) -> Maze:
 
 
 def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, float]:
-    """Where the centre of a cell is, in a frame in the middle of the maze.
+    """The centre of a cell, in a frame at the middle of the maze.
 
     Args:
         maze: the maze.
@@ -506,7 +506,7 @@ class _Plan:
                     doubtful += [(i + di, j + dj) for di, dj in exits]
 
     def _cut_detours(self) -> bool:
-        """Where a corridor goes around three sides of a cell, go through the fourth instead.
+        """Replace a corridor around three sides of a cell by one through the fourth.
 
         At the ends of the detour there may be one room but not two: two rooms have one doorway.
 

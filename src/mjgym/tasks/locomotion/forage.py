@@ -107,19 +107,19 @@ class Forage(Scene):
         self.creature.stand(v, start, about_z(turn))
 
     def memory(self, v: View) -> Arrays:
-        return {"touched": self._touching(v), "counted": v.xp.zeros_like(self._worth(v))}
+        return {"touched": self._touching(v), "counted": v.xp.zeros_like(self._target_rewards(v))}
 
     def _touching(self, v: View) -> Array:
-        """What the walker touches now, (..., targets): 1 or 0."""
+        """Targets that the walker touches, (..., targets): 1 or 0."""
         contacts = v.take("sensordata", self.surroundings.target_names())
         return v.xp.astype(contacts > 0, v.xp.float64)
 
-    def _worth(self, v: View) -> Array:
-        """What each target is worth, (..., targets)."""
+    def _target_rewards(self, v: View) -> Array:
+        """The reward of each target, (..., targets)."""
         return v.userdata[..., : self.surroundings.most_targets]
 
-    def _there(self, v: View) -> Array:
-        """Which targets there are, (..., targets): 1 or 0."""
+    def _present(self, v: View) -> Array:
+        """Targets that exist in this episode, (..., targets): 1 or 0."""
         return v.userdata[..., self.surroundings.most_targets : -1]
 
     def substep(self, v: View) -> Arrays:
@@ -131,7 +131,7 @@ class Forage(Scene):
 
     def terms(self, v: View) -> Arrays:
         new = v.memory["touched"] - v.memory["counted"]
-        found = total(new * self._worth(v))
+        found = total(new * self._target_rewards(v))
         return {"alive": self.alive + 0.0 * found, "found": found}
 
     def reward(self, terms: Arrays) -> Array:
@@ -141,14 +141,14 @@ class Forage(Scene):
         return self.success(v) | (self.creature.aliveness(v) < LEAST_ALIVENESS) | self.fallen(v)
 
     def success(self, v: View) -> Array:
-        return v.xp.all(v.memory["touched"] >= self._there(v), axis=-1)
+        return v.xp.all(v.memory["touched"] >= self._present(v), axis=-1)
 
     def colours(self, v: View) -> Arrays:
         xp, shown = v.xp, {}
         swapped = v.userdata[..., -1:] > 0
         faint = xp.asarray(FAINT)
         for i, name in enumerate(self.surroundings.target_names()):
-            dear = self._worth(v)[..., i : i + 1] >= self.value
+            dear = self._target_rewards(v)[..., i : i + 1] >= self.value
             rgb = xp.where(dear != swapped, xp.asarray(COLOURS[0]), xp.asarray(COLOURS[1]))
             alpha = xp.where(v.memory["touched"][..., i : i + 1] > 0, faint, 1.0)
             shown[f"geom {name}"] = xp.concat([rgb, alpha], axis=-1)

@@ -280,7 +280,7 @@ class _Body:
         return float((v.geom_xpos[own][:, 2] - reach).min())
 
     def shapes(self) -> Iterable[Shape]:
-        """What is seen of the walker, meshes aside."""
+        """The walker's visual geoms, without meshes."""
         v = self._v
         bodies = v.names("body")
         for i, kind in enumerate(v.geom_type.tolist()):

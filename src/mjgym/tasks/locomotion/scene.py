@@ -1,4 +1,4 @@
-"""What all tasks of the family share: a walker in an arena, observed and watched for falls."""
+"""Base class of the family's tasks: a walker in an arena, its observation, fall detection."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjgym.arrays import Array
-from mjgym.docstrings import meanings
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable, observe
 from mjgym.sim.single import SingleView
@@ -15,6 +14,7 @@ from mjgym.task import Arrays, Signal, Task
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
 from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
 from mjgym.tasks.locomotion.walkers.any_walker import LEAST_INERTIA, LEAST_MASS
+from mjgym.util.docstrings import meanings
 
 EYE = 64  # pixels, of the egocentric camera's pictures each way
 
@@ -24,8 +24,8 @@ class Scene(Task):
     """A walker in an arena.
 
     Args:
-        walker: its name, or "module:Class" of one's own.
-        arena: its name, or "module:Class" of one's own.
+        walker: its name, "module:Class", or the walker itself.
+        arena: its name, "module:Class", or the arena itself.
         control_timestep: s.
         physics_timestep: s.
         sees: whether an observation with pixels has what the egocentric camera sees.
@@ -33,8 +33,8 @@ class Scene(Task):
         ends_on_fall: whether the episode ends when something but a foot touches the ground.
     """
 
-    walker: str = "cmu_humanoid"  # its name, or "module:Class"
-    arena: str = "floor"  # its name, or "module:Class"
+    walker: str | Walker = "cmu_humanoid"  # or its name, or "module:Class"
+    arena: str | Arena = "floor"  # or its name, or "module:Class"
     time_limit: float = 30.0  # s
     control_timestep: float = 0.03  # s
     physics_timestep: float = 0.005  # s
@@ -70,12 +70,12 @@ class Scene(Task):
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """What the arena varies."""
+        """The model fields that the arena varies."""
         return self.surroundings.varies
 
     @property
     def observables(self) -> Mapping[str, Observable]:
-        """What the egocentric cameras see, where pictures are observed."""
+        """Observables of the egocentric cameras, where images are observed."""
         return {
             f"{walker.prefix}egocentric_camera": Observable(
                 observe.image(
@@ -138,7 +138,7 @@ class Scene(Task):
         return seen
 
     def labels(self, v: View) -> dict[str, Signal]:
-        """What the walkers and their docstrings say of what they observe."""
+        """Labels of the walkers' observations, from the walkers and their docstrings."""
         seen, stated = Scene.observation(self, v), {}
         for walker in self.creatures:
             own = [key.removeprefix(walker.prefix) for key in seen if key.startswith(walker.prefix)]

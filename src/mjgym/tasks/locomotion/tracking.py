@@ -109,7 +109,7 @@ class Tracking(Scene):
 
     @functools.cached_property
     def _references(self) -> References:
-        """The clips; a task keeps those that it began with."""
+        """The clips, read once per task."""
         return self._read()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Tracking(Scene):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def _unfollowed(self) -> int:
-        """Frames at the end of a clip in which there is no step."""
+        """The number of frames at the end of a clip that are only observed, not stepped."""
         return 0 if self.play else self.future
 
     def _check_lengths(self, reference: References) -> None:
@@ -132,7 +132,7 @@ class Tracking(Scene):
                 )
 
     def _frame(self, v: View, ahead: int = 0) -> Array:
-        """Of the clip, (...): the present one or one ahead."""
+        """The frame number in the clip, (...): the current one or one ahead."""
         passed = v.xp.floor(v.time / self.control_timestep + EARLY)
         return v.xp.astype(v.userdata[..., START] + passed + ahead, v.xp.int64)
 
@@ -140,13 +140,13 @@ class Tracking(Scene):
         return v.xp.astype(v.userdata[..., CLIP], v.xp.int64)
 
     def _row(self, v: View, ahead: int = 0) -> Array:
-        """Of the references, (...): the present frame's or one ahead; a clip's last one stays."""
+        """The reference row, (...), of the current frame or one ahead; at most the clip's last."""
         reference, clip = self._references, self._clip(v)
         last = reference.at("frames", clip) - 1
         return reference.at("first", clip) + v.xp.minimum(self._frame(v, ahead), last)
 
     def _next_rows(self, v: View) -> Array:
-        """Of the frames that are observed, (..., future)."""
+        """The rows of the observed future frames, (..., future)."""
         return v.xp.stack([self._row(v, k + 1) for k in range(self.future)], axis=-1)
 
     def _over(self, v: View) -> Array:
@@ -184,7 +184,7 @@ class Tracking(Scene):
         return written
 
     def _carried(self, v: View, field: str, row: Array) -> Array:
-        """Positions or velocities of all joints, the walker's being those of a frame."""
+        """Positions or velocities of all joints, with the walker's taken from a frame."""
         reference, values = self._references, getattr(v, field)
         own = v.rows(field, reference.joints)
         assert isinstance(own, slice)  # joints of one walker stand in a row
@@ -336,7 +336,7 @@ def _between(a: Array, b: Array) -> Array:
 
 
 def _make_inert(spec: Spec) -> None:
-    """Let velocities stay what they are: no force is felt, and nothing stands in the way.
+    """Remove all forces and contacts, so that velocities stay constant.
 
     A control step then takes the walker from one frame to the next, as `velocities` of
     `mjgym.mocap` computes them, and the sensors show the motion.
@@ -347,7 +347,7 @@ def _make_inert(spec: Spec) -> None:
 
 
 def _add_ghost(spec: Spec, reference: References, walker: Walker) -> None:
-    """Bodies that look like the walker's, which nothing touches and `before_step` places."""
+    """Add visual copies of the walker's bodies, without contacts; `before_step` moves them."""
     for name in (walker.prefix + walker.root, *reference.bodies):
         own = name.removeprefix(walker.prefix)
         body = add(spec.worldbody, "body", name=GHOST + own, mocap=True)

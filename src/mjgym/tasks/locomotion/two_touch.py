@@ -64,7 +64,7 @@ class TwoTouch(Scene):
         return spec
 
     def _hands(self) -> tuple[str, ...]:
-        """Names in the scene of what touches orbs."""
+        """Names in the scene of the bodies that can touch orbs."""
         walker = self.creature
         return walker.prefixed(walker.hands or walker.end_effectors)
 
@@ -126,7 +126,7 @@ class TwoTouch(Scene):
         return v.memory["touches"] > v.memory["touches_before"]
 
     def _events(self, v: View) -> dict[str, Array]:
-        """What happens at the end of this control step."""
+        """Events at the end of this control step."""
         m = v.memory
         waited = v.time - m["first"]
         touched = (m["state"] == WAITING) & (m["touches"] >= 1)

@@ -1,5 +1,4 @@
-"""What all tasks of the family share: an arm with a hand over the work top, how it is seen, and how
-an episode begins."""
+"""Base class of the family: an arm with a hand over the table, its cameras and its start."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -88,7 +87,7 @@ class Robot:
 
 @functools.cache
 def find_robot(arm: str, hand: str) -> Robot:
-    """The arm and the hand of these names, or "module:Class" of one's own."""
+    """The arm and the hand of these names, or "module:Class"."""
     return Robot(arms.find(arm), hands.find(hand))
 
 
@@ -97,8 +96,8 @@ class Scene(Task):
     """An arm with a hand over a work top.
 
     Args:
-        arm: its name, or "module:Class" of one's own.
-        hand: its name, or "module:Class" of one's own.
+        arm: its name, or "module:Class".
+        hand: its name, or "module:Class".
         vision: whether nothing is observed of what is not the robot, but for the picture.
         touch: whether contacts of the fingers are observed.
     """
@@ -138,10 +137,10 @@ class Scene(Task):
         return scene
 
     def mark(self, scene: Spec) -> None:
-        """Add the sites that show what is wanted."""
+        """Add the sites that show the goal."""
 
     def furnish(self, scene: Spec) -> None:
-        """Add what stands and lies on the work top."""
+        """Add the objects on the table."""
 
     def _feel(self, scene: Spec) -> None:
         """Add a contact sensor for each geom of a finger."""
@@ -161,15 +160,15 @@ class Scene(Task):
         return {**self.observe_goal(v), **robot, **self.observe_things(v)}
 
     def observe_goal(self, v: View) -> Arrays:
-        """Entries of the observation that say what is wanted."""
+        """Observation entries of the goal."""
         return {}
 
     def observe_things(self, v: View) -> Arrays:
-        """Entries of the observation about what stands and lies on the work top."""
+        """Observation entries of the objects."""
         return {}
 
     def observe_robot(self, v: View) -> Arrays:
-        """Entries of the observation about the robot itself."""
+        """Observation entries of the robot."""
         robot, xp = self.robot, v.xp
         arm, hand, tool = robot.name, robot.hand_name, v.site(robot.tool)
         q = v.qpos[..., v.rows("qpos", robot.joints)]
@@ -226,7 +225,7 @@ class Scene(Task):
         return {entry: signal for entry, signal in said.items() if entry in seen}
 
     def tool_position(self, v: View) -> Array:
-        """Of the point between the fingers, (..., 3) m."""
+        """The position of the point between the fingers, (..., 3) m."""
         return v.site(self.robot.tool).xpos
 
     # How an episode begins.
@@ -245,7 +244,7 @@ class Scene(Task):
         v.qpos[fingers] = low + rng.uniform() * (high - low)
 
     def place_hand(self, v: SingleView, rng: Any) -> None:
-        """Bring the tool, pointing down, to anywhere in its area where the robot touches nothing.
+        """Move the tool, pointing down, to a random position in its area without contacts.
 
         It may touch what is free to move away, and the hand itself.
         """
@@ -275,13 +274,13 @@ def features_and_vision(name: str, summary: str, **fields: Any) -> Callable[[Tas
         numbers = register(
             f"{id}_features-v0",
             tags=("features",),
-            summary=f"{summary}, told in numbers.",
+            summary=f"{summary}; objects observed as numbers.",
             **fields,
         )
         picture = register(
             f"{id}_vision-v0",
             tags=("vision",),
-            summary=f"{summary}, seen by a camera.",
+            summary=f"{summary}; objects observed by camera.",
             options={"observation": "dict+pixels"},
             vision=True,
             **fields,

@@ -1,4 +1,4 @@
-"""What tasks share in which bricks are to be pressed onto each other."""
+"""Base class of the tasks that press bricks onto each other."""
 
 import dataclasses
 import functools

@@ -158,18 +158,18 @@ class Bricks:
     # Starts.
 
     def want(self, v: SingleView, order: Numbers) -> None:
-        """Write the wanted stack, from the bottom; the first thing that an episode does."""
+        """Write the wanted stack, from the bottom, at the start of an episode."""
         v.userdata = order
         if self.base == "any":
             for i in range(self.count):
                 put(v, f"{brick_name(i)}/", PARKED)
 
     def bodies(self, v: SingleView, numbers: Numbers) -> list[str]:
-        """Names of the frame bodies that bricks of some numbers are in this episode."""
+        """Names of the frame bodies of given brick numbers in this episode."""
         return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
     def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
-        """Put all bricks anywhere in a box, see `place_bodies`; errors call them as published."""
+        """Place all bricks in a box, see `place_bodies`; errors use the published names."""
         numbers = range(self.count)
         called = [brick_name(i) for i in numbers]
         place_bodies(v, rng, self.bodies(v, numbers), box, attempts=attempts, called=called)
@@ -198,7 +198,7 @@ class Bricks:
         return v.userdata
 
     def places(self, v: View, numbers: Array) -> Array:
-        """Which of the `entities` bricks of some numbers are, (..., n) to (..., n) int."""
+        """Brick numbers (..., n) as indices into `entities`, (..., n) int."""
         if self.base == "any":
             lowest = v.userdata[..., :1]
             numbers = 2 * numbers + v.xp.sign(lowest - numbers)
@@ -211,7 +211,7 @@ class Bricks:
         if self.base == "any":
             numbers = v.xp.arange(self.count, dtype=v.userdata.dtype)
             numbers = v.xp.broadcast_to(numbers, (*v.lead, self.count))
-            by_brick = self._chosen(v, by_entity, numbers)
+            by_brick = self._rows(v, by_entity, numbers)
         else:
             by_brick = by_entity
         return {
@@ -221,7 +221,7 @@ class Bricks:
         }
 
     def colours(self, v: View) -> Arrays:
-        """Colours of the free bodies, for `Task.colours`: those of the bricks that they are."""
+        """Colours of the free bodies, those of their bricks, for `Task.colours`."""
         if self.base != "any":
             return {}
         lowest = np.asarray(v.userdata)[..., 0]
@@ -233,21 +233,21 @@ class Bricks:
         return shown
 
     def distances(self, v: View) -> Array:
-        """How far each brick of the wanted stack is from the one below it, by `pair_distance`.
+        """The `pair_distance` of each brick of the wanted stack to the one below it.
 
         Returns:
             From the bottom, (..., height - 1) m.
         """
         points = taken(v.site_xpos, v.rows("site_xpos", _corners(self.entities)), -2)
         by_entity = v.xp.reshape(points, (*v.lead, len(self.entities), -1))
-        wanted = self._chosen(v, by_entity, self.wanted(v))
+        wanted = self._rows(v, by_entity, self.wanted(v))
         shape = (*v.lead, self.height - 1, 2, 3)  # of two corners of each
         studs = v.xp.reshape(wanted[..., :-1, :6], shape)
         holes = v.xp.reshape(wanted[..., 1:, 6:], shape)
         return pair_distance(studs, holes)
 
-    def _chosen(self, v: View, by_entity: Array, numbers: Array) -> Array:
-        """What an array (..., entities, k) has of the bricks of some numbers, (..., n, k)."""
+    def _rows(self, v: View, by_entity: Array, numbers: Array) -> Array:
+        """Rows of an array (..., entities, k) for given brick numbers, (..., n, k)."""
         where = self.places(v, numbers)
         if v.lead == ():
             return v.xp.take(by_entity, where, axis=-2)

@@ -29,11 +29,11 @@ TOOL_BOX: Box = ((-0.1, -0.1, 0.2), (0.1, 0.1, 0.4))  # m
 
 @dataclass(frozen=True)
 class Lift(Scene):
-    """A thing is lifted."""
+    """Lift an object."""
 
     @property
     def thing(self) -> str:
-        """The name of what is to be lifted."""
+        """The name of the object to lift."""
         raise NotImplementedError(f"{type(self).__name__} must define thing")
 
     varies = ("site_pos",)

@@ -23,14 +23,14 @@ BRICK = brick_name(0)
 
 @dataclass(frozen=True)
 class Reach(Scene):
-    """The hand is brought to a target."""
+    """Bring the hand to a target."""
 
     def target(self, v: View) -> Array:
-        """Where the tool should be, (..., 3) m."""
+        """The target position of the tool, (..., 3) m."""
         raise NotImplementedError(f"{type(self).__name__} must define target()")
 
     def distance(self, v: View) -> Array:
-        """Of the tool from the target, (...) m."""
+        """The distance of the tool from the target, (...) m."""
         return norm(self.tool_position(v) - self.target(v))
 
     def terms(self, v: View) -> Arrays:

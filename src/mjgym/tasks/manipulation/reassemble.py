@@ -19,7 +19,7 @@ from mjgym.tasks.manipulation.bricks import random_turns, stack_poses
 )
 @features_and_vision(
     "reassemble_5_bricks_random_order",
-    "Put a stack of five bricks into an order that is drawn anew",
+    "Put a stack of five bricks into a random order",
     bricks=5,
     random_order=True,
 )

@@ -21,13 +21,13 @@ from mjgym.tasks.manipulation.bricks import CLOSE_WEIGHT, Base, Bricks
 @features_and_vision("stack_3_bricks", "Stack three bricks, as shown", bricks=3)
 @features_and_vision(
     "stack_3_bricks_random_order",
-    "Stack three bricks in the order shown, which is drawn anew",
+    "Stack three bricks in a random order, as shown",
     bricks=3,
     random_order=True,
 )
 @features_and_vision(
     "stack_2_of_3_bricks_random_order",
-    "Stack those two of three bricks that are shown",
+    "Stack two of three bricks, as shown",
     bricks=3,
     stack_height=2,
     random_order=True,

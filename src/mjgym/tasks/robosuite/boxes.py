@@ -42,7 +42,7 @@ def add_box(
 
 
 def resize_box(v: SingleView, name: str, half: Sequence[float], density: float) -> None:
-    """Give a box of `add_box` another size; weight, inertia and all that follows go with it.
+    """Resize a box of `add_box`, with its mass, inertia and derived fields.
 
     Args:
         v: the scratch simulation of an episode's start, before anything is placed.

@@ -30,7 +30,7 @@ def _kind(scene: Spec, name: str) -> str:
 
 
 def in_contact(v: View, first: str, second: str) -> Array:
-    """Whether two bodies or geoms touch that `watch_contact` was given, (...) bool."""
+    """Whether two bodies or geoms given to `watch_contact` touch, (...) bool."""
     return v.sensor(f"{first} on {second}").data[..., 0] > 0
 
 
@@ -51,6 +51,6 @@ def watch_touches(scene: Spec, bodies: Sequence[str] = ()) -> None:
 
 
 def touches(v: View, bodies: Sequence[str] = ()) -> Array:
-    """How many contacts bodies have that `watch_touches` was given, or the whole scene, (...)."""
+    """The number of contacts of the bodies given to `watch_touches`, or of the scene, (...)."""
     names = [f"touches of {name}" for name in bodies] or [ALL]
     return total(v.sensordata[..., v.rows("sensordata", names)])

@@ -12,7 +12,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.furniture import add_table
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
-from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, worth
+from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
 
 TABLE_SIZE, TABLE_TOP = (0.8, 0.3, 0.05), (-0.2, -0.35, 0.8)  # m
 ROOT, PANEL, HANDLE = "Door_main", "Door_door", "Door_handle"
@@ -57,7 +57,7 @@ class Door(Tabletop):
     object_names = ("Door",)
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         return Uniform(("Door",), AWAY, ASIDE, rotation=TURNED, reference=TABLE_TOP)
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:
@@ -75,11 +75,11 @@ class Door(Tabletop):
         return {"Door": EXTENT}
 
     def hinge(self, v: View) -> Array:
-        """The angle that the door is open by, rad."""
+        """The opening angle of the door, rad."""
         return v.joint("Door_hinge").qpos[..., 0]
 
     def turn(self, v: View) -> Array:
-        """The angle that the handle is turned by, rad."""
+        """The angle of the handle, rad."""
         return v.joint("Door_latch_joint").qpos[..., 0]
 
     def objects(self, v: View) -> Arrays:
@@ -93,7 +93,7 @@ class Door(Tabletop):
         }
 
     def terms(self, v: View) -> Arrays:
-        opened = {"open": worth(v, self.success(v), OPENED)}
+        opened = {"open": reward_if(v, self.success(v), OPENED)}
         if self.reward_type == "sparse":
             return opened
         reach = {"reach": REACH * closeness(self.distance(v, v.site(HANDLE).xpos))}

@@ -1,4 +1,4 @@
-"""How an action drives robots: goals once per control step, torques before each physics step."""
+"""Robot control: goals once per control step, torques before each physics step."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from mjgym.tasks.robosuite.team import Manipulator, Robot
 
 
 def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
-    """What the numbers of an action do: of each robot its arms', then its grippers'."""
+    """The action dimensions: of each robot its arms', then its grippers'."""
     return tuple(
         action
         for robot in robots
@@ -39,6 +39,7 @@ def _arms(manipulators: Sequence[Manipulator]) -> Composite:
     return Composite(
         tuple((each.name, each.controller) for each in manipulators),
         tuple(each.joints for each in manipulators),
+        tuple(each.robot for each in manipulators),
     )
 
 
@@ -94,7 +95,7 @@ class Drive:
         return {name: chain.state(v) for name, chain in self._chains.items()}
 
     def memory(self, v: View) -> Arrays:
-        """What the controllers remember, and the commands of the grippers, at the start."""
+        """The controllers' memory and the grippers' commands at the start of an episode."""
         memory = self._arms.memory(self._states(v))
         for each in self._grippers:
             memory[each.command] = each.law.start(v.qpos)
@@ -124,7 +125,7 @@ class Drive:
         return xp.take(controls, xp.asarray(self._order), axis=-1)
 
     def substep(self, v: View) -> Arrays:
-        """What the controllers remember of a physics step, where that is anything new."""
+        """The controllers' memory after a physics step, where a controller changes it."""
         if not self._remembers_substeps:
             return {}
         memory = v.memory
@@ -151,7 +152,7 @@ class _Gripper:
 
 
 def _numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
-    """Which numbers of an action are the arms' of each robot, and which each gripper's."""
+    """Slices of the action: of each robot's arms, and of each gripper."""
     arms, grippers, start = [], [], 0
     for robot in robots:
         end = start + len(_arms(robot.manipulators).actions())

@@ -63,6 +63,6 @@ def add_table(
 
 
 def move_camera(scene: Spec, name: str, pose: Pose) -> None:
-    """Put one of the room's cameras somewhere else."""
+    """Move one of the room's cameras."""
     camera = scene.camera(name)
     camera.pos, camera.quat = pose

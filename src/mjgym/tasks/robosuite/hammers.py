@@ -114,7 +114,7 @@ def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
 
 
 def extent_of_hammer(v: SingleView, name: str) -> Extent:
-    """How much room a hammer of `add_hammer` takes as it lies."""
+    """The extent of a lying hammer, as built by `add_hammer`."""
     radius = float(v.geom(f"{name}_handle").size[0])
     return Extent(float(v.geom(f"{name}_head").pos[2]), -radius, radius, LYING)
 
@@ -135,7 +135,7 @@ def _solid(
 
 
 def _parallel_axis(offset: np.ndarray) -> np.ndarray:
-    """What a mass of 1 kg adds to an inertia, (3, 3) m^2, that far from its middle."""
+    """The parallel-axis term of an inertia for 1 kg at an offset, (3, 3) m^2."""
     return np.asarray(offset @ offset * np.eye(3) - np.outer(offset, offset))
 
 

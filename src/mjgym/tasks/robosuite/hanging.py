@@ -1,4 +1,4 @@
-"""What a tool is hung up with: a stand, a frame that is stuck into it, and the tool."""
+"""The parts of ToolHang: a stand, a frame that is inserted into it, and a tool."""
 
 from math import cos, pi, sin
 

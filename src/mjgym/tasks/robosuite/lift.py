@@ -11,7 +11,7 @@ from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
 
 CUBE = "cube_main"
 SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; each side is drawn by itself
@@ -46,7 +46,7 @@ class Lift(OneTable):
     object_names = ("cube",)
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         return Uniform(("cube",), AROUND, AROUND, reference=TABLE_TOP, z_offset=DROP)
 
     def furnish(self, scene: Spec) -> None:
@@ -70,11 +70,11 @@ class Lift(OneTable):
         }
 
     def terms(self, v: View) -> Arrays:
-        lift = {"lift": worth(v, self.success(v), LIFTED)}
+        lift = {"lift": reward_if(v, self.success(v), LIFTED)}
         if self.reward_type == "sparse":
             return lift
         reach = closeness(self.distance(v, v.body(CUBE).xpos))
-        return {"reach": reach, "grasp": worth(v, self.grasped(v, CUBE), GRASP), **lift}
+        return {"reach": reach, "grasp": reward_if(v, self.grasped(v, CUBE), GRASP), **lift}
 
     def stages(self, terms: Arrays) -> Array:
         lift = terms["lift"]

@@ -32,7 +32,7 @@ CARRY = 0.2  # m over the middle of the table's slab, where nuts are to be carri
 @register(
     "robosuite/NutAssemblySingle-v0",
     tags=("tabletop", "one-arm"),
-    summary="Put the one nut that was drawn on its peg.",
+    summary="Put a randomly chosen nut on its peg.",
     nut_type=RANDOM,
 )
 @register(
@@ -71,21 +71,22 @@ class NutAssembly(Sorting, OneTable):
 
     Args:
         nut_type: "all", "square", "round", or "random" for one that is drawn for each episode.
+        table_top: the middle of the table's upper face, m; the pegs stay where they are.
     """
 
     nut_type: str = ALL
+    table_top: tuple[float, float, float] = TABLE_TOP  # m
 
-    table_top = TABLE_TOP
     object_names = tuple(EXTENTS)
     kinds = MappingProxyType({"square": "SquareNut", "round": "RoundNut"})
     asked, drawn = "nut_type", "nut"
     lowest = MappingProxyType({"SquareNut": 0.01, "RoundNut": 0.01})
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         return Several(
             tuple(
-                Uniform((name,), AWAY, aside, reference=TABLE_TOP, z_offset=DROP)
+                Uniform((name,), AWAY, aside, reference=self.table_top, z_offset=DROP)
                 for name, aside in ASIDE.items()
             )
         )
@@ -107,12 +108,12 @@ class NutAssembly(Sorting, OneTable):
 
     @property
     def lift_height(self) -> float:
-        return TABLE_TOP[2] - self.table_size[2] / 2 + CARRY
+        return self.table_top[2] - self.table_size[2] / 2 + CARRY
 
     def handle(self, v: View, name: str) -> Array:
         return v.site(f"{name}_handle_site").xpos
 
     def arrived(self, v: View, name: str) -> Array:
         away = v.xp.abs(self.from_goal(v, name))
-        height = v.body(self.body_of(name)).xpos[..., 2] - TABLE_TOP[2]
+        height = v.body(self.body_of(name)).xpos[..., 2] - self.table_top[2]
         return (away[..., 0] < ON_PEG) & (away[..., 1] < ON_PEG) & (height < DOWN)

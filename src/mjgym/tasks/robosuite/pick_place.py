@@ -21,10 +21,9 @@ EXTENTS = {
     "Cereal": Extent(radius=0.04, bottom=-0.1, top=0.03, clearance=0.0523),
     "Can": Extent(radius=0.025, bottom=-0.0605, top=0.04, clearance=0.0251),
 }
-AROUND = (-0.145, 0.145), (-0.195, 0.195)  # m, from the middle of the first bin, along x and y
+WALL = 0.05  # m, from the bins' edges to where objects may lie
 ROBOT = (-0.5, -0.1)  # m
 
-QUARTER = (0.0975, 0.1225)  # m, half sizes of a quarter of the second bin, along x and y
 # On which side of the second bin's middle each has its quarter, along x and y.
 SIDES = {"Milk": (-1, -1), "Bread": (1, -1), "Cereal": (-1, 1), "Can": (1, 1)}
 DEPTH = 0.1  # m over the second bin's frame, below which an object is in it
@@ -38,7 +37,7 @@ def grocery(name: str) -> Spec:
 
 
 def ghost(name: str) -> Spec:
-    """What is only seen of an object, where it is to go."""
+    """The visual copy of an object at its destination."""
     seen = grocery(name)
     mjcf.remove(seen, "joint", "joint0")
     mjcf.remove(seen, "geom", "g0")
@@ -51,7 +50,7 @@ def ghost(name: str) -> Spec:
 @register(
     "robosuite/PickPlaceSingle-v0",
     tags=("tabletop", "one-arm"),
-    summary="Put the one object that was drawn into its quarter of the other bin.",
+    summary="Put a randomly chosen object into its quarter of the other bin.",
     object_type=RANDOM,
 )
 @register(
@@ -105,11 +104,14 @@ class PickPlace(Sorting):
             drawn for each episode.
         bin1_pos: of the first bin's frame, m.
         bin2_pos: of the second bin's frame, m.
+        bin_size: along x and y, of where objects begin and of the quarters they go to, and the
+            bins' height, which nothing looks at, m. The bins themselves keep theirs.
     """
 
     object_type: str = ALL
     bin1_pos: tuple[float, float, float] = (0.1, -0.25, 0.8)  # m
     bin2_pos: tuple[float, float, float] = (0.1, 0.28, 0.8)  # m
+    bin_size: tuple[float, float, float] = (0.39, 0.49, 0.82)  # m
 
     viewpoint = "agentview"
 
@@ -120,9 +122,9 @@ class PickPlace(Sorting):
     lowest = MappingProxyType({"Milk": 0.0611, "Bread": 0.0233, "Cereal": 0.075, "Can": 0.0403})
 
     @property
-    def own_placement(self) -> Placement:
-        x_range, y_range = AROUND
-        return Uniform(self.object_names, x_range, y_range, whole=True, reference=self.bin1_pos)
+    def default_placement(self) -> Placement:
+        x, y = (round(size / 2 - WALL, 9) for size in self.bin_size[:2])
+        return Uniform(self.object_names, (-x, x), (-y, y), whole=True, reference=self.bin1_pos)
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:
         return ROBOT
@@ -142,9 +144,14 @@ class PickPlace(Sorting):
     def extents(self, v: SingleView) -> dict[str, Extent]:
         return EXTENTS
 
+    @property
+    def quarter(self) -> tuple[float, float]:
+        """Half the sizes of a quarter of the second bin, along x and y, m."""
+        return self.bin_size[0] / 4, self.bin_size[1] / 4
+
     def goal(self, name: str) -> tuple[float, float]:
         (x, y, _), (side_x, side_y) = self.bin2_pos, SIDES[name]
-        return x + side_x * QUARTER[0], y + side_y * QUARTER[1]
+        return x + side_x * self.quarter[0], y + side_y * self.quarter[1]
 
     @property
     def lift_height(self) -> float:
@@ -153,7 +160,7 @@ class PickPlace(Sorting):
     def over_quarter(self, v: View, name: str) -> Array:
         """Whether an object is in or above its quarter, bool."""
         away = v.xp.abs(self.from_goal(v, name))
-        return (away[..., 0] < QUARTER[0]) & (away[..., 1] < QUARTER[1])
+        return (away[..., 0] < self.quarter[0]) & (away[..., 1] < self.quarter[1])
 
     def arrived(self, v: View, name: str) -> Array:
         height = v.body(self.body_of(name)).xpos[..., 2] - self.bin2_pos[2]

@@ -1,4 +1,4 @@
-"""Where objects lie at the start of an episode: samplers that any task takes.
+"""Placement samplers: initial poses of objects, for any task.
 
 They are those of the published tasks. A sampler draws a pose for each of its objects, out of the
 way of those that have been placed before.
@@ -7,14 +7,14 @@ way of those that have been placed before.
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from mjgym.catalogue import Catalogue
 from mjgym.rotations import product
-from mjgym.suggestions import or_else
 from mjgym.tasks.robosuite.team import unpacked
+from mjgym.util.catalogue import Catalogue
+from mjgym.util.suggestions import or_else
 
 ATTEMPTS = 5000  # at a place for one object
 AXES = {"x": 0, "y": 1, "z": 2}
@@ -22,7 +22,7 @@ AXES = {"x": 0, "y": 1, "z": 2}
 
 @dataclass(frozen=True)
 class Extent:
-    """How much room an object takes as it is placed.
+    """The space that an object takes up when it is placed.
 
     Args:
         radius: of a circle around its frame that it fits into, seen from above, m.
@@ -53,14 +53,14 @@ class Extent:
 
 @dataclass(frozen=True)
 class Pose:
-    """Where an object's frame has been put: (3,) m and a quaternion (4,) in the world."""
+    """The pose of a placed object's frame: (3,) m and a quaternion (4,) in the world."""
 
     pos: np.ndarray
     quat: np.ndarray
 
 
 class Placement:
-    """A way to place objects; one of one's own is found as "module:name"."""
+    """A way to place objects; your own is found as "module:name"."""
 
     objects: tuple[str, ...] = ()
     """Names of the objects that it places; empty for all that have not been placed."""
@@ -82,6 +82,11 @@ class Placement:
 
 
 placements: Catalogue[Placement] = Catalogue("placement", Placement)
+
+
+def is_placement(value: Any) -> TypeGuard[Placement]:
+    """Whether something draws poses for objects, be it a `Placement` or another class."""
+    return callable(getattr(value, "draw", None))
 
 
 @dataclass(frozen=True)
@@ -208,7 +213,7 @@ def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placem
     """The placement that a keyword argument asks for.
 
     Args:
-        given: "default" for the task's own; "module:name" of one of one's own; a dict of
+        given: "default" for the task's own; "module:name" of your own; a dict of
             parameters of `Uniform` that differ from the task's own, or of such dicts by object; a
             `Placement`.
         own: the task's.
@@ -218,7 +223,7 @@ def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placem
         TypeError: there is no such parameter; the message names the nearest.
         ValueError: there is no such placement, or it places what the task has not.
     """
-    if isinstance(given, Placement):
+    if is_placement(given):
         found = given
     elif isinstance(asked := unpacked(given), Mapping):
         found = _changed(own, asked, tuple(objects))

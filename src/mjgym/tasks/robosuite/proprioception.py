@@ -1,4 +1,4 @@
-"""What robots feel of themselves, under the published names and in the published order."""
+"""Proprioception of robots, under the published names and in the published order."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,12 @@ def upright(quaternion: Array, v: View) -> Array:
 
 
 def tool_position(v: View, manipulator: Manipulator) -> Array:
-    """Where the point between the fingers is, (..., 3) m."""
+    """The position of the point between the fingers, (..., 3) m."""
     return v.site(manipulator.tool).xpos
 
 
 def pose_in_hand(v: View, manipulator: Manipulator, body: str) -> tuple[Array, Array]:
-    """Where a body is as the hand sees it: (..., 3) m and a quaternion x, y, z, w (..., 4).
+    """The pose of a body in the hand's frame: (..., 3) m and a quaternion x, y, z, w (..., 4).
 
     The hand's frame is at the tool, with the axes of the link that carries the hand.
     """
@@ -89,7 +89,7 @@ def proprioception(v: View, robot: Robot) -> Arrays:
 
 
 def labels(robot: Robot) -> dict[str, Signal]:
-    """What the entries of `proprioception` are."""
+    """Labels of the entries of `proprioception`."""
     own = f"robot{robot.number}_"
     of_joints, of_tools = list(MEANINGS)[:5], list(MEANINGS)[5:]
     signals = {f"{own}{name}": Signal(MEANINGS[name]) for name in of_joints}

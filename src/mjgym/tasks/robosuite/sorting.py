@@ -1,4 +1,4 @@
-"""What PickPlace and NutAssembly share: objects that each have a place to be put in."""
+"""Base class of PickPlace and NutAssembly: each object has a place of its own."""
 
 import functools
 import operator
@@ -12,10 +12,10 @@ from mjgym.robots import touching
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
 from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, xyzw
-from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, worth
+from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
+from mjgym.util.suggestions import or_else
 
 ALL, RANDOM = "all", "random"
 PARKED = 10.0  # m along x and y, where objects stand that an episode has no use for
@@ -50,7 +50,7 @@ class Sorting(Tabletop):
 
     @property
     def choice(self) -> Any:
-        """Which objects are to be put away."""
+        """The objects to put away."""
         return getattr(self, self.asked)
 
     @property
@@ -78,7 +78,7 @@ class Sorting(Tabletop):
         return v.body(self.body_of(name)).xpos
 
     def carried(self, v: View, name: str, lift: Array) -> Array:
-        """What the reward for hovering begins with: that for lifting."""
+        """The lower end of the hovering reward: the reward for lifting."""
         return lift
 
     def from_goal(self, v: View, name: str) -> Array:
@@ -151,7 +151,7 @@ class Sorting(Tabletop):
         return signals | own
 
     def _pose_labels(self, label: str, body: str, called: str) -> dict[str, Signal]:
-        """What the entries of `poses` are."""
+        """Labels of the entries of `poses`."""
         numbers = {
             "pos": (f"place of {called}", vector_names(body)),
             "quat": (
@@ -197,21 +197,21 @@ class Sorting(Tabletop):
     def terms(self, v: View) -> Arrays:
         xp, names = v.xp, self.object_names
         placed = {name: self.placed(v, name) for name in names}
-        put_away = {"placed": sum(worth(v, each, 1.0) for each in placed.values())}
+        put_away = {"placed": sum(reward_if(v, each, 1.0) for each in placed.values())}
         if self.reward_type == "sparse":
             return put_away
         loose = {name: ~each for name, each in placed.items()}
 
         def best(rewards: Mapping[str, Array]) -> Array:
             """The largest of the objects that are not in their places, (...)."""
-            left = [worth(v, loose[name], 1.0) * each for name, each in rewards.items()]
+            left = [reward_if(v, loose[name], 1.0) * each for name, each in rewards.items()]
             return functools.reduce(xp.maximum, left)
 
         held = self.held(v, loose)
         low = {n: self.lift_height - v.body(self.body_of(n)).xpos[..., 2] for n in names}
         missing = {n: xp.maximum(z, xp.zeros_like(z)) for n, z in low.items()}
         high = best({n: closeness(z, LIFT_SCALE) for n, z in missing.items()})
-        lift = worth(v, held, 1.0) * (GRASP + (LIFT - GRASP) * high)
+        lift = reward_if(v, held, 1.0) * (GRASP + (LIFT - GRASP) * high)
         hover = {
             n: self.carried(v, n, lift) + HOVER * closeness(norm(self.from_goal(v, n)))
             for n in names
@@ -219,7 +219,7 @@ class Sorting(Tabletop):
         near = {n: closeness(self.distance(v, self.handle(v, n))) for n in names}
         return {
             "reach": REACH * best(near),
-            "grasp": worth(v, held, GRASP),
+            "grasp": reward_if(v, held, GRASP),
             "lift": lift,
             "hover": best(hover),
             **put_away,

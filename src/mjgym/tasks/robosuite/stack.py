@@ -12,7 +12,7 @@ from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
 
 A, B = "cubeA_main", "cubeB_main"
 HALF_A, HALF_B = 0.02, 0.025  # m
@@ -49,7 +49,7 @@ class Stack(OneTable):
     object_names = ("cubeA", "cubeB")
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         return Uniform(self.object_names, AROUND, AROUND, reference=TABLE_TOP, z_offset=DROP)
 
     def furnish(self, scene: Spec) -> None:
@@ -74,14 +74,14 @@ class Stack(OneTable):
         }
 
     def terms(self, v: View) -> Arrays:
-        stack = {"stack": worth(v, self.success(v), STACKED)}
+        stack = {"stack": reward_if(v, self.success(v), STACKED)}
         if self.reward_type == "sparse":
             return stack
         a, b = v.body(A).xpos, v.body(B).xpos
-        lifted = worth(v, self.lifted(v), 1.0)
+        lifted = reward_if(v, self.lifted(v), 1.0)
         return {
             "reach": REACH * closeness(self.distance(v, a)),
-            "grasp": worth(v, self.grasped(v, A), GRASP),
+            "grasp": reward_if(v, self.grasped(v, A), GRASP),
             "lift": LIFT * lifted,
             "align": ALIGN * lifted * closeness(norm((a - b)[..., 0:2]), ALIGN_SCALE),
             **stack,

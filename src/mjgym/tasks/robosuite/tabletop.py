@@ -1,4 +1,4 @@
-"""What all tabletop tasks share: robots at work in a room, driven by controllers.
+"""Base class of the tabletop tasks: robots in a room, driven by controllers.
 
 What differs from the published tasks, where those have traps:
 
@@ -26,17 +26,16 @@ import numpy as np
 
 from mjgym.actions import Action, Model
 from mjgym.arrays import Array, namespace
+from mjgym.loop.models import compile_model
 from mjgym.mjcf import Spec
-from mjgym.models import compile_model
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.suggestions import or_else
 from mjgym.task import WHOLE, Arrays, Signal, Task, steps_in
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
-from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement
+from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement, is_placement
 from mjgym.tasks.robosuite.proprioception import labels, nearest, proprioception
 from mjgym.tasks.robosuite.team import (
     DEFAULT,
@@ -45,8 +44,10 @@ from mjgym.tasks.robosuite.team import (
     Robot,
     find_robots,
     normal,
+    one_each,
     places,
 )
+from mjgym.util.suggestions import or_else
 
 HORIZON_TIMESTEP = 0.05  # s, of the control steps that the published horizon counts
 TABLE_SIZE = (0.8, 0.8, 0.05)  # m
@@ -62,9 +63,9 @@ def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
     return 1 - namespace(distance).tanh(scale * distance)
 
 
-def worth(v: View, paid: Array, amount: float) -> Array:
-    """An amount where something is paid, bool, and 0 elsewhere."""
-    return amount * v.xp.asarray(paid, dtype=v.xp.float64)
+def reward_if(v: View, condition: Array, amount: float) -> Array:
+    """A reward of `amount` where the condition, bool, holds, and 0 elsewhere."""
+    return amount * v.xp.asarray(condition, dtype=v.xp.float64)
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,9 @@ class Tabletop(Task):
         reward_type: "dense" pays for the stages on the way, "sparse" for success alone.
         reward_scale: the most that a control step pays; None for the published raw values.
         control_frequency: Hz, of actions.
-        start_noise: rad, of the arms' joints at the start: a standard deviation, or a bound.
-        start_noise_type: "gaussian" or "uniform".
+        start_noise: rad, of the arms' joints at the start: a standard deviation, or a bound; or one
+            for each robot.
+        start_noise_type: "gaussian" or "uniform", or one for each robot.
         object_entries: whether objects are observed, not the robots alone.
         grouped: whether the observation has the robots' entries and the objects' as two groups,
             `robot0_proprio-state` (for each robot) and `object-state`, in the place of single ones.
@@ -115,8 +117,8 @@ class Tabletop(Task):
     reward_type: str = "dense"
     reward_scale: float | None = 1.0
     control_frequency: float = 20.0  # Hz
-    start_noise: float = 0.02  # rad
-    start_noise_type: str = "gaussian"
+    start_noise: float | tuple[float, ...] = 0.02  # rad
+    start_noise_type: str | tuple[str, ...] = "gaussian"
     object_entries: bool = True
     grouped: bool = False
 
@@ -142,21 +144,19 @@ class Tabletop(Task):
     def __post_init__(self) -> None:
         for name in ("robot", "gripper", "controller", "base"):
             object.__setattr__(self, name, normal(name, getattr(self, name)))
-        if not isinstance(self.placement, Placement):
+        if not is_placement(self.placement):
             object.__setattr__(self, "placement", normal("placement", self.placement))
         for name, known in (
             ("arrangement", ARRANGEMENTS),
             ("reward_type", REWARDS),
-            ("start_noise_type", NOISES),
         ):
             value = getattr(self, name)
             if value not in known:
                 raise ValueError(f"{name}: no {value!r}{or_else(value, known)}")
-        if not self.start_noise >= 0:
-            raise ValueError(f"start_noise: expected 0 or more, got {self.start_noise}")
         object.__setattr__(self, "control_timestep", 1 / self.control_frequency)
         self._check_frequency()
         self._check_arms()
+        self._check_noises()
         _ = self.chosen_placement
 
     def episode_steps(self) -> int | None:
@@ -184,6 +184,22 @@ class Tabletop(Task):
             )
         if len(robots) == 2 and len(self.manipulators) > 2:
             raise ValueError(f"robot: {task} has room for two arms, not for {self.robot!r}")
+
+    def _check_noises(self) -> None:
+        for size, kind in self._noises:
+            if not size >= 0:
+                raise ValueError(f"start_noise: expected 0 or more, got {size}")
+            if kind not in NOISES:
+                raise ValueError(f"start_noise_type: no {kind!r}{or_else(kind, NOISES)}")
+
+    @property
+    def _noises(self) -> list[tuple[float, str]]:
+        """Size and type of each robot's start noise."""
+        count = len(self.robots)
+        sizes = one_each("start_noise", self.start_noise, count)
+        return list(
+            zip(sizes, one_each("start_noise_type", self.start_noise_type, count), strict=True)
+        )
 
     @functools.cached_property
     def robots(self) -> tuple[Robot, ...]:
@@ -213,12 +229,12 @@ class Tabletop(Task):
         raise NotImplementedError(f"{type(self).__name__} must define furnish()")
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:
-        """Where a robot stands that faces the task along x: (x, y) m."""
+        """The position of a robot that faces the task along x: (x, y) m."""
         return -arm.centre_distance, 0.0
 
     @property
-    def own_placement(self) -> Placement:
-        """Where the task's objects lie unless it is told otherwise."""
+    def default_placement(self) -> Placement:
+        """The task's default placement of its objects."""
         return Placement()
 
     object_names: ClassVar[tuple[str, ...]] = ()
@@ -226,8 +242,8 @@ class Tabletop(Task):
 
     @functools.cached_property
     def chosen_placement(self) -> Placement:
-        """Where the objects lie."""
-        return find_placement(self.placement, self.own_placement, self.object_names)
+        """The placement of the objects: the chosen one, or the task's default."""
+        return find_placement(self.placement, self.default_placement, self.object_names)
 
     def body_of(self, name: str) -> str:
         """The body that an object is placed by."""
@@ -250,13 +266,13 @@ class Tabletop(Task):
     # What begins an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        for robot in self.robots:
+        for robot, (size, kind) in zip(self.robots, self._noises, strict=True):
             start = np.array(robot.arm.start or [0.0] * len(robot.joints))
-            if self.start_noise_type == "gaussian":
+            if kind == "gaussian":
                 noise = rng.normal(size=start.shape)
             else:
                 noise = rng.uniform(-1, 1, size=start.shape)
-            v.qpos[v.rows("qpos", robot.joints)] = start + self.start_noise * noise
+            v.qpos[v.rows("qpos", robot.joints)] = start + size * noise
         for each in self.manipulators:
             if each.hand.start:
                 v.qpos[v.rows("qpos", each.finger_joints)] = each.hand.start
@@ -269,7 +285,7 @@ class Tabletop(Task):
             put(v, self.body_of(name), pose.pos, pose.quat)
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
-        """How much room the objects take, by name."""
+        """Extents of the objects, by name."""
         return {}
 
     # What an action does.
@@ -301,7 +317,8 @@ class Tabletop(Task):
 
     def observation(self, v: View) -> Arrays:
         groups = {
-            f"robot{robot.number}_proprio-state": self.felt(v, robot) for robot in self.robots
+            f"robot{robot.number}_proprio-state": self.robot_entries(v, robot)
+            for robot in self.robots
         }
         if self.object_entries:
             groups["object-state"] = self.objects(v)
@@ -325,7 +342,7 @@ class Tabletop(Task):
             groups["object-state"] = "the objects' entries in a row"
         return {name: Signal(meaning) for name, meaning in groups.items()}
 
-    def felt(self, v: View, robot: Robot) -> Arrays:
+    def robot_entries(self, v: View, robot: Robot) -> Arrays:
         """The entries of the observation that are a robot's."""
         return proprioception(v, robot)
 
@@ -373,7 +390,10 @@ class OneTable(Tabletop):
     table_size: tuple[float, float, float] = TABLE_SIZE  # m
     table_friction: tuple[float, float, float] = FRICTION
 
-    table_top: ClassVar[tuple[float, float, float]] = TABLE_TOP
+    @property
+    def table_top(self) -> tuple[float, float, float]:
+        """The middle of the table's upper face, m; a plain value overrides it."""
+        return TABLE_TOP
 
     def furnish(self, scene: Spec) -> None:
         add_table(scene, self.table_size, self.table_top, friction=self.table_friction)

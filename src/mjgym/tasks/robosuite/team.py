@@ -50,12 +50,12 @@ class Manipulator:
 
     @property
     def label(self) -> str:
-        """What its entries of an observation begin with: the side only where there are two."""
+        """The prefix of its observation entries: the side only where there are two arms."""
         return f"robot{self.robot}_" if self.alone else f"{self.name}_"
 
     @property
     def hand_prefix(self) -> str:
-        """What the names of its hand's elements begin with."""
+        """The prefix of the names of its hand's elements."""
         return f"gripper{self.robot}_{self.side}_"
 
     @property
@@ -165,7 +165,7 @@ def normal(what: str, value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """What `normal` was given: the dict behind a JSON object's text, else the value itself."""
+    """The value that `normal` was given: a dict for a JSON object's text, else unchanged."""
     if not (isinstance(value, str) and value.lstrip().startswith("{")):
         return value
     try:
@@ -199,15 +199,16 @@ def find_robots(
     for i, (name, held, stand, law) in enumerate(
         zip(
             names,
-            _each("gripper", gripper, count),
-            _each("base", base, count),
-            _each("controller", controller, count),
+            one_each("gripper", gripper, count),
+            one_each("base", base, count),
+            one_each("controller", controller, count),
             strict=True,
         )
     ):
         arm = _find_arm(name)
         hand = _find_hand(name, arm, held)
-        foot = bases.find((arm.base or "RethinkMount") if stand == DEFAULT else stand)
+        mount = (arm.base or "RethinkMount") if stand == DEFAULT else stand
+        foot = bases.find(mount, argument="base")
         control = _find_controller(law, substeps)
         limbs = arm.limbs
         for limb in limbs.values():
@@ -226,8 +227,12 @@ def find_robots(
     return tuple(found)
 
 
-def _each(what: str, value: Any, count: int) -> tuple[Any, ...]:
-    """One value for each of several robots."""
+def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
+    """One value for each of several robots.
+
+    Raises:
+        ValueError: there are values of another number of robots.
+    """
     if not isinstance(value, tuple):
         return (value,) * count
     if len(value) != count:
@@ -236,7 +241,7 @@ def _each(what: str, value: Any, count: int) -> tuple[Any, ...]:
 
 
 def _find_arm(name: str) -> Arm:
-    arm = arms.find(name)
+    arm = arms.find(name, argument="robot")
     if not _driven_by_torques(arm):
         fit = [other for other in arms.names() if _driven_by_torques(arms.find(other))]
         raise ValueError(
@@ -260,7 +265,7 @@ def _driven_by_torques(arm: Arm) -> bool:
 def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
     if name == DEFAULT:
         name = arm.hand or "none"
-    hand = hands.find("none" if name is None else name)
+    hand = hands.find("none" if name is None else name, argument="gripper")
     if hand.law is None or hand.tool_centre != TOOL_CENTRE:
         fit = [n for n in hands.names() if hands.find(n).law is not None]
         raise ValueError(
@@ -284,7 +289,7 @@ def _find_controller(controller: Any, substeps: int) -> Controller:
 def places(
     robots: Sequence[Robot], offset: Any, arrangement: str, apart: Mapping[str, float]
 ) -> tuple[tuple[float, float, float], ...]:
-    """Where robots stand: x and y (m) and the angle (rad) that each is turned by.
+    """Positions of the robots, x and y (m), and the angle (rad) about the vertical of each.
 
     Args:
         robots: one, or two.

@@ -22,7 +22,7 @@ from mjgym.tasks.robosuite.hanging import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, tool_position, upright, xyzw
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, worth
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, reward_if
 
 # Where things lie on the table, from its middle, along x and y (m), and how they are turned (rad).
 STAND_PLACE = (-0.08, 0.0)
@@ -88,7 +88,7 @@ class ToolHang(OneTable):
             raise ValueError("reward_type: ToolHang pays for success alone; expected 'sparse'")
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         x, y = STAND_PLACE
         return Several(
             (
@@ -138,8 +138,8 @@ class ToolHang(OneTable):
             entries[f"{name}_to_robot0_eef_quat"] = turned
             entries[f"{name}_pos"] = point
             entries[f"{name}_quat"] = xyzw(upright(v.body(body).xquat, v), v)
-        entries["frame_is_assembled"] = worth(v, self.assembled(v), 1.0)
-        entries["tool_on_frame"] = worth(v, self.hung(v), 1.0)
+        entries["frame_is_assembled"] = reward_if(v, self.assembled(v), 1.0)
+        entries["tool_on_frame"] = reward_if(v, self.hung(v), 1.0)
         return entries
 
     def assembled(self, v: View) -> Array:
@@ -166,7 +166,7 @@ class ToolHang(OneTable):
         return in_contact(v, RING_BODY, ROD) & near & around & there & ~held
 
     def terms(self, v: View) -> Arrays:
-        return {"hang": worth(v, self.success(v), HUNG)}
+        return {"hang": reward_if(v, self.success(v), HUNG)}
 
     def stages(self, terms: Arrays) -> Array:
         return terms["hang"]
@@ -176,7 +176,7 @@ class ToolHang(OneTable):
 
 
 def share_along(point: Array, start: Array, end: Array) -> Array:
-    """Where on a line a point is beside, (...): 0 at its start, 1 at its end."""
+    """The projection of a point onto a line, (...): 0 at its start, 1 at its end."""
     line = end - start
     return total((point - start) * line) / total(line * line)
 

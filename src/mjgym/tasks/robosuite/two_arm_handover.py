@@ -19,7 +19,7 @@ from mjgym.tasks.robosuite.hammers import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import OneTable, closeness, worth
+from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
 
 TABLE_TOP = (0.0, -0.45, 0.8)  # m, in front of the first arm
@@ -62,8 +62,8 @@ class TwoArmHandover(TwoArms, OneTable):
     """
 
     table_size: tuple[float, float, float] = (0.8, 0.3, 0.05)  # m
+    table_top: tuple[float, float, float] = TABLE_TOP  # m
 
-    table_top = TABLE_TOP
     agentview = SIDE_TABLES
     apart: ClassVar = FAR_APART
     varies = VARIES
@@ -71,8 +71,8 @@ class TwoArmHandover(TwoArms, OneTable):
     object_names = ("hammer",)
 
     @property
-    def own_placement(self) -> Placement:
-        return EitherSide(("hammer",), ALONG, ACROSS, reference=TABLE_TOP)
+    def default_placement(self) -> Placement:
+        return EitherSide(("hammer",), ALONG, ACROSS, reference=self.table_top)
 
     def furnish(self, scene: Spec) -> None:
         super().furnish(scene)
@@ -114,23 +114,23 @@ class TwoArmHandover(TwoArms, OneTable):
         handle, head = v.geom(HANDLE[0]), v.geom(HEAD)
         upright = v.body(HAMMER).xmat[..., 8]  # sine of the angle between handle and floor
         below = handle.size[..., 2] + 2 * head.size[..., 1]
-        return handle.xpos[..., 2] - handle.size[..., 0] - below * upright - TABLE_TOP[2]
+        return handle.xpos[..., 2] - handle.size[..., 0] - below * upright - self.table_top[2]
 
     def terms(self, v: View) -> Arrays:
         if self.reward_type == "sparse":
-            return {"handover": worth(v, self.success(v), HANDED)}
+            return {"handover": reward_if(v, self.success(v), HANDED)}
         lifted = self.height(v) > HIGH
         first, second = self.grasped_by(v, 0, HAMMER), self.grasped_by(v, 1, HANDLE)
         handle = v.geom(HANDLE[0]).xpos
         near0, near1 = (closeness(norm(self.from_tool(v, arm, handle)), SCALE) for arm in (0, 1))
         carried = lifted & ~second
         return {
-            "reach0": REACH * near0 * worth(v, ~lifted & ~first, 1.0),
-            "grasp0": worth(v, ~lifted & first, GRASP),
-            "lift": worth(v, carried, LIFT),
-            "reach1": REACH * near1 * worth(v, carried, 1.0),
-            "both": worth(v, lifted & second & first, BOTH),
-            "handover": worth(v, lifted & second & ~first, HANDED),
+            "reach0": REACH * near0 * reward_if(v, ~lifted & ~first, 1.0),
+            "grasp0": reward_if(v, ~lifted & first, GRASP),
+            "lift": reward_if(v, carried, LIFT),
+            "reach1": REACH * near1 * reward_if(v, carried, 1.0),
+            "both": reward_if(v, lifted & second & first, BOTH),
+            "handover": reward_if(v, lifted & second & ~first, HANDED),
         }
 
     def stages(self, terms: Arrays) -> Array:

@@ -12,7 +12,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, worth
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import TwoArms
 
 POT = "pot_root"
@@ -55,7 +55,7 @@ class TwoArmLift(TwoArms, OneTable):
     object_names = ("pot",)
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         return Uniform(("pot",), AROUND, AROUND, rotation=TURNED, reference=TABLE_TOP)
 
     def furnish(self, scene: Spec) -> None:
@@ -84,21 +84,21 @@ class TwoArmLift(TwoArms, OneTable):
         }
 
     def height(self, v: View) -> Array:
-        """Of the pot's bottom over the table, m."""
+        """The height of the pot's bottom above the table, m."""
         return v.site("pot_center").xpos[..., 2] - HALF_HEIGHT - TABLE_TOP[2]
 
     def terms(self, v: View) -> Arrays:
         lifted = self.success(v)
-        upright = worth(v, v.body(POT).xmat[..., 8] >= UPRIGHT, 1.0)
-        lift = {"lift": LIFTED * upright * worth(v, lifted, 1.0)}
+        upright = reward_if(v, v.body(POT).xmat[..., 8] >= UPRIGHT, 1.0)
+        lift = {"lift": LIFTED * upright * reward_if(v, lifted, 1.0)}
         if self.reward_type == "sparse":
             return lift
-        on_the_way = worth(v, ~lifted, 1.0)
+        on_the_way = reward_if(v, ~lifted, 1.0)
         terms = {"raise": RAISE * upright * v.xp.clip(self.height(v) - LOWEST, 0.0, RISE)}
         for arm in (0, 1):
             distance = norm(self.from_tool(v, arm, v.site(HANDLES[arm]).xpos))
             terms[f"reach{arm}"] = REACH * closeness(distance)
-            terms[f"grasp{arm}"] = worth(v, self.grasped_by(v, arm, BARS[arm]), GRASP)
+            terms[f"grasp{arm}"] = reward_if(v, self.grasped_by(v, arm, BARS[arm]), GRASP)
         return {**{name: on_the_way * value for name, value in terms.items()}, **lift}
 
     def stages(self, terms: Arrays) -> Array:

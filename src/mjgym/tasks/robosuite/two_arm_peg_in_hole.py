@@ -13,7 +13,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import VARIES
 from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.tabletop import closeness, worth
+from mjgym.tasks.robosuite.tabletop import closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import TwoArms
 
 PEG, BOARD = "peg_main", "hole_main"
@@ -95,7 +95,7 @@ class TwoArmPegInHole(TwoArms):
         resize_peg(v, rng.uniform(*self.peg_radius), self.peg_length)
 
     def measure(self, v: View) -> tuple[Array, Array, Array]:
-        """How the peg lies to the hole: ahead by t and beside by d, m, and the axes' cosine."""
+        """The peg relative to the hole: t along and d off its axis, m, and the axes' cosine."""
         peg, board = v.body(PEG), v.body(BOARD)
         axis, normal = peg.xmat[..., 2::3], board.xmat[..., 2::3]
         along_board = CENTRE * board.xmat[..., 0::3]
@@ -119,10 +119,10 @@ class TwoArmPegInHole(TwoArms):
     def terms(self, v: View) -> Arrays:
         success = self.success(v)
         if self.reward_type == "sparse":
-            return {"insert": worth(v, success, INSERTED)}
+            return {"insert": reward_if(v, success, INSERTED)}
         along, beside, cosine = self.measure(v)
         return {
-            "insert": worth(v, success, 1.0),
+            "insert": reward_if(v, success, 1.0),
             "reach": closeness(norm(v.body(PEG).xpos - v.body(BOARD).xpos), SCALE),
             "beside": closeness(beside, SCALE),
             "along": closeness(v.xp.abs(along), SCALE),
@@ -138,7 +138,7 @@ class TwoArmPegInHole(TwoArms):
 
 
 def resize_peg(v: SingleView, radius: float, half: float) -> None:
-    """Give the peg another size; weight, inertia and all that follows go with it.
+    """Resize the peg, with its mass, inertia and derived fields.
 
     Args:
         v: the scratch simulation of an episode's start.

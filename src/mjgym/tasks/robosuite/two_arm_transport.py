@@ -13,6 +13,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
+from mjgym.tasks.robosuite.furniture import FRICTION as TABLE_FRICTION
 from mjgym.tasks.robosuite.furniture import Pose, add_table
 from mjgym.tasks.robosuite.hammers import (
     VARIES,
@@ -24,7 +25,7 @@ from mjgym.tasks.robosuite.hammers import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform, Within
 from mjgym.tasks.robosuite.proprioception import upright, xyzw
-from mjgym.tasks.robosuite.tabletop import worth
+from mjgym.tasks.robosuite.tabletop import reward_if
 from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
 
 TABLE_SIZE = (0.8, 0.3, 0.05)  # m
@@ -103,11 +104,15 @@ class TwoArmTransport(TwoArms):
     Reward: 1 for success, nothing on the way. Success: the payload touches the floor of the target
     bin and the trash that of the trash bin.
 
+    Args:
+        table_friction: sliding, torsional (m) and rolling (m), of both tables.
+
     Raises:
         ValueError: a dense reward is asked for; there is none.
     """
 
     reward_type: str = "sparse"
+    table_friction: tuple[float, float, float] = TABLE_FRICTION
 
     agentview = SIDE_TABLES
     apart: ClassVar = FAR_APART
@@ -123,7 +128,7 @@ class TwoArmTransport(TwoArms):
             )
 
     @property
-    def own_placement(self) -> Placement:
+    def default_placement(self) -> Placement:
         def bin_at(name: str, x_range: tuple[float, float], table: int) -> Uniform:
             return Uniform(
                 (name,), x_range, ALONG, 0.0,
@@ -152,7 +157,7 @@ class TwoArmTransport(TwoArms):
         for name, (pos, quat) in SHOULDERS.items():
             add(scene.worldbody, "camera", name=name, pos=pos, quat=quat, fovy=45)
         for i, top in enumerate(TABLE_TOPS):
-            add_table(scene, TABLE_SIZE, top, name=f"table{i}")
+            add_table(scene, TABLE_SIZE, top, friction=self.table_friction, name=f"table{i}")
         add_hammer(scene, "payload")
         half = (TRASH_HALF, TRASH_HALF, TRASH_HALF)
         add_box(scene, "trash", half, TRASH_DENSITY, TRASH_COLOUR)
@@ -197,8 +202,8 @@ class TwoArmTransport(TwoArms):
             "lid_handle_quat": xyzw(upright(lid.xquat, v), v),
             "target_bin_pos": v.geom(f"{TARGET}_base").xpos,
             "trash_bin_pos": v.geom(f"{TRASH_BIN}_base").xpos,
-            "payload_in_target_bin": worth(v, self.carried(v), 1.0),
-            "trash_in_trash_bin": worth(v, self.tidied(v), 1.0),
+            "payload_in_target_bin": reward_if(v, self.carried(v), 1.0),
+            "trash_in_trash_bin": reward_if(v, self.tidied(v), 1.0),
         }
         from_tools = {
             "gripper0_to_payload": self.from_tool(v, 0, payload.xpos),
@@ -214,7 +219,7 @@ class TwoArmTransport(TwoArms):
         return {**entries, **from_tools}
 
     def terms(self, v: View) -> Arrays:
-        return {"transport": worth(v, self.success(v), DONE)}
+        return {"transport": reward_if(v, self.success(v), DONE)}
 
     def stages(self, terms: Arrays) -> Array:
         return terms["transport"]

@@ -1,4 +1,4 @@
-"""What tasks for two arms share: two robots, or one with two arms."""
+"""Base class of the two-arm tasks: two robots, or one robot with two arms."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

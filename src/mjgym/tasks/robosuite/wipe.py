@@ -15,7 +15,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.contacts import touches, watch_touches
 from mjgym.tasks.robosuite.furniture import add_table
-from mjgym.tasks.robosuite.tabletop import OneTable, closeness, worth
+from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
 from mjgym.tasks.robosuite.team import Robot
 
 TABLE_TOP = (0.15, 0.0, 0.9)  # m
@@ -110,7 +110,7 @@ class Wipe(OneTable):
 
     @property
     def _room(self) -> tuple[float, float]:
-        """How far spots lie from the table's middle, along x and y, m."""
+        """Half-extents of the area of the spots around the table's middle, along x and y, m."""
         x, y, _ = self.table_size
         aside = self.line_width / 2
         return self.coverage_factor * x / 2 - aside, self.coverage_factor * y / 2 - aside
@@ -188,19 +188,19 @@ class Wipe(OneTable):
         }
 
     def force(self, v: View) -> Array:
-        """On the sponge, as it feels it, (..., 3) N."""
+        """The force on the sponge, in its frame, (..., 3) N."""
         return v.sensor(f"{self.manipulators[0].hand_prefix}force_ee").data
 
     def tool(self, v: View) -> Array:
-        """Where the middle of the sponge's face is, (..., 3) m."""
+        """The middle of the sponge's face, (..., 3) m."""
         return v.site(self.manipulators[0].tool).xpos
 
     def places(self, v: View) -> Array:
-        """Where the spots are, (..., spots, 3) m."""
+        """Positions of the spots, (..., spots, 3) m."""
         return v.site_xpos[..., v.rows("site_xpos", self.spots), :]
 
     def wiped(self, v: View) -> Array:
-        """Which spots have been wiped, now or before, (..., spots) bool."""
+        """Spots that have been wiped, now or before, (..., spots) bool."""
         site, xp = v.site(self.manipulators[0].tool), v.xp
         seen = to_local(site.xmat[..., None, :], self.places(v) - site.xpos[..., None, :])
         depth = -seen[..., 2]  # the sponge's z points out of its face
@@ -214,7 +214,7 @@ class Wipe(OneTable):
 
         With none left it is the origin.
         """
-        left = worth(v, ~wiped, 1.0)
+        left = reward_if(v, ~wiped, 1.0)
         count = total(left)
         middle = v.xp.sum(left[..., None] * self.places(v), axis=-2)
         return middle / v.xp.maximum(count, v.xp.ones_like(count))[..., None], count
@@ -231,8 +231,11 @@ class Wipe(OneTable):
         near = (qpos < limits[..., 0] + NEAR_LIMIT) | (qpos > limits[..., 1] - NEAR_LIMIT)
         return v.xp.any(near, axis=-1) | (touches(v, self.arm_bodies) > 0)
 
-    def felt(self, v: View, robot: Robot) -> Arrays:
-        return {**super().felt(v, robot), "robot0_contact": worth(v, self.in_contact(v), 1.0)}
+    def robot_entries(self, v: View, robot: Robot) -> Arrays:
+        return {
+            **super().robot_entries(v, robot),
+            "robot0_contact": reward_if(v, self.in_contact(v), 1.0),
+        }
 
     def objects(self, v: View) -> Arrays:
         wiped, places, tool = v.memory["wiped"], self.places(v), self.tool(v)
@@ -240,12 +243,12 @@ class Wipe(OneTable):
             entries = {}
             for i in range(self.num_markers):
                 entries[f"marker{i}_pos"] = places[..., i, :]
-                entries[f"marker{i}_wiped"] = worth(v, wiped[..., i], 1.0)
+                entries[f"marker{i}_wiped"] = reward_if(v, wiped[..., i], 1.0)
                 entries[f"gripper_to_marker{i}"] = places[..., i, :] - tool
             return entries
         centroid, count = self.centroid(v, wiped)
-        distances = worth(v, ~wiped, 1.0) * norm(places - centroid[..., None, :])
-        some = worth(v, count > 0, 1.0)
+        distances = reward_if(v, ~wiped, 1.0) * norm(places - centroid[..., None, :])
+        some = reward_if(v, count > 0, 1.0)
         return {
             "proportion_wiped": 1 - count / self.num_markers,
             "wipe_radius": v.xp.max(distances, axis=-1),
@@ -255,23 +258,23 @@ class Wipe(OneTable):
 
     def terms(self, v: View) -> Arrays:
         wiped, at_fault = self.wiped(v), self.at_fault(v)
-        allowed = worth(v, ~at_fault, 1.0)
-        clean = {"clean": CLEANED * allowed * worth(v, v.xp.all(wiped, axis=-1), 1.0)}
+        allowed = reward_if(v, ~at_fault, 1.0)
+        clean = {"clean": CLEANED * allowed * reward_if(v, v.xp.all(wiped, axis=-1), 1.0)}
         if self.reward_type == "sparse":
             return clean
         centroid, count = self.centroid(v, wiped)
         contacts = touches(v)
         force = norm(self.force(v))
-        too_hard = worth(v, force > TOO_HARD, 1.0)
-        pressed = (1 - too_hard) * worth(v, (force > PRESSING) & (contacts > 1), 1.0)
-        many = worth(v, contacts > MANY, MANY_TOUCH)
-        new = total(worth(v, wiped & ~v.memory["wiped"], WIPED))
+        too_hard = reward_if(v, force > TOO_HARD, 1.0)
+        pressed = (1 - too_hard) * reward_if(v, (force > PRESSING) & (contacts > 1), 1.0)
+        many = reward_if(v, contacts > MANY, MANY_TOUCH)
+        new = total(reward_if(v, wiped & ~v.memory["wiped"], WIPED))
         near = closeness(norm(centroid - self.tool(v)), NEAR_SCALE)
         return {
-            "fault": worth(v, at_fault, FAULT),
+            "fault": reward_if(v, at_fault, FAULT),
             "wipe": allowed * new,
-            "near": allowed * worth(v, count > 0, NEAR) * near,
-            "touch": allowed * worth(v, self.in_contact(v) & (contacts > 0), TOUCH),
+            "near": allowed * reward_if(v, count > 0, NEAR) * near,
+            "touch": allowed * reward_if(v, self.in_contact(v) & (contacts > 0), TOUCH),
             "press": allowed
             * (too_hard * STRAIN * force + pressed * (TOUCH + PRESS * force + many)),
             **clean,

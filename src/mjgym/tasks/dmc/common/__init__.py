@@ -1,1 +1,1 @@
-"""What several domains of the suite share, and the best policy of one of them."""
+"""Modules shared by several domains of the suite, and the optimal policy of one of them."""

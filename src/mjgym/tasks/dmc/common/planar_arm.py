@@ -1,4 +1,4 @@
-"""What the tasks with the planar arm share: its joints, its observation and where it starts."""
+"""The planar arm of manipulator and stacker: joints, observation and start."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ OBJECTS = 8  # the first entry of `qpos` and `qvel` that belongs to an object
 
 
 def arm_observation(v: View) -> Arrays:
-    """What the arm feels of itself.
+    """The arm's proprioception.
 
     `arm_pos`, sine and cosine of each joint's angle, (..., 8, 2); `arm_vel`, the joints' velocities
     (rad/s), (..., 8); `touch`, ln(1 + force (N)) on palm, finger, thumb, fingertip and thumbtip.

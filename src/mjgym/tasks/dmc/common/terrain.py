@@ -52,7 +52,7 @@ def _spline_weights(knots: int, points: int) -> np.ndarray:
 
 
 def _basis(knots: int, places: np.ndarray) -> np.ndarray:
-    """How much of each coefficient a cubic B-spline takes at some places, (places, knots)."""
+    """Weights of a cubic B-spline's coefficients at given points, (points, knots)."""
     first = np.minimum(places.astype(int), knots - 2)  # the knot to the left
     t = places - first
     weights = [(1 - t) ** 3, 4 - 6 * t**2 + 3 * t**3, 1 + 3 * t + 3 * t**2 - 3 * t**3, t**3]

@@ -1,4 +1,4 @@
-"""What the humanoids share: they earn by standing tall and, with a speed, by moving that fast."""
+"""The reward of both humanoids: standing tall and, where a speed is set, moving that fast."""
 
 from math import inf
 
@@ -49,7 +49,7 @@ def reward(terms: Arrays) -> Array:
 
 
 def extremities(v: View, torso: str, parts: tuple[str, ...]) -> Array:
-    """Where the bodies `parts` are as seen from the body `torso` (m): (..., 3 for each part)."""
+    """Positions of the bodies `parts` in the axes of the body `torso` (m): (..., 3 * parts)."""
     frame = v.body(torso)
     places = v.xp.stack([v.body(part).xpos for part in parts], axis=-2)
     local = to_local(frame.xmat[..., None, :], places - frame.xpos[..., None, :])

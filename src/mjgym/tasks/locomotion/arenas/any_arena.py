@@ -1,20 +1,21 @@
-"""What a place tells the tasks of the locomotion family about itself."""
+"""The arena interface of the locomotion family."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec
 from mjgym.sim.bounds import REFITTED
 from mjgym.sim.single import SingleView
+from mjgym.util.catalogue import Catalogue
+from mjgym.variation.written import Written
 
 PLACED = ("geom_pos", "geom_size", *REFITTED)
 """The model fields of an arena whose geoms are placed and sized for each episode."""
 
 
 @dataclass(frozen=True)
-class Arena:
+class Arena(Written):
     """A place: its model, and how it differs from episode to episode.
 
     An arena is a frozen dataclass without state; its fields are its dimensions. A new one is a file
@@ -30,7 +31,7 @@ class Arena:
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
     def ground(self) -> dict[str, str]:
-        """What is walked on, and so what is fallen on: names, and "geom" or "body" for each."""
+        """The ground, for detecting falls: names, with "geom" or "body" for each."""
         return {"ground": "geom"}
 
     def draw(self, v: SingleView, rng: Any) -> Any:
@@ -63,8 +64,8 @@ def register_arena(name: str, **fields: Any) -> Callable[[ArenaType], ArenaType]
     return decorate
 
 
-def find_arena(name: str) -> Arena:
-    """The arena of a name, or of "module:Class".
+def find_arena(name: str | Arena) -> Arena:
+    """The arena of a name or of "module:Class", or the arena itself.
 
     Raises:
         ValueError: there is none; the message names the nearest ones.

@@ -62,7 +62,7 @@ def _interpolation(coarse: int, fine: int) -> np.ndarray:
     """
 
     def bells(places: np.ndarray) -> np.ndarray:
-        """What each coefficient adds at some places: (places, coarse), with mirrored ends."""
+        """Weights of the coarse grid at given points, with mirrored ends: (points, coarse)."""
         values = np.zeros((len(places), coarse))
         for k in range(-2, coarse + 2):
             mirrored = abs(k) if k < coarse else 2 * (coarse - 1) - k

@@ -1,4 +1,8 @@
-"""Corridors along the x axis: empty, with walls to run around, or with gaps to jump over."""
+"""Corridors along the x axis: empty, with walls to run around, or with gaps to jump over.
+
+Fields have the published names. Each may be a number or a distribution of `mjgym.variation`, which
+is then drawn for each wall, platform or gap of an episode.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,10 +12,27 @@ import numpy as np
 from mjgym.mjcf import Spec, add, load
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.arenas.any_arena import PLACED, Arena, register_arena
+from mjgym.variation import Distribution, Uniform
+from mjgym.variation.distributions import Value, support_of
 
 PADDING = 2.0  # m, of ground before x = 0 and after the corridor's length
 HEIGHT = 4.0  # m, of the planes at its sides
 PARKED = -50.0  # m, the height at which unused parts lie, below all ground
+WALL_WIDTH = Uniform(1.0, 7.0)  # m, as published
+PLATFORM_LENGTH, GAP_LENGTH = Uniform(0.3, 2.5), Uniform(0.5, 1.25)  # m, likewise
+
+
+def _drawn(value: Value, rng: Any) -> float:
+    """The number of one wall, platform or gap."""
+    if isinstance(value, Uniform) and type(value.low) is type(value.high) is float:
+        return float(rng.uniform(value.low, value.high))  # the same draw in a tenth of the time
+    return float(value(rng)) if isinstance(value, Distribution) else value
+
+
+def _check_positive(name: str, value: Value) -> None:
+    low, high = support_of(value)
+    if not 0 < low <= high < np.inf:
+        raise ValueError(f"{name}: must be positive and bounded, got {value}")
 
 
 @register_arena("empty_corridor")
@@ -20,28 +41,45 @@ class Corridor(Arena):
     """A straight, empty corridor between four invisible planes.
 
     Args:
-        length: m, along x from 0.
-        width: m, along y.
+        corridor_length: m, along x from 0.
+        corridor_width: m, along y.
     """
 
-    length: float = 100.0
-    width: float = 10.0
+    corridor_length: float = 100.0
+    corridor_width: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("corridor_length", "corridor_width"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name}: must be positive, got {getattr(self, name)}")
 
     def model(self) -> Spec:
         spec = load("locomotion/arenas/corridor.xml")
-        along = self.length / 2 + PADDING
+        along = self.corridor_length / 2 + PADDING
         for name, size, place in (
-            ("ground", (along, self.width / 2, 1), (self.length / 2, 0, 0)),
-            ("left", (along, HEIGHT / 2, 1), (self.length / 2, self.width / 2, HEIGHT / 2)),
-            ("right", (along, HEIGHT / 2, 1), (self.length / 2, -self.width / 2, HEIGHT / 2)),
-            ("near", (self.width / 2, HEIGHT / 2, 1), (-PADDING, 0, HEIGHT / 2)),
-            ("far", (self.width / 2, HEIGHT / 2, 1), (self.length + PADDING, 0, HEIGHT / 2)),
+            ("ground", (along, self.corridor_width / 2, 1), (self.corridor_length / 2, 0, 0)),
+            (
+                "left",
+                (along, HEIGHT / 2, 1),
+                (self.corridor_length / 2, self.corridor_width / 2, HEIGHT / 2),
+            ),
+            (
+                "right",
+                (along, HEIGHT / 2, 1),
+                (self.corridor_length / 2, -self.corridor_width / 2, HEIGHT / 2),
+            ),
+            ("near", (self.corridor_width / 2, HEIGHT / 2, 1), (-PADDING, 0, HEIGHT / 2)),
+            (
+                "far",
+                (self.corridor_width / 2, HEIGHT / 2, 1),
+                (self.corridor_length + PADDING, 0, HEIGHT / 2),
+            ),
         ):
             plane = spec.geom(name)
             plane.size, plane.pos = size, place
         # What is drawn, from how near to how far, is in units of the extent.
-        spec.stat.extent = self.length + 2.5 * PADDING
-        spec.stat.center = (self.length / 2, 0, HEIGHT / 4)
+        spec.stat.extent = self.corridor_length + 2.5 * PADDING
+        spec.stat.center = (self.corridor_length / 2, 0, HEIGHT / 4)
         return spec
 
 
@@ -51,89 +89,123 @@ class WallsCorridor(Corridor):
     """A corridor with walls that leave a passage at one side, then at the other.
 
     Args:
-        every: m, between two walls.
-        narrowest, widest: m, of a wall; its width is uniform between them.
-        thickness: m.
-        height: m.
+        wall_gap: m, from one wall to the next.
+        wall_width: m, across the corridor.
+        wall_height: m.
+        swap_wall_side: whether a wall stands at the other side than the one before it.
+        wall_rgba: colour of all walls; None for clay.
+        wall_thickness: m, along the corridor.
     """
 
-    every: float = 4.0
-    narrowest: float = 1.0
-    widest: float = 7.0
-    thickness: float = 0.16
-    height: float = 3.0
+    wall_gap: Value = 4.0
+    wall_width: Value = WALL_WIDTH
+    wall_height: Value = 3.0
+    swap_wall_side: Value = True
+    wall_rgba: tuple[float, float, float, float] | None = None
+    wall_thickness: float = 0.16
     varies: ClassVar[tuple[str, ...]] = PLACED
 
-    def places(self) -> np.ndarray:
-        """Where the walls stand, x in m."""
-        return np.arange(self.every - PADDING, self.length, self.every)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("wall_gap", "wall_width", "wall_height"):
+            _check_positive(name, getattr(self, name))
+        widest = support_of(self.wall_width)[1]
+        if widest > self.corridor_width:
+            raise ValueError(
+                f"wall_width: {widest} m do not fit into a corridor of {self.corridor_width} m"
+            )
 
     def names(self) -> tuple[str, ...]:
-        """Of the walls."""
-        return tuple(f"wall_{i}" for i in range(len(self.places())))
+        """Of as many walls as an episode can have."""
+        first, gap = self._first(), support_of(self.wall_gap)[0]
+        return tuple(f"wall_{i}" for i in range(int(np.ceil((self.corridor_length - first) / gap))))
+
+    def _first(self) -> float:
+        """The smallest x at which the first wall can stand, m."""
+        return support_of(self.wall_gap)[0] - PADDING
 
     def model(self) -> Spec:
         spec = super().model()
         body = spec.body("walls")
-        for name, x in zip(self.names(), self.places(), strict=True):
+        look = {"material": "clay"} if self.wall_rgba is None else {"rgba": self.wall_rgba}
+        gap, width, height = (
+            support_of(x)[1] for x in (self.wall_gap, self.wall_width, self.wall_height)
+        )
+        for i, name in enumerate(self.names()):
             add(
                 body,
                 "geom",
                 name=name,
                 type="box",
-                size=(self.thickness / 2, self.widest / 2, self.height / 2),
-                pos=(x, 0, self.height / 2),
-                material="clay",
+                size=(self.wall_thickness / 2, width / 2, height / 2),
+                pos=(self._first() + i * gap, 0, height / 2),
+                **look,
             )
         return spec
 
     def draw(self, v: SingleView, rng: Any) -> None:
         rows = v.rows("geom_size", self.names())
-        side = np.where(np.arange(len(self.places())) % 2 == 0, 1.0, -1.0)
-        widths = np.array([rng.uniform(self.narrowest, self.widest) for _ in side])
-        v.geom_size[rows, 1] = widths / 2
-        v.geom_pos[rows, 1] = side * (self.width - widths) / 2
+        sizes, places = v.geom_size[rows], v.geom_pos[rows]
+        x, side, used = _drawn(self.wall_gap, rng) - PADDING, -1.0, 0
+        while x < self.corridor_length:
+            width, height = _drawn(self.wall_width, rng), _drawn(self.wall_height, rng)
+            side = -side if _drawn(self.swap_wall_side, rng) else side
+            sizes[used, 1:] = width / 2, height / 2
+            places[used] = x, side * (self.corridor_width - width) / 2, height / 2
+            x += _drawn(self.wall_gap, rng)
+            used += 1
+        places[used:] = self.corridor_length + PADDING, 0.0, PARKED
+        v.geom_size[rows], v.geom_pos[rows] = sizes, places
         v.refit(self.names())
 
 
 @register_arena("gaps")
 @register_arena(
     "small_gaps",
-    length=40.0,
-    width=2.0,
-    shortest_platform=0.4,
-    longest_platform=0.8,
-    shortest_gap=0.05,
-    longest_gap=0.2,
+    corridor_length=40.0,
+    corridor_width=2.0,
+    platform_length=Uniform(0.4, 0.8),
+    gap_length=Uniform(0.05, 0.2),
 )
 @dataclass(frozen=True)
 class GapsCorridor(Corridor):
     """Platforms with gaps between them, in a corridor whose ground lies far below.
 
     Args:
+        platform_length: m, of each platform.
+        gap_length: m, of each gap.
         first: m, length of the platform at the start.
-        shortest_platform, longest_platform: m; lengths are uniform between them.
-        shortest_gap, longest_gap: m; likewise.
+        half_thickness: m, of a platform.
+        depth: m, of the ground below.
     """
 
+    platform_length: Value = PLATFORM_LENGTH
+    gap_length: Value = GAP_LENGTH
     first: float = 6.0
-    shortest_platform: float = 0.3
-    longest_platform: float = 2.5
-    shortest_gap: float = 0.5
-    longest_gap: float = 1.25
     half_thickness: float = 0.16
     depth: float = 10.0
     varies: ClassVar[tuple[str, ...]] = PLACED
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_positive("platform_length", self.platform_length)
+        if support_of(self.gap_length)[0] < 0:
+            raise ValueError(f"gap_length: must not be negative, got {self.gap_length}")
+
     def most(self) -> int:
-        """More platforms than an episode has but once in 10^15: the mean and eight deviations."""
-        step = (
-            self.shortest_platform + self.longest_platform + self.shortest_gap + self.longest_gap
-        ) / 2
-        spread = np.hypot(
-            self.longest_platform - self.shortest_platform, self.longest_gap - self.shortest_gap
-        ) / np.sqrt(12)
-        mean = (self.length - self.first) / step
+        """Platforms that the model has.
+
+        Between uniform lengths the mean and eight deviations, which an episode exceeds once in
+        10^15; with other distributions as many as there can be.
+        """
+        lengths = self.platform_length, self.gap_length
+        (shortest, longest), (narrowest, widest) = map(support_of, lengths)
+        far = self.corridor_length - self.first
+        if not all(isinstance(x, Uniform | float | int) for x in lengths):
+            return int(np.ceil(far / (shortest + narrowest)))
+        step = (shortest + longest + narrowest + widest) / 2
+        spread = np.hypot(longest - shortest, widest - narrowest) / np.sqrt(12)
+        mean = far / step
         return int(np.ceil(mean + 1 + 8 * np.sqrt(mean) * spread / step))
 
     def names(self) -> tuple[str, ...]:
@@ -149,16 +221,16 @@ class GapsCorridor(Corridor):
         spec.geom("ground").material = ""
         spec.geom("ground").rgba[3] = 0
         body = add(spec.worldbody, "body", name="platforms")
-        step = (self.length - self.first) / self.most()
+        step = (self.corridor_length - self.first) / self.most()
         half = self.half_thickness
         add(
             body, "geom", name="start_floor", type="box", material="slabs",
-            size=(self.first / 2, self.width / 2, half), pos=(self.first / 2, 0, -half),
+            size=(self.first / 2, self.corridor_width / 2, half), pos=(self.first / 2, 0, -half),
         )  # fmt: skip
         for i, name in enumerate(self.names()):
             add(
                 body, "geom", name=name, type="box", material="slabs",
-                size=(step / 2, self.width / 2, half),
+                size=(step / 2, self.corridor_width / 2, half),
                 pos=(self.first + (i + 0.5) * step, 0, -half),
             )  # fmt: skip
         return spec
@@ -168,12 +240,12 @@ class GapsCorridor(Corridor):
         rows = v.rows("geom_size", self.names())
         sizes, places = v.geom_size[rows], v.geom_pos[rows]
         used = 0
-        while x < self.length and used < len(sizes):
-            platform = rng.uniform(self.shortest_platform, self.longest_platform)
+        while x < self.corridor_length and used < len(sizes):
+            platform = _drawn(self.platform_length, rng)
             sizes[used, 0] = platform / 2
             places[used] = x + platform / 2, 0.0, -self.half_thickness
-            x += platform + rng.uniform(self.shortest_gap, self.longest_gap)
+            x += platform + _drawn(self.gap_length, rng)
             used += 1
-        places[used:] = self.length + PADDING, 0.0, PARKED
+        places[used:] = self.corridor_length + PADDING, 0.0, PARKED
         v.geom_size[rows], v.geom_pos[rows] = sizes, places
         v.refit(self.names())

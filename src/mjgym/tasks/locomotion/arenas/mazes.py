@@ -34,7 +34,7 @@ ROOM_COLOURS = (
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are in an episode's maze.
+    """Start and target positions in an episode's maze.
 
     Args:
         spawns: where a walker may start, (n, 3) m.
@@ -124,7 +124,7 @@ class RandomMaze(Arena):
         return spec
 
     def _add_floor(self, spec: Spec, half: float) -> None:
-        """What is seen of the ground: a floor, and tiles of other colours in the rooms."""
+        """Add the visual ground: a floor, and tiles of other colours in the rooms."""
         add(
             spec.worldbody, "site", name="floor", type="box", rgba=FLOOR_COLOUR,
             size=(half, half, TILE), pos=(0, 0, -2 * TILE),

@@ -1,11 +1,11 @@
-"""Who plays for the away team where the home team is the one agent."""
+"""Policies of the away team where the home team is the single agent."""
 
 from collections.abc import Callable
 from typing import Any, cast
 
 from mjgym.arrays import Array
-from mjgym.catalogue import Catalogue
 from mjgym.task import Arrays
+from mjgym.util.catalogue import Catalogue
 
 STILL, RANDOM, SCRIPTED = "still", "random", "scripted"
 NAMED = (STILL, RANDOM, SCRIPTED)

@@ -154,8 +154,8 @@ class Pitch(Arena):
             "field_upper": np.array([*field, 0.0]),
         }
 
-    def _stand(self, half: Any) -> np.ndarray:
-        """Where a camera beside a pitch sees all of it, (3,) m."""
+    def _camera_position(self, half: Any) -> np.ndarray:
+        """The position beside a pitch from which a camera sees all of it, (3,) m."""
         along, across = half
         corner = along / (SEEN * math.tan(WIDE / 2) * 4 / 3)  # m, from it to the near corners
         away = corner + across * math.cos(DOWN)
@@ -194,8 +194,8 @@ class Pitch(Arena):
         )  # fmt: skip
         add(spec.worldbody, "camera", name="top_down", pos=(0, 0, TOP), fovy=45)
         add(
-            spec.worldbody, "camera", name="stand", pos=self._stand(half), fovy=math.degrees(WIDE),
-            xyaxes=(1, 0, 0, 0, math.sin(DOWN), math.cos(DOWN)),
+            spec.worldbody, "camera", name="stand", pos=self._camera_position(half),
+            fovy=math.degrees(WIDE), xyaxes=(1, 0, 0, 0, math.sin(DOWN), math.cos(DOWN)),
         )  # fmt: skip
         # It goes with the ball, around which there are shadows: from far away they would speckle.
         add(
@@ -306,6 +306,6 @@ class Pitch(Arena):
             light = v.light(f"floodlight_{i}")
             light.pos, light.dir = place, -place * (1, 1, 2) / np.linalg.norm(place * (1, 1, 2))
         v.camera("follow").pos[1] = -half[1] - STAND[0]
-        v.camera("stand").pos = self._stand(half)
+        v.camera("stand").pos = self._camera_position(half)
         angle = 2 * math.atan2(MARGIN * max(half), TOP)
         v.camera("top_down").fovy = math.degrees(angle)

@@ -14,7 +14,7 @@ DRIVING = 0.8  # rolling for each m/s that it is too slow
 
 
 def player(observation: Arrays) -> Array:
-    """What players do who see this.
+    """Actions of scripted players.
 
     Args:
         observation: entries by name, (..., k) each, of any number of players.
@@ -45,7 +45,7 @@ def player(observation: Arrays) -> Array:
 
 
 def team(observation: Arrays) -> Array:
-    """What a team does that is one agent, (..., 3 players), for its observation as a dict."""
+    """The action of a team that is one agent, (..., 3 * players), for its dict observation."""
     players = dict.fromkeys(name.partition("/")[0] for name in observation)
     acting = [
         player({name.partition("/")[2]: x for name, x in observation.items() if name.startswith(p)})

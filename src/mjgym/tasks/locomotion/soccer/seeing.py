@@ -1,4 +1,4 @@
-"""What players see: themselves, the ball, each other, the pitch, and figures of how they do.
+"""Observations of the players: themselves, the ball, each other, the pitch, and statistics.
 
 All functions are of all players at once: arrays are (*lead, players, ...).
 """
@@ -55,7 +55,7 @@ def others(team_size: int) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 class Seen:
-    """What all players see, at one moment.
+    """The observations of all players at one moment.
 
     Args:
         v: the view.
@@ -83,7 +83,7 @@ class Seen:
         self.rolling = ball.cvel[..., 3:] + cross(ball.cvel[..., :3], ball.xipos - ball.subtree_com)
 
     def _each(self, value: Array) -> Array:
-        """What is of the match, with an axis of players."""
+        """An array of the match, with an axis of players added."""
         return value[..., None, :]
 
     def entries(self, previous: Array, scored: Array) -> Arrays:
@@ -201,7 +201,7 @@ class Seen:
 
 
 def labels(walker: Walker, team_size: int, actions: tuple[str, ...]) -> dict[str, Signal]:
-    """What is to be said of the entries of one player, by name; see `Task.labels`."""
+    """Labels of one player's entries, by name; see `Task.labels`."""
     root = walker.root
     limbs = vector_names(*walker.end_effectors)
     said = {

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.actions import Action, Model, bounds, controls
-from mjgym.arrays import Array, reshaped, smallest, surely_nobody, total
-from mjgym.docstrings import meanings
+from mjgym.arrays import Array, known_empty, reshaped, smallest, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
@@ -21,6 +20,7 @@ from mjgym.tasks.locomotion.soccer import opponents, scripted, seeing
 from mjgym.tasks.locomotion.soccer.pitch import BOX_ONLY, COLOURS, TEAMS, Half, Pitch
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
+from mjgym.util.docstrings import meanings
 
 MOST = 11  # players of a team
 SPREAD = 0.6  # of the pitch's half-lengths, within which ball and players start
@@ -119,7 +119,7 @@ class Soccer(Task):
     the corners of field and goals; and statistics.
 
     Opponent: with `opponent`, the home team is one agent, whose actions and observations are those
-    of its players, one after the other. A function of one's own is called with what the away team's
+    of its players, one after the other. Your own function is called with what the away team's
     players see, (..., team_size, numbers), and returns their actions, (..., team_size, k). Without,
     actions, observations and rewards have an axis of players.
     """
@@ -190,7 +190,7 @@ class Soccer(Task):
 
     @functools.cached_property
     def prefixes(self) -> tuple[str, ...]:
-        """What the names of the players' elements begin with."""
+        """Prefixes of the names of the players' elements."""
         return tuple(f"{name}/" for name in self.names)
 
     @functools.cached_property
@@ -311,17 +311,17 @@ class Soccer(Task):
 
     def before_step(self, v: View, action: Array) -> Arrays:
         m, xp, out = v.memory, v.xp, v.memory["out"]
-        acting = self._acting(v, action)
-        if surely_nobody(out):  # most of the time
+        acting = self._all_actions(v, action)
+        if known_empty(out):  # most of the time
             return acting
         return {
             **acting,
-            **self._thrown_in(v, out),
+            **self._throw_in(v, out),
             "throws": m["throws"] + xp.astype(out, xp.float64),
             "last_player": xp.where(out, NOBODY, m["last_player"]),
         }
 
-    def _thrown_in(self, v: View, out: Array) -> Arrays:
+    def _throw_in(self, v: View, out: Array) -> Arrays:
         """Positions and velocities with the ball back on the field, where it has been out."""
         xp = v.xp
         shares = xp.reshape(v.userdata[..., : 2 * THROWS], (*v.lead, THROWS, 2))
@@ -338,8 +338,8 @@ class Soccer(Task):
             "qvel": xp.concat([xp.where(out[..., None], 0.0, moving), others], axis=-1),
         }
 
-    def _acting(self, v: View, action: Array) -> Arrays:
-        """What all players do."""
+    def _all_actions(self, v: View, action: Array) -> Arrays:
+        """The actions of all players."""
         xp, m = v.xp, v.memory
         shape = m["action"].shape
         given = xp.astype(action, xp.float64)
@@ -352,14 +352,14 @@ class Soccer(Task):
             drawn = low + (high - low) * opponents.as_shares(xp, words)
             away = xp.reshape(drawn, home.shape)
             return {"action": xp.concat([home, away], axis=-2), "words": words}
-        return {"action": xp.concat([home, self._replied(v, home)], axis=-2)}
+        return {"action": xp.concat([home, self._opponent_actions(v, home)], axis=-2)}
 
     def _away_bounds(self, v: View) -> tuple[np.ndarray, np.ndarray]:
         every = controls(v._model)
         return bounds(every[len(every) // 2 :])
 
-    def _replied(self, v: View, home: Array) -> Array:
-        """What the away team's players do, as far as it is no chance."""
+    def _opponent_actions(self, v: View, home: Array) -> Array:
+        """The deterministic part of the away team's actions."""
         if self.opponent == opponents.STILL:
             return v.xp.zeros_like(home)
         theirs = (*[slice(None)] * len(v.lead), slice(self.team_size, None), ...)
@@ -393,7 +393,7 @@ class Soccer(Task):
         way = xp.concat([between, v.geom("ball").xpos[..., None, :]], axis=-2)
         # The goals mirror each other: the sign of x alone tells whose goal it is in.
         deep = abs(way[..., 0]) > lower[..., 0]
-        if surely_nobody(deep):  # most of the time
+        if known_empty(deep):  # most of the time
             return xp.zeros(v.lead, dtype=xp.float64)
         x, y, z = (way[..., i] for i in range(3))
         inside = deep & (abs(x) < upper[..., 0]) & (abs(y) < upper[..., 1])
@@ -422,7 +422,7 @@ class Soccer(Task):
             "last_player": v.xp.where(hit == NOBODY, v.memory["last_player"], hit),
         }
 
-    # What it is worth.
+    # Reward and ends.
 
     def terms(self, v: View) -> Arrays:
         scored = self._scored(v)
@@ -437,7 +437,7 @@ class Soccer(Task):
     def success(self, v: View) -> Array | None:
         return None if self.opponent is None else self._scored(v) > 0
 
-    # What is seen.
+    # Observation.
 
     def _seen(self, v: View) -> Arrays:
         """The entries of all players' observations, with an axis of players."""

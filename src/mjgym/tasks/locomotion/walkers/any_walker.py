@@ -1,4 +1,4 @@
-"""What a creature tells the tasks of the locomotion family about itself."""
+"""The walker interface of the locomotion family."""
 
 import dataclasses
 import functools
@@ -9,12 +9,13 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from mjgym.arrays import Array, total
-from mjgym.catalogue import Catalogue
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, ZZ, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
+from mjgym.util.catalogue import Catalogue
+from mjgym.variation.written import Written
 
 TOUCHED = 1e-3  # N; touch sensors with more are on
 RANGE = 10.0  # m, beyond which rangefinders tell little
@@ -28,8 +29,8 @@ SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
 
 
 @dataclass(frozen=True)
-class Walker:
-    """A creature in a scene: its model, what of it is observed, and how it stands.
+class Walker(Written):
+    """A walker in a scene: model, observation, start pose, fall detection.
 
     A walker is a frozen dataclass without state. A new one is a file with a subclass that sets the
     fields and gives `model()`, under `@register_walker("name")`. Names are those of its own MJCF;
@@ -96,11 +97,11 @@ class Walker:
 
     @functools.cache  # noqa: B019  (hooks ask for the same few at each step)
     def with_prefix(self, prefix: str) -> Self:
-        """The same creature under other names: one of several in a scene."""
+        """A copy with another prefix, for several walkers in a scene."""
         return dataclasses.replace(self, prefix=prefix)
 
     def prefixed(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What some of its elements are called in the scene."""
+        """Names of some of its elements in the scene, with prefix."""
         return _prefixed(self.prefix, names)
 
     # Entering a scene.
@@ -110,11 +111,11 @@ class Walker:
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
     def hang(self, body: Any) -> None:
-        """Give the walker's frame, an MjsBody of the scene, its joints to the world."""
+        """Add the joints between the world and the walker's frame, an MjsBody of the scene."""
         body.add_freejoint(name=self.prefix)
 
     def enter(self, scene: Spec) -> None:
-        """Join a scene: with a frame of its own, and a sensor for `velocity`."""
+        """Add the walker to a scene, with its own frame and a sensor for `velocity`."""
         self.join(scene, self.model())
         add(
             scene, "sensor", name=self._velocity, type="subtreelinvel", objtype="body",
@@ -124,7 +125,7 @@ class Walker:
     def join(
         self, scene: Spec, model: Spec, place: tuple[float, float, float] = (0.0, 0.0, 0.0)
     ) -> None:
-        """Hang a model of the creature in a scene, with a frame of its own.
+        """Attach a model of the walker to a scene, with its own frame.
 
         Args:
             scene: that it joins.
@@ -140,13 +141,13 @@ class Walker:
         scene.attach(model, prefix=self.prefix, frame=body.add_frame())
 
     def dress(self, model: Spec, colour: Colour) -> None:
-        """Give a model of the creature, which is in no scene yet, the colour of a team."""
+        """Colour a model of the walker for a team, before it joins a scene."""
         for geom in model.geoms:
             if geom.name in self.jersey or (not self.jersey and geom.rgba[3] > 0):
                 geom.material, geom.rgba = "", (*colour, 1.0)
 
     def watch_ground(self, scene: Spec, ground: Mapping[str, str]) -> None:
-        """Give a scene the sensors for `fallen`: they count what touches the ground.
+        """Add the sensors that `fallen` reads, which count contacts with the ground.
 
         Args:
             scene: that the walker has entered.
@@ -175,7 +176,7 @@ class Walker:
         return {self.prefix + name: entries[name] for name in sorted(entries)}
 
     def proprioception(self, v: View) -> Arrays:
-        """What the walker knows of its own posture."""
+        """Proprioception: the walker's own posture."""
         entries = {
             "joints_pos": self._take(v, "qpos", self.observed_joints),
             "joints_vel": self._take(v, "qvel", self.observed_joints),
@@ -205,7 +206,7 @@ class Walker:
         }
 
     def ranges(self, v: View) -> Arrays:
-        """What the rangefinders read, squashed: 10 tanh(distance / 10 m), and 10 for no hit."""
+        """Squashed rangefinder readings: 10 tanh(distance / 10 m), and 10 for no hit."""
         distance = self._take(v, "sensordata", self.rangefinder)
         far = v.xp.where(distance < 0, v.xp.inf, distance)
         return {f"{self.prefix}sensors_rangefinder": RANGE * v.xp.tanh(far / RANGE)}
@@ -221,9 +222,9 @@ class Walker:
         }
 
     def labels(self) -> dict[str, Signal]:
-        """What cannot be derived of what is observed, see `Task.labels`, by names without prefix.
+        """Labels that cannot be derived, see `Task.labels`, by names without prefix.
 
-        What the entries mean is said by paragraphs "Observation: ..." of the class's docstring.
+        Meanings come from the paragraphs "Observation: ..." of the class's docstring.
         """
         sensors = tuple(f"sensor {name}" for name in self.prefixed(self.touch))
         return {"sensors_touch": Signal(names=self.touch, unit="1", source=sensors)}
@@ -241,13 +242,13 @@ class Walker:
         return tuple(actuator.name for actuator in self.model().actuators)
 
     def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
-        """The numbers of some of its elements in a field, (..., k)."""
+        """The values of some of its elements in a field, (..., k)."""
         return v.take(field, self.prefixed(names))
 
     # Where it is, and how it moves.
 
     def position(self, v: View) -> Array:
-        """Of the root body in the world, (..., 3) m."""
+        """The root body's world position, (..., 3) m."""
         return v.body(self.prefix + self.root).xpos
 
     def rotation(self, v: View) -> Array:
@@ -255,25 +256,25 @@ class Walker:
         return v.body(self.prefix + self.root).xmat
 
     def velocity(self, v: View) -> Array:
-        """Of its centre of mass in the world, (..., 3) m/s."""
+        """The world velocity of its centre of mass, (..., 3) m/s."""
         return v.sensor(self._velocity).data
 
     def in_frame(self, v: View, point: Array) -> Array:
-        """A point of the world as the root body sees it, (..., 3) m."""
+        """A world point in the root body's frame, (..., 3) m."""
         return to_local(self.rotation(v), point - self.position(v))
 
     def places(self, v: View, bodies: tuple[str, ...]) -> Array:
-        """Places of some bodies as the root body sees them, one after the other, (..., 3 k) m."""
+        """Positions of some bodies in the root body's frame, concatenated, (..., 3 k) m."""
         points = v.take("xpos", self.prefixed(bodies))
         seen = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
         return v.xp.reshape(seen, (*v.lead, -1))
 
     def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
-        """Of some bodies' frames above z = 0, (..., k) m."""
+        """Heights of some bodies' frames above z = 0, (..., k) m."""
         return v.take("xpos", self.prefixed(bodies))[..., 2]
 
     def head_place(self, v: View) -> Array:
-        """Where the head is in the world, (..., 3) m."""
+        """The head's position in the world, (..., 3) m."""
         return v.site(self.prefix + self.head_site).xpos if self.head_site else self.position(v)
 
     def uprightness(self, v: View) -> Array:
@@ -281,7 +282,7 @@ class Walker:
         return v.take("xmat", self.prefixed(self.trunk or (self.root,)))[..., ZZ]
 
     def fallen(self, v: View, ground: Iterable[str]) -> Array:
-        """Whether something of it but a foot touches the ground, (...); see `watch_ground`."""
+        """Whether any part except a foot touches the ground, (...); see `watch_ground`."""
         contacts = [
             total(v.take("sensordata", [self._under(name, part) for name in ground]))
             for part in ("", *self.feet)
@@ -308,13 +309,13 @@ class Walker:
         self.put(v, place, product(np.asarray(turn), normalised(self.quaternion)))
 
     def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
-        """Put the walker's frame somewhere: position (3,) in m and orientation (4,)."""
+        """Set the pose of the walker's frame: position (3,) in m and orientation (4,)."""
         pose = v.joint(self.prefix).qpos
         pose[:3] = position
         pose[3:] = quaternion
 
     def aliveness(self, v: View) -> Array:
-        """From -1 (upside down) to 0 (upright), for creatures that this ends an episode of."""
+        """A measure of tilt, from -1 (upside down) to 0 (upright), that may end episodes."""
         return v.xp.zeros(v.lead)
 
 
@@ -335,7 +336,7 @@ WalkerType = TypeVar("WalkerType", bound=type[Walker])
 
 
 def register_walker(name: str, **fields: Any) -> Callable[[WalkerType], WalkerType]:
-    """Give a walker a name for the keyword argument `walker`; stands above the class.
+    """Class decorator: register a walker under a name for the keyword argument `walker`.
 
     Args:
         name: for the argument.
@@ -354,8 +355,8 @@ def walker_names() -> list[str]:
     return _walkers.names()
 
 
-def find_walker(name: str) -> Walker:
-    """The walker of a name, or of "module:Class".
+def find_walker(name: str | Walker) -> Walker:
+    """The walker of a name or of "module:Class", or the walker itself.
 
     Raises:
         ValueError: there is none; the message names the nearest ones.

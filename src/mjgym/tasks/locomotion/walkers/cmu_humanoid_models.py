@@ -1,7 +1,7 @@
 """The CMU humanoids: two bodies on one skeleton, moved by motors or by servos."""
 
 from mjgym.mjcf import Spec, load
-from mjgym.suggestions import or_else
+from mjgym.util.suggestions import or_else
 
 # Torque motors take what the MJCF says; the others are servos, which `_span_ranges` completes.
 MOTORS = {"2019_torque": "cmu_humanoid_2019_motors.xml"}

@@ -1,0 +1,127 @@
+"""EnvPool's Gymnasium interface, synchronous and asynchronous, over the suite's ids."""
+
+import re
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym import registry
+from mjgym.envs.overlapped import ENV_ID
+from mjgym.util.suggestions import or_else
+
+
+def task_ids() -> dict[str, str]:
+    """The ids of the suite by EnvPool's names: "WalkerWalk-v1" is "dmc/walker-walk-v0"."""
+    return {f"{_camel(id)}-v1": id for id in registry.ids(namespace="dmc")}
+
+
+def _camel(id: str) -> str:
+    words = re.split(r"[-_]", id.partition("/")[2].removesuffix("-v0"))
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def make_gymnasium(
+    task_id: str,
+    num_envs: int = 1,
+    batch_size: int | None = None,
+    num_threads: int | None = None,
+    seed: int | None = 42,
+    max_episode_steps: int | None = None,
+) -> "Pool":
+    """A pool of environments, as EnvPool makes one.
+
+    Args:
+        task_id: EnvPool's, or an id of this package.
+        num_envs: number of environments.
+        batch_size: that `recv` returns; None for all. It divides `num_envs`.
+        num_threads: that step the simulations; None or 0 for all cores.
+        seed: environment i begins with seed + i.
+        max_episode_steps: control steps of an episode; None for the published limit.
+
+    Raises:
+        ValueError: there is no such task, or `batch_size` does not divide `num_envs`.
+    """
+    known = task_ids()
+    id = known.get(task_id, task_id)
+    if id not in registry.ids():
+        raise ValueError(f"task_id: there is no {task_id!r}{or_else(task_id, sorted(known))}")
+    size = num_envs if batch_size is None else batch_size
+    if size < 1 or num_envs % size:
+        raise ValueError(f"batch_size: {size} does not divide num_envs, {num_envs}")
+    envs: Any = gymnasium.make_vec(
+        id,
+        num_envs=num_envs,
+        overlap=num_envs // size,
+        threads=num_threads or None,
+        max_episode_steps=max_episode_steps,
+    )
+    return Pool(envs, seed)
+
+
+class Pool:
+    """Environments that are sent actions and asked for results.
+
+    Args:
+        envs: a batch, or an `OverlappedVectorEnv`.
+        seed: of the first episodes.
+
+    Attributes:
+        num_envs: number of environments.
+        observation_space: of one environment.
+        action_space: of one environment.
+    """
+
+    def __init__(self, envs: Any, seed: int | None = None) -> None:
+        self._envs = envs
+        self._seed = seed
+        self.num_envs: int = envs.num_envs
+        self.observation_space = envs.single_observation_space
+        self.action_space = envs.single_action_space
+        self._groups: list[np.ndarray] = getattr(envs, "groups", [np.arange(self.num_envs)])
+        self._ready: list[tuple[Any, ...]] = []
+
+    def reset(self) -> tuple[Any, dict[str, Any]]:
+        """Start an episode in every environment."""
+        self._ready.clear()
+        observations, info = self._envs.reset(seed=self._seed)
+        self._seed = None
+        return observations, {**info, ENV_ID: np.arange(self.num_envs)}
+
+    def step(self, action: Any, env_id: np.ndarray | None = None) -> tuple[Any, ...]:
+        """Send actions, and receive the results that are there first."""
+        self.send(action, env_id)
+        return self.recv()
+
+    def async_reset(self) -> None:
+        """Start an episode in every environment; `recv` gives the observations, group by group."""
+        observations, info = self.reset()
+        for ids in self._groups:
+            nothing = np.zeros(len(ids), dtype=bool)
+            part = {n: x[ids] for n, x in info.items() if not n.startswith("_")}
+            rewards = np.zeros(len(ids))
+            self._ready.append((observations[ids], rewards, nothing, nothing.copy(), part))
+
+    def send(self, action: Any, env_id: np.ndarray | None = None) -> None:
+        """Let the environments of a batch make a step in the background.
+
+        Args:
+            action: (len(env_id), number of actions).
+            env_id: as `info["env_id"]` of the last results; None for all environments.
+        """
+        if len(self._groups) > 1:
+            self._envs.send(action, env_id)
+        else:
+            *result, info = self._envs.step(action)
+            self._ready.append((*result, {**info, ENV_ID: np.arange(self.num_envs)}))
+
+    def recv(self) -> tuple[Any, ...]:
+        """Wait for a batch: observations, rewards, terminations, truncations and infos."""
+        if self._ready:
+            return self._ready.pop(0)
+        result: tuple[Any, ...] = self._envs.recv()
+        return result
+
+    def close(self) -> None:
+        """Close the environments."""
+        self._envs.close()

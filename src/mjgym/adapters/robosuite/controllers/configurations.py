@@ -1,0 +1,246 @@
+"""The controllers' configurations of robosuite, and what they are as `controller` of a task."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mjgym.controllers import Controller, controllers
+from mjgym.robots import arms
+from mjgym.util.suggestions import or_else
+
+BASIC, WHOLE_BODY = "BASIC", "WHOLE_BODY_IK"
+ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY)
+ALL_PART_CONTROLLERS = tuple(name for name in controllers.names() if name != WHOLE_BODY)
+# Composite controllers that are named there, and why they are not here.
+LEFT_OUT = {
+    "HYBRID_MOBILE_BASE": "as it adds a number that drives a mobile base, and robots with one are"
+    ' not here yet; on a fixed base "BASIC" does the same',
+    "WHOLE_BODY_MINK_IK": 'as it comes with a package of examples there; "WHOLE_BODY_IK" is here',
+}
+# Keys of "composite_controller_specific_configs" of WHOLE_BODY_IK: the parameter of the law, or
+# the values that they can have.
+WHOLE_BODY_PARAMETERS = {
+    "ik_pseudo_inverse_damping": "damping",
+    "ik_integration_dt": "integration_dt",
+    "ik_max_dq": "max_dq",
+    "ik_input_ref_frame": "input_ref_frame",
+}
+WHOLE_BODY_FIXED: dict[str, tuple[Any, ...]] = {
+    "ik_input_type": ("absolute",),
+    "ik_input_rotation_repr": ("axis_angle",),
+    "interpolation": (None, "null"),
+    "verbose": (False,),
+    "skip_wbc_action": (False,),
+}
+# Keys that say nothing of arms on a fixed base: names of sites and parts, what torsos may do.
+WHOLE_BODY_UNUSED = (
+    "ref_name",
+    "actuation_part_names",
+    "max_dq",
+    "ik_max_dq_torso",
+    "nullspace_joint_weights",
+)
+WHOLE_BODY_GAINS = 1000, 200  # 1/s^2 on the joints' positions, 1/s on their velocities
+USUAL = "OSC_POSE"
+SIDES = ("right", "left")
+_STAND = ("torso", "head", "base", "legs")  # parts that robots on a fixed base lack
+_GRIPPER = {"type": "GRIP"}
+SPECIFIC = "composite_controller_specific_configs"
+_OF_THE_TASK = ("substeps",)  # parameters that follow from the frequency of actions
+
+Config = dict[str, Any]
+
+
+def load_part_controller_config(
+    custom_fpath: str | None = None, default_controller: str | None = None
+) -> Config:
+    """The parameters of one arm's controller, with its name as "type".
+
+    Args:
+        custom_fpath: of a JSON file with them.
+        default_controller: a name, e.g. "OSC_POSE", for its defaults.
+
+    Raises:
+        ValueError: neither or both are given, or there is no such controller; the message names
+            the nearest.
+    """
+    if (custom_fpath is None) == (default_controller is None):
+        raise ValueError("give either custom_fpath or default_controller")
+    if custom_fpath is not None:
+        return _read(custom_fpath)
+    assert default_controller is not None
+    name = default_controller.upper()
+    parameters = _parameters(controllers.find(name))
+    return {"type": name, **{n: parameters[n] for n in parameters if n not in _OF_THE_TASK}}
+
+
+def load_composite_controller_config(
+    controller: str | None = None, robot: str | None = None
+) -> Config:
+    """The configuration of a whole robot: of each arm its controller, with its gripper's.
+
+    Args:
+        controller: "BASIC", "WHOLE_BODY_IK", or the path of a JSON file; None for the robot's own.
+        robot: a name, for the arms that it has; None for both.
+
+    Raises:
+        ValueError: neither is given, or there is no such controller or robot; the message names
+            the nearest.
+    """
+    if controller is None and robot is None:
+        raise ValueError("give controller, robot or both")
+    if controller is not None and controller.endswith(".json"):
+        return _read(controller)
+    if controller in LEFT_OUT:
+        raise ValueError(f"controller: no {controller!r}, {LEFT_OUT[controller]}")
+    if controller is not None and controller not in ALL_COMPOSITE_CONTROLLERS:
+        raise ValueError(
+            f"controller: no {controller!r}{or_else(controller, ALL_COMPOSITE_CONTROLLERS)}, or the"
+            " path of a JSON file"
+        )
+    sides = SIDES if robot is None else tuple(arms.find(robot).limbs)
+    if controller == WHOLE_BODY:
+        return _whole_body(sides)
+    own = load_part_controller_config(default_controller=USUAL)
+    return refactor_composite_controller_config(own, robot, sides)
+
+
+def refactor_composite_controller_config(
+    controller_config: Config, robot_type: str | None, arms: Sequence[str]
+) -> Config:
+    """The configuration of a whole robot from that of one arm, as versions before 1.5 had it.
+
+    Args:
+        controller_config: of an arm; a robot's is returned as it is.
+        robot_type: the robot's name, which makes no difference.
+        arms: of "right" and "left" those that it has.
+    """
+    if "body_parts" in controller_config:
+        return controller_config
+    parts = {side: {**controller_config, "gripper": dict(_GRIPPER)} for side in arms}
+    return {"type": "BASIC", "body_parts": parts}
+
+
+def controller_of(config: Any, limbs: int) -> Any:
+    """A configuration of a robot or of an arm as the `controller` of a task.
+
+    Args:
+        config: the configuration, the name of an arm's controller, or None for the usual one.
+        limbs: how many arms the robot has.
+
+    Raises:
+        TypeError: it is no configuration, or has what there is none of here.
+        ValueError: it asks for what there is none of here; the message names the nearest.
+    """
+    if config is None:
+        return USUAL
+    if isinstance(config, str):
+        return config
+    if not isinstance(config, Mapping):
+        raise TypeError(f"controller_configs: expected a dict, not {config!r}")
+    if "body_parts" not in config:
+        return _arm(config)
+    kind = config.get("type", "BASIC")
+    if kind in LEFT_OUT:
+        raise ValueError(f"controller_configs: no {kind!r}, {LEFT_OUT[kind]}")
+    if kind not in ALL_COMPOSITE_CONTROLLERS:
+        raise ValueError(
+            f"controller_configs: no type {kind!r}{or_else(kind, ALL_COMPOSITE_CONTROLLERS)}"
+        )
+    parts = dict(config["body_parts"])
+    parts |= parts.pop("arms", {})
+    for name in parts:
+        if name not in (*SIDES, *_STAND):
+            raise ValueError(f"controller_configs: no part {name!r}{or_else(name, SIDES)}")
+    found = [_arm(parts[side]) for side in SIDES[:limbs] if side in parts]
+    if len(found) < limbs:
+        raise ValueError(f"controller_configs: nothing for {' and '.join(SIDES[:limbs])}")
+    if any(other != found[0] for other in found):
+        raise ValueError("controller_configs: both arms of a robot have the same controller here")
+    if kind == WHOLE_BODY:
+        return _whole_body_law(config.get(SPECIFIC, {}), found[0])
+    return found[0]
+
+
+def _whole_body(sides: Sequence[str]) -> Config:
+    """The configuration of WHOLE_BODY_IK for a robot with some arms."""
+    law = _parameters(controllers.find(WHOLE_BODY))
+    own = {
+        "type": "JOINT_POSITION",
+        "input_type": "absolute",
+        "kp": WHOLE_BODY_GAINS[0],
+        "kd": WHOLE_BODY_GAINS[1],
+        "kp_limits": [0, WHOLE_BODY_GAINS[0]],
+        "interpolation": None,
+        "gripper": dict(_GRIPPER),
+    }
+    return {
+        "type": WHOLE_BODY,
+        SPECIFIC: {
+            "ref_name": [f"gripper0_{side}_grip_site" for side in sides],
+            "actuation_part_names": list(sides),
+            "nullspace_joint_weights": {},
+            **{theirs: law[ours] for theirs, ours in WHOLE_BODY_PARAMETERS.items()},
+            "ik_input_type": "absolute",
+            "ik_input_rotation_repr": "axis_angle",
+            "interpolation": None,
+            "verbose": False,
+        },
+        "body_parts": {side: {**own, "gripper": dict(_GRIPPER)} for side in sides},
+    }
+
+
+def _whole_body_law(asked: Mapping[str, Any], joints: Mapping[str, Any]) -> Config:
+    """WHOLE_BODY_IK's parameters, from its own keys and those of the joints' law."""
+    known = (*WHOLE_BODY_PARAMETERS, *WHOLE_BODY_FIXED, *WHOLE_BODY_UNUSED)
+    for key, value in asked.items():
+        if key not in known:
+            raise ValueError(f"{SPECIFIC}: no {key!r}{or_else(key, known)}")
+        fixed = WHOLE_BODY_FIXED.get(key)
+        if fixed is not None and value not in fixed:
+            raise ValueError(f"{SPECIFIC}: {key} is {fixed[0]!r} here, not {value!r}")
+    if joints.get("type") != "JOINT_POSITION" or joints.get("input_type") != "absolute":
+        raise ValueError(
+            f"controller_configs: arms of {WHOLE_BODY} are JOINT_POSITION with input_type"
+            " 'absolute'"
+        )
+    law = {ours: asked[theirs] for theirs, ours in WHOLE_BODY_PARAMETERS.items() if theirs in asked}
+    law |= {key: joints[key] for key in ("kp", "kd") if key in joints}
+    return {"type": WHOLE_BODY, **law}
+
+
+def _arm(config: Mapping[str, Any]) -> Config:
+    """An arm's parameters, without what says nothing."""
+    given = dict(config)
+    gripper = given.pop("gripper", _GRIPPER)
+    if gripper.get("type") != _GRIPPER["type"] or not gripper.get("use_action_scaling", True):
+        raise ValueError(f"controller_configs: no gripper {gripper!r}, only {_GRIPPER}")
+    if given.pop("orientation_limits", None) is not None:
+        raise ValueError("controller_configs: orientation_limits have no effect; leave them out")
+    if "control_delta" in given:
+        raise TypeError(
+            'controller_configs: no parameter "control_delta" since 1.5; "input_type" is "delta" or'
+            ' "absolute"'
+        )
+    if given.get("type") == "IK_POSE" and given.pop("input_type", "absolute") != "absolute":
+        raise ValueError(
+            "controller_configs: input_type of IK_POSE is 'absolute' here, as its joints' positions"
+            " are no differences; robosuite's default takes them for some, and runs away"
+        )
+    if given.get("interpolation") == "null":
+        given["interpolation"] = None
+    return given
+
+
+def _parameters(controller: Controller) -> Config:
+    values = dataclasses.asdict(controller)
+    return {name: list(x) if isinstance(x, tuple) else x for name, x in values.items()}
+
+
+def _read(path: str) -> Config:
+    found = json.loads(Path(path).read_text())
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: expected a JSON object, found {type(found).__name__}")
+    return found

@@ -1,0 +1,164 @@
+"""Entries of one's own and changes to how entries are read, under robosuite's names.
+
+Readings are taken once per control step. For delays, noise with the episode's seed and readings
+between control steps, `make` takes `observables`, see `mjgym.Observable`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mjgym.util.suggestions import or_else
+
+Sensor = Callable[[dict[str, Any]], Any]
+ATTRIBUTES = ("sensor", "corrupter", "filter", "sampling_rate", "enabled", "active")
+
+
+def sensor(modality: str) -> Callable[[Sensor], Sensor]:
+    """Mark a function of all other entries as a sensor of a group of entries, e.g. "object"."""
+
+    def mark(function: Sensor) -> Sensor:
+        function.modality = modality  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def create_gaussian_noise_corrupter(
+    mean: float, std: float, low: float = -np.inf, high: float = np.inf
+) -> Callable[[Any], Any]:
+    """A corrupter that adds noise of NumPy's global generator, clipped to a range."""
+
+    def corrupt(reading: Any) -> Any:
+        noise = np.random.normal(mean, std, np.shape(reading))
+        return np.clip(np.asarray(reading) + noise, low, high)
+
+    return corrupt
+
+
+def create_uniform_noise_corrupter(
+    min_noise: float, max_noise: float, low: float = -np.inf, high: float = np.inf
+) -> Callable[[Any], Any]:
+    """A corrupter that adds noise of NumPy's global generator, clipped to a range."""
+
+    def corrupt(reading: Any) -> Any:
+        noise = np.random.uniform(min_noise, max_noise, np.shape(reading))
+        return np.clip(np.asarray(reading) + noise, low, high)
+
+    return corrupt
+
+
+@dataclass
+class Observable:
+    """An entry of the observation, and how it is read.
+
+    Args:
+        name: of the entry.
+        sensor: gives the reading from the entries before it, see `sensor`; None for the task's own.
+        corrupter: of readings; None for none.
+        filter: of readings after that; None for none.
+        sampling_rate: Hz, at most that of actions, at which it is read anew; None for each step.
+        enabled: whether it is read.
+        active: whether an observation shows it.
+    """
+
+    name: str
+    sensor: Sensor | None = None
+    corrupter: Callable[[Any], Any] | None = None
+    filter: Callable[[Any], Any] | None = None
+    sampling_rate: float | None = None
+    enabled: bool = True
+    active: bool = True
+
+
+class Observables:
+    """Entries that a user has added or changed.
+
+    Args:
+        rate: of actions, Hz.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._changed: dict[str, Observable] = {}
+        self._held: dict[str, tuple[float, Any]] = {}  # seconds since the reading, the reading
+        self.added: dict[str, Observable] = {}
+
+    def of(self, name: str) -> Observable:
+        """How an entry is read."""
+        return self.added.get(name) or self._changed.get(name) or Observable(name)
+
+    def add(self, observable: Observable) -> None:
+        """Add an entry.
+
+        Raises:
+            ValueError: it has no sensor.
+        """
+        if not hasattr(observable.sensor, "modality"):
+            raise ValueError(f"{observable.name}: its sensor needs @sensor(modality=...)")
+        self.added[observable.name] = observable
+
+    def modify(self, name: str, attribute: str, modifier: Any) -> None:
+        """Change one of `ATTRIBUTES` of an entry.
+
+        Raises:
+            ValueError: there is no such attribute.
+        """
+        if attribute == "delayer":
+            raise ValueError(
+                "delayer: readings are taken once per control step here; make(..., observables="
+                '{"name": mjgym.Observable(delay=...)}) delays'
+            )
+        if attribute not in ATTRIBUTES:
+            raise ValueError(f"attribute: no {attribute!r}{or_else(attribute, ATTRIBUTES)}")
+        observable = self.of(name)
+        setattr(observable, attribute, modifier)
+        if name not in self.added:
+            self._changed[name] = observable
+
+    def reset(self) -> None:
+        """Forget the readings of the episode before."""
+        self._held = {}
+
+    def read(
+        self, modalities: Mapping[str, Mapping[str, Any]], force: bool
+    ) -> dict[str, dict[str, Any]]:
+        """The entries of each group as they are to be shown.
+
+        Args:
+            modalities: the task's entries by group.
+            force: whether readings that are held are taken anew.
+        """
+        found = {modality: dict(entries) for modality, entries in modalities.items()}
+        if not (self._changed or self.added):
+            return found
+        seen = {name: x for entries in found.values() for name, x in entries.items()}
+        for observable in self.added.values():
+            assert observable.sensor is not None
+            modality: str = observable.sensor.modality  # type: ignore[attr-defined]
+            seen[observable.name] = observable.sensor(seen)
+            found.setdefault(modality, {})[observable.name] = seen[observable.name]
+        for entries in found.values():
+            for name in list(entries):
+                observable = self.of(name)
+                if not (observable.active and observable.enabled):
+                    del entries[name]
+                else:
+                    entries[name] = self._read(observable, entries[name], seen, force)
+        return found
+
+    def _read(self, observable: Observable, value: Any, seen: dict[str, Any], force: bool) -> Any:
+        period = 1 / (observable.sampling_rate or self._rate)
+        since, held = self._held.get(observable.name, (np.inf, None))
+        since += 1 / self._rate
+        if since < period * (1 - 1e-9) and not force:
+            self._held[observable.name] = since, held
+            return held
+        if observable.sensor is not None and observable.name not in self.added:
+            value = observable.sensor(seen)
+        for change in (observable.corrupter, observable.filter):
+            value = value if change is None else change(value)
+        self._held[observable.name] = (0.0, value)
+        return value

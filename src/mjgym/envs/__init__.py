@@ -1,0 +1,1 @@
+"""Gymnasium environments over the episode loop: one, a batch, on a device, with players."""

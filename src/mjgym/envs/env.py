@@ -1,0 +1,264 @@
+"""One environment: a task on one simulation."""
+
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from mjgym.envs.camera import Cameras
+from mjgym.envs.infos import TERMS, VARIATION
+from mjgym.envs.observations import Observations, copy_observation
+from mjgym.envs.options import Options
+from mjgym.envs.spaces import action_space, check_action
+from mjgym.inspect.describe import describe
+from mjgym.loop.episode import Episodes
+from mjgym.loop.models import compile_model
+from mjgym.loop.states import check_state
+from mjgym.sim import Single
+from mjgym.sim.single import ONLY, SingleView
+from mjgym.task import Arrays, Task, registrations
+
+_FLAGS = np.array(False), np.array(True)  # copies of them are made in less time than arrays
+
+
+class Env(gymnasium.Env[Any, np.ndarray]):
+    """A `gymnasium.Env` that runs a task.
+
+    Args:
+        task: what to run.
+        max_episode_steps: see the attribute; Gymnasium's wrapper is `TimeLimit`.
+        **options: the fields of `mjgym.envs.options.Options`.
+
+    Attributes:
+        task: the task.
+        model: the live MjModel (without textures).
+        data: the live MjData.
+        physics_timestep: seconds.
+        control_timestep: seconds between two actions.
+        max_episode_steps: control steps after which an episode is truncated; None for no limit but
+            that of a wrapper.
+        closed: whether `close` has been called; what needs the simulation is refused then.
+    """
+
+    metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  (as Gymnasium declares it)
+
+    def __init__(self, task: Task, *, max_episode_steps: int | None = None, **options: Any) -> None:
+        self.max_episode_steps = max_episode_steps
+        self._options = Options(**options)
+        self.task = task
+        self.model: mujoco.MjModel = compile_model(task)
+        varying = self._options.varying(self.model)
+        simulation = Single(self.model, task.varies, varying)
+        self.data: mujoco.MjData = simulation.data
+        self._episodes = Episodes(
+            task,
+            simulation,
+            lambda i: self.np_random,
+            self._options.draws(varying, 1),
+            max_steps=max_episode_steps,
+            raises=self._options.on_divergence == "raise",
+        )
+        self.physics_timestep = float(self.model.opt.timestep)
+        self.control_timestep = self.physics_timestep * self._episodes.substeps
+        self._cameras = Cameras(self._episodes, self._options)
+        self._observations = Observations(self._episodes, self._options, self._cameras)
+        self._step = self._episodes.step
+        self.action_space = action_space(task.actions(self.model))
+        self._action_shape = self.action_space.shape
+        self.observation_space = self._observations.layout.space()
+        self.render_mode = self._options.render_mode
+        self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
+        self._window: Any = None
+        self.closed = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode; see `gymnasium.Env.reset`. There are no options.
+
+        `info` holds `variation/<key>`, the values that the keys of `vary` have been given.
+
+        Raises:
+            gymnasium.error.ClosedEnvironmentError: the environment has been closed.
+            DivergenceError: the episode cannot begin: its observation is not finite, even when the
+                start is drawn again (with `on_divergence="raise"` it is not).
+        """
+        self._check_open()
+        super().reset(seed=seed)
+        if seed is not None:
+            self._episodes.reseed(0)
+        self._episodes.reset()
+        observation = copy_observation(self._observations.present)
+        if self.render_mode == "human":
+            self.render()
+        values = self._episodes.variation()
+        return observation, {f"{VARIATION}{key}": v[0].copy() for key, v in values.items()}
+
+    def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Advance by one control step; see `gymnasium.Env.step`.
+
+        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a
+        goal, `success` (now) and `success_once` (so far in this episode), each with the dtype and
+        the shape () that clients ask for who join infos.
+
+        Raises:
+            gymnasium.error.ClosedEnvironmentError: the environment has been closed.
+            gymnasium.error.ResetNeeded: no episode has been started.
+            ValueError: the action has a wrong shape or is not finite; nothing has been stepped.
+            DivergenceError: the simulation is no longer finite, with `on_divergence="raise"`.
+        """
+        episodes = self._episodes
+        if not episodes.started:
+            self._check_open()
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        action = check_action(action, self._action_shape)
+        terms, reward, terminated, truncated, success, diverged = self._step(action)
+        info: dict[str, Any] = {"diverged": _FLAGS[diverged is not None].copy()}
+        if diverged is not None:
+            self._observations.take_back()
+        else:
+            for name, value in terms.items():
+                info[TERMS + name] = value if type(value) is np.float64 else np.float64(value)
+            if success is not None:
+                info["success"] = _FLAGS[bool(success)].copy()
+                info["success_once"] = _FLAGS[bool(episodes.success_once)].copy()
+            if self.render_mode == "human":
+                self.render()
+        last = copy_observation(self._observations.present)
+        return last, float(reward), bool(terminated), bool(truncated), info
+
+    @property
+    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
+        return dict(self._observations.layout.shapes)
+
+    @property
+    def view(self) -> SingleView:
+        """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
+        self._check_open()
+        return self._episodes.simulation.sample
+
+    def render(self) -> Any:
+        """A picture from the camera that the environment was made with, see `render_mode`.
+
+        Returns:
+            uint8 (height, width, 3) with "rgb_array"; None with "human", which shows a window.
+
+        Raises:
+            RenderingError: no OpenGL works here; the message says what to install.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() draws nothing without a render_mode, e.g. gym.make(id,"
+                ' render_mode="rgb_array"); env.unwrapped.camera() draws at any time'
+            )
+            return None
+        if self.render_mode == "rgb_array":
+            return self.camera()
+        self._check_open()
+        if self._window is None:
+            from mjgym.rendering.window import Window
+
+            self._window = Window(self.task, self.model, self._options.render_quality)
+        rewards = self._cameras.rewards(ONLY)
+        state = self._episodes.simulation.rendered_state(ONLY)
+        self._window.show(
+            {name: value[0] for name, value in state.items()},
+            self._cameras.default,
+            None if rewards is None else float(rewards[0]),
+            {name: colour[0] for name, colour in self._cameras.colours(ONLY).items()},
+        )
+        return None
+
+    def camera(self, name: str | int | None = None, **options: Any) -> np.ndarray:
+        """A picture of the present state, at any time.
+
+        Args:
+            name: of the camera, its index, or -1 for the free camera; None for the environment's.
+            **options: `kind`: "rgb", uint8 (height, width, 3); "depth", float32 (height, width) in
+                metres; "segmentation", int32 (height, width, 2), id and type of the object in each
+                pixel. `width`, `height` in pixels, by default the environment's. `hidden_groups`:
+                groups of geoms that are not shown, besides 3 to 5, which never are.
+
+        Raises:
+            ValueError: there is no such camera, kind or group, or a size is not positive.
+            RenderingError: no OpenGL works here; the message says what to install.
+        """
+        self._check_open()
+        picture: np.ndarray = self._cameras.take(ONLY, name, **options)[0]
+        return picture
+
+    def close(self) -> None:
+        """Let go of what draws and end the episode; more than once is fine."""
+        self.closed = True
+        self._episodes.end()
+        self._cameras.close()
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError(
+                "this environment has been closed; make another one"
+            )
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Everything that the episode's future depends on, as copies by name.
+
+        The entries are those of `Episodes.get_state`. The step count of Gymnasium's `TimeLimit`
+        wrapper is the wrapper's own.
+        """
+        self._check_open()
+        return {name: value[0] for name, value in self._episodes.get_state(ONLY).items()}
+
+    def set_state(self, state: dict[str, Any]) -> Any:
+        """Write a state, or some entries of one, and return the observation there.
+
+        The episode goes on from there: with a whole state, bit for bit as it would have where the
+        state was taken.
+
+        Raises:
+            ValueError: an entry is unknown, of a wrong shape or not finite; nothing is written.
+        """
+        checked = check_state(state, self.get_state())
+        self._episodes.set_state({name: value[None] for name, value in checked.items()}, ONLY)
+        return copy_observation(self._observations.observe())
+
+    def observe(self) -> Arrays:
+        """The observation's entries by name as the simulator has them, in double precision."""
+        return self.view.owned(self._episodes.observe())
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the environment as data for JSON; see `mjgym.inspect.describe`.
+
+        `observation` and `action` hold a row for each number, with name, unit and source; `terms`
+        the reward's; `arguments` the task's fields; `file` and `line` where it is written.
+        """
+        sensing = self._episodes.sensing
+        layout = self._observations.layout
+        described = describe(self.task, self.view, layout, self.model, sensing)
+        id = self.spec.id if self.spec else None
+        if id in registrations:
+            described["summary"] = registrations[id].summary
+        return {"id": id, **described}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: what the environment is made from, and its state."""
+        kept = ("_np_random_seed", "spec", "render_mode")
+        return {
+            "task": self.task,
+            "options": {"max_episode_steps": self.max_episode_steps, **vars(self._options)},
+            "state": self.get_state(),
+            "started": bool(self._episodes.started),
+            "last": self._observations.present,
+            "attributes": {name: getattr(self, name) for name in kept},
+        }
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self.__init__(pickled["task"], **pickled["options"])  # type: ignore[misc]
+        self.set_state(pickled["state"])
+        self._episodes.started = np.array(pickled["started"])
+        self._observations.restore(pickled["last"])
+        self.__dict__.update(pickled["attributes"])

@@ -1,0 +1,114 @@
+"""The `info` of many episodes, in the form in which Gymnasium joins those of sub-environments.
+
+An entry holds one value for each sub-environment, and `_<entry>` is the mask of those that have it.
+What nobody has is left out, unless a device would have to be waited for to know.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mjgym.arrays import Array, copied, known_empty, zero_unless
+from mjgym.loop.episode import Episodes, Step
+
+# How keys begin; all values are plain numbers or arrays of them.
+TERMS, VARIATION = "terms/", "variation/"
+
+
+class Infos:
+    """The info of n episodes, in arrays of their view's library.
+
+    Args:
+        episodes: of many simulations.
+
+    Attributes:
+        precision: dtype of rewards and terms, the library's own: float64 in NumPy.
+    """
+
+    def __init__(self, episodes: Episodes) -> None:
+        self._episodes = episodes
+        self._n = episodes.simulation.n
+        self._xp = episodes.view.xp
+        self.precision = self._xp.zeros(0).dtype
+        self._everyone = self._xp.ones(self._n, dtype=self._xp.bool)
+
+    def each(self, values: Any, dtype: Any) -> Array:
+        """A new array of one value for each sub-environment."""
+        if values is False:  # as flags of most steps are
+            return self._xp.zeros(self._n, dtype=dtype)
+        if isinstance(values, np.ndarray) and values.ndim:
+            return values.astype(dtype)
+        if getattr(values, "ndim", 0):
+            return self._xp.astype(values, dtype, copy=True)
+        array = self._xp.empty(self._n, dtype=dtype)
+        array[...] = values
+        return array
+
+    def of_step(self, step: Step, stepped: Array | None) -> dict[str, Array]:
+        """The info of a step.
+
+        Args:
+            step: what it gave.
+            stepped: who made it, None for all; they have a reward where the simulation is finite.
+        """
+        valued = stepped
+        if step.diverged is not None:
+            valued = ~step.diverged if stepped is None else stepped & ~step.diverged
+        shown = self._everyone if valued is None else valued
+        info: dict[str, Array] = {}
+
+        def add(name: str, values: Any, dtype: Any) -> None:
+            array = self.each(values, dtype)
+            info[name] = array if valued is None else zero_unless(valued, array)
+            info[f"_{name}"] = copied(shown)
+
+        some = not known_empty(shown)
+        if some:
+            for name, values in step.terms.items():
+                add(f"{TERMS}{name}", values, self.precision)
+        flag = self._xp.bool
+        info["diverged"] = self.each(False if step.diverged is None else step.diverged, flag)
+        info["_diverged"] = self._of_divergence(step, stepped)
+        if step.success is not None and some:
+            add("success", step.success, flag)
+            add("success_once", self._episodes.success_once, flag)
+        return info
+
+    def _of_divergence(self, step: Step, stepped: Array | None) -> Array:
+        """Those of whom `diverged` is said: who stepped, and whose start is not finite."""
+        if stepped is None or step.diverged is None:
+            return copied(self._everyone if stepped is None else stepped)
+        return stepped | step.diverged
+
+    def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
+        """Values of the variations of the episodes that begin, a mask (n,): NumPy's arrays."""
+        info: dict[str, Any] = {}
+        values_of = self._episodes.variation()
+        mask = self._episodes.view.to_numpy(begun) if values_of else None
+        for key, value in values_of.items():
+            assert mask is not None
+            info[f"{VARIATION}{key}"] = zero_unless(mask, value)
+            info[f"_{VARIATION}{key}"] = mask.copy()
+        return info
+
+
+def only(info: dict[str, Array], mask: Array) -> dict[str, Array]:
+    """The part of a vector info that belongs to the sub-environments of a mask."""
+    part: dict[str, Array] = {}
+    for name, values in info.items():
+        if name.startswith("_"):
+            continue
+        present = info[f"_{name}"] & mask
+        if known_empty(present):
+            continue
+        part[name], part[f"_{name}"] = zero_unless(present, values), present
+    return part
+
+
+def known(info: dict[str, Any]) -> dict[str, Any]:
+    """An info without the entries that nobody has, as far as that is known by now."""
+    return {
+        name: known(values) if isinstance(values, dict) else values
+        for name, values in info.items()
+        if not known_empty(info[f"_{name.removeprefix('_')}"])
+    }

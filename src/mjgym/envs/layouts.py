@@ -1,0 +1,86 @@
+"""Layouts of observations, and the readings behind their entries."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mjgym.envs import pixels
+from mjgym.envs.options import Options
+from mjgym.envs.spaces import Layout
+from mjgym.loop.episode import Episodes
+from mjgym.observables import Image, Observable, Sensing, merge
+
+
+def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
+    """Readings of the entries that are not observed as they are; None if all are.
+
+    Args:
+        options: say what an observation shows.
+        episodes: that are observed.
+
+    Raises:
+        ValueError: an observable does not fit; the message names the entry.
+    """
+    simulation, task = episodes.simulation, episodes.task
+    entries = task.observation(simulation.sample)
+    observables = merge(entries, task.observables, options.observables)
+    for name, observable in observables.items():  # a wrong picture is refused by its own name
+        if isinstance(observable.source, Image):
+            pixels.check(f"observables: {name!r}", observable.source, simulation.model)
+    shown = _shown(observables, options)
+    if not shown:
+        return None
+    plain = {} if options.observation == "pixels" else entries
+    sample, n = simulation.sample, simulation.n
+    return Sensing(shown, plain, sample, pixels.blank, n, episodes.substeps)
+
+
+def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str, Observable]:
+    """The observables that an observation of this kind shows.
+
+    Raises:
+        ValueError: it cannot show one that the user has given.
+    """
+    only_pictures = options.observation == "pixels"
+    if "+" in options.observation:
+        return dict(observables)
+    shown = {}
+    for name, observable in observables.items():
+        if isinstance(observable.source, Image) == only_pictures:
+            shown[name] = observable
+        elif observable.enabled and name in (options.observables or {}):
+            if only_pictures:
+                raise ValueError(
+                    f"observables: observation='pixels' has no entry {name!r};"
+                    " 'flat+pixels' and 'dict+pixels' have"
+                )
+            raise ValueError(
+                f"observables: {name!r} is a picture; it needs"
+                " observation='flat+pixels', 'dict+pixels' or 'pixels'"
+            )
+    return shown
+
+
+def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> Layout:
+    """The layout of an observation.
+
+    Args:
+        options: say what it shows.
+        episodes: that are observed.
+        sensing: of `sensing_of`.
+
+    Raises:
+        ValueError: there is no such picture; the message names the nearest camera.
+    """
+    simulation, mode, dtype = episodes.simulation, options.observation, options.dtype
+    players = episodes.task.players
+    if sensing is None:
+        entries = episodes.task.observation(simulation.sample)
+        pictures = options.pictures(simulation.model)
+        return Layout(entries, mode, dtype, pictures, players=players)
+    images = sensing.images
+    own = {} if images and options.pixels is None else options.pictures(simulation.model)
+    read = {name: image for name, (image, _) in images.items()}
+    readings = {name: count for name, (_, count) in images.items()}
+    entries = {name: np.zeros(s) for name, s in sensing.shapes.items() if name not in images}
+    return Layout(entries, mode, dtype, {**own, **read}, readings, players)

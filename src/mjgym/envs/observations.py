@@ -1,0 +1,214 @@
+"""The present observations of episodes, and functions on observations.
+
+An observation is an array or a dict of them, of one simulation or of many.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym.arrays import all_finite, copied, known_empty, namespace, where_rows
+from mjgym.envs.camera import Cameras
+from mjgym.envs.layouts import layout_of, sensing_of
+from mjgym.envs.options import Options
+from mjgym.envs.spaces import Layout
+from mjgym.loop.episode import Episodes
+from mjgym.observables import Image
+from mjgym.task import Arrays
+
+
+class Observations:
+    """The present observation of episodes, and the one before it.
+
+    Args:
+        episodes: that are observed.
+        options: say what an observation shows.
+        cameras: draw its pictures.
+
+    Attributes:
+        layout: what an observation is made of.
+    """
+
+    def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
+        sensing = sensing_of(options, episodes)
+        if sensing is not None:
+            episodes.read_through(sensing, cameras.draw)
+        self.layout = layout_of(options, episodes, sensing)
+        self._episodes = episodes
+        self._cameras = cameras
+        self._rows = np.arange(episodes.simulation.n)
+        # They take turns: arrays of their own in every step take as long as to fill them.
+        self._now, self._before = self._buffer(), self._buffer()
+        self._lead = episodes.view.lead
+        first = self.present
+        self._is_vector = isinstance(first, np.ndarray) and first.dtype.kind == "f"
+        episodes.show_through(self.show)
+
+    def _buffer(self) -> "Buffer":
+        return Buffer(self.layout, self._episodes.view.lead, self._episodes.view.xp)
+
+    @property
+    def present(self) -> Any:
+        """The last result of `observe`; the next but one overwrites it, a user gets a copy."""
+        return self._now.observation
+
+    def observe(self) -> Any:
+        """Observe the present states."""
+        self._now, self._before = self._before, self._now
+        return self._now.write(self._entries(), self._draw)
+
+    def show(self, mask: Any = None) -> Any:
+        """Observe the present states of all simulations, or of a mask; what others show stays.
+
+        Returns:
+            Those whose observation is not finite, bool of shape lead; None where it is known that
+            there are none. Of a mask they go on to show what they did.
+        """
+        if mask is None or mask.ndim == 0:
+            shown = self.observe()
+            if self._is_vector and all_finite(shown):  # as in most steps, without more calls
+                return None
+            return not_finite(shown, self._lead)
+        some = self._observe_some(mask)
+        bad = not_finite(some, self._lead)
+        if bad is not None:
+            bad, mask = bad & mask, ~bad & mask
+        replace(self.present, mask, some)
+        return bad
+
+    def _observe_some(self, mask: Any) -> Any:
+        """The observation of those of a mask; what it holds of the others has no meaning."""
+
+        def draw(image: Image) -> np.ndarray:
+            rows = np.flatnonzero(mask)
+            drawn = self._cameras.draw(image, rows)
+            pictures = np.zeros((len(self._rows), *drawn.shape[1:]), drawn.dtype)
+            pictures[rows] = drawn
+            return pictures
+
+        return self._some.write(self._entries(), draw)
+
+    @functools.cached_property
+    def _some(self) -> "Buffer":
+        """Of those that begin an episode in the step that ends one; made once, as the others."""
+        return self._buffer()
+
+    def take_back(self, mask: Any = ...) -> None:
+        """Show again, for the simulations of a mask or for all, what was before `observe`."""
+        replace(self.present, mask, self._before.observation)
+
+    def restore(self, observation: Any) -> None:
+        """Show what was `present` elsewhere."""
+        replace(self.present, ..., observation)
+
+    def _entries(self) -> Arrays:
+        return self._episodes.observe() if self.layout.needs_entries else {}
+
+    def _draw(self, image: Image) -> np.ndarray:
+        drawn = self._cameras.draw(image, self._rows)
+        return drawn.reshape(*self._episodes.view.lead, *drawn.shape[1:])
+
+
+class Buffer:
+    """An observation of one simulation or of many that is written again and again.
+
+    Args:
+        layout: of the observation.
+        lead: shape of the view whose entries are written.
+        xp: namespace of their library.
+
+    Attributes:
+        observation: an array, or a dict of them.
+    """
+
+    def __init__(self, layout: Layout, lead: tuple[int, ...] = (), xp: Any = np) -> None:
+        def zeros(space: Any) -> Any:
+            return xp.zeros(space.shape, dtype=getattr(xp, space.dtype.name))
+
+        space = layout.space(lead)
+        self.observation = (
+            {name: zeros(part) for name, part in space.spaces.items()}
+            if isinstance(space, gymnasium.spaces.Dict)
+            else zeros(space)
+        )
+        self._parts = [*layout.parts(self.observation).items()]
+        self._pictures = layout.shown_pictures(self.observation)
+
+    def write(self, entries: Arrays, draw: Callable[[Image], np.ndarray]) -> Any:
+        """The observation, with the entries and pictures of all simulations written into it.
+
+        Args:
+            entries: by name.
+            draw: gives the pictures that are not among them.
+        """
+        for name, part in self._parts:
+            part[...] = entries[name]
+        for name, picture, part in self._pictures:
+            part[...] = entries[name] if name in entries else draw(picture)
+        return self.observation
+
+
+def is_finite(observation: Any) -> bool:
+    """Whether all numbers of one observation of NumPy are finite."""
+    if isinstance(observation, dict):
+        return all(map(is_finite, observation.values()))
+    return observation.dtype.kind != "f" or all_finite(observation)
+
+
+def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
+    """A mask of the observations that hold a number that is not finite, of shape lead.
+
+    None where it is known that none does; what a device holds is not waited for.
+    """
+    bad = None
+    for part in observation.values() if isinstance(observation, dict) else (observation,):
+        if isinstance(part, np.ndarray) and is_finite(part):
+            continue
+        xp = namespace(part)
+        rows = ~xp.all(xp.isfinite(xp.reshape(part, (*lead, -1))), axis=-1)
+        bad = rows if bad is None else bad | rows
+    return None if bad is None or known_empty(bad) else bad
+
+
+def copy_observation(observation: Any) -> Any:
+    """A copy of an observation in either mode."""
+    if isinstance(observation, dict):
+        return {name: copied(value) for name, value in observation.items()}
+    # The common case without a call in between.
+    return observation.copy() if isinstance(observation, np.ndarray) else copied(observation)
+
+
+def replace(observation: Any, rows: Any, source: Any) -> None:
+    """Overwrite the rows of a mask, `...` for all, with those of another batch of observations."""
+    if isinstance(observation, dict):
+        for name, values in observation.items():
+            replace(values, rows, source[name])
+    elif rows is ... or isinstance(observation, np.ndarray):
+        observation[rows] = source[rows]
+    else:  # a device would have to be waited for to know the rows
+        observation[...] = where_rows(rows, source, observation)
+
+
+def row(observation: Any, i: int) -> Any:
+    """A copy of one sub-environment's observation."""
+    if isinstance(observation, dict):
+        return {name: copied(value[i]) for name, value in observation.items()}
+    return copied(observation[i])
+
+
+def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:
+    """Copies of the observations of a mask one by one, (n,) of objects; None of the others."""
+    rows = np.full(len(mask), None, dtype=object)
+    for i in np.flatnonzero(mask).tolist():
+        rows[i] = row(observation, i)
+    return rows
+
+
+def take(observation: Any, rows: np.ndarray) -> Any:
+    """A copy of some sub-environments' observations."""
+    if isinstance(observation, dict):
+        return {name: value[rows] for name, value in observation.items()}
+    return observation[rows]

@@ -1,0 +1,94 @@
+"""Keyword arguments that `Env` and `VectorEnv` share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+
+from mjgym.envs import pixels
+from mjgym.envs.spaces import DTYPES, MODES
+from mjgym.observables import Image
+from mjgym.observables.sensing import Given
+from mjgym.util.numbers import whole_number
+from mjgym.variation.draws import Draws
+from mjgym.variation.varying import Varying
+
+ON_DIVERGENCE = ("truncate", "raise")
+RENDER_MODES = (None, "rgb_array", "human")
+RENDER_QUALITIES = ("reference", "fast")
+VARY_EVERY = ("episode", "reset", "never")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Keyword arguments that single and vector environments share.
+
+    Args:
+        observation: "flat" (one vector, the entries in the task's order), "dict", "pixels",
+            "flat+pixels" or "dict+pixels".
+        dtype: of the entries, "float32" or "float64" (the simulator's own precision).
+        pixels: what the pictures of an observation show: `camera` (name, index, -1 for the free
+            camera, or a sequence of them), `width`, `height`, `kind` ("rgb" or "depth").
+        on_divergence: "truncate" ends an episode whose simulation is no longer finite with the last
+            finite observation, reward 0 and `info["diverged"]`; "raise" raises `DivergenceError`.
+        render_mode: None, "rgb_array" or "human".
+        camera: of `render()`: name, index, or -1 for the free camera.
+        width: of `render()`, in pixels.
+        height: of `render()`, in pixels.
+        render_quality: "reference" (the published look) or "fast" (no shadows or reflections).
+        visualize_reward: let the colours of the bodies follow the reward.
+        observables: how entries of the observation are read (`mjgym.Observable`), and entries of
+            one's own (`mjgym.observe`), by name.
+        vary: numbers of the model that vary (distributions of `mjgym.variation`), by field and
+            name, e.g. "body_mass[torso]"; see `mjgym.variation.varying.Varying`.
+        vary_every: "episode" draws them for each episode, "reset" only for those that a call of
+            `reset` starts and not an autoreset, "never" once, for the first episode.
+
+    Raises:
+        ValueError: a value is unknown; the message names the argument and the valid ones.
+    """
+
+    observation: str = "flat"
+    dtype: str = "float32"
+    pixels: Mapping[str, Any] | None = None
+    on_divergence: str = "truncate"
+    render_mode: str | None = None
+    camera: str | int = 0
+    width: int = 84
+    height: int = 84
+    render_quality: str = "reference"
+    visualize_reward: bool = False
+    observables: Mapping[str, Given] | None = None
+    vary: Mapping[str, Any] | None = None
+    vary_every: str = "episode"
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("observation", MODES),
+            ("dtype", DTYPES),
+            ("on_divergence", ON_DIVERGENCE),
+            ("render_mode", RENDER_MODES),
+            ("render_quality", RENDER_QUALITIES),
+            ("visualize_reward", (False, True)),
+            ("vary_every", VARY_EVERY),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                raise ValueError(f"{name}: {value!r} is none of {', '.join(map(str, known))}")
+        for name in ("width", "height"):
+            whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
+        if self.pixels is not None and "pixels" not in self.observation:
+            raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
+
+    def pictures(self, model: mujoco.MjModel) -> dict[str, Image]:
+        """The pictures of an observation, checked against the model's cameras."""
+        return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
+
+    def varying(self, model: mujoco.MjModel) -> Varying | None:
+        """The user's variations of a model, besides the task's own; None if there are none."""
+        return None if self.vary is None else Varying(self.vary, model)
+
+    def draws(self, varying: Varying | None, n: int) -> Draws | None:
+        """The varied numbers of n simulations; None if nothing varies."""
+        return None if varying is None else Draws(varying, self.vary_every, n)

@@ -1,0 +1,317 @@
+"""A batch in groups that step in the background, so that a policy acts while physics runs."""
+
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotDone
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector.utils import batch_space
+
+from mjgym.envs.sub_environments import Ids, seed_list
+from mjgym.envs.vector import Result, VectorEnv
+from mjgym.task import Task
+
+ENV_ID = "env_id"  # of an info: the numbers of the sub-environments that it is of
+
+
+class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """Groups of sub-environments of one vector environment, which one thread steps by turns.
+
+    `send` gives a group its actions and returns at once; `recv` waits for the group that was sent
+    to first. While a policy acts for one group, the others step:
+
+        observations, info = envs.reset(seed=0)
+        for ids in envs.groups:
+            envs.send(policy(observations[ids]), ids)
+        while True:
+            observations, rewards, terminations, truncations, info = envs.recv()
+            envs.send(policy(observations), info["env_id"])
+
+    Sub-environments, seeds and results are those of `VectorEnv`, bit for bit. `step` steps all
+    groups and waits for them; `step_async` and `step_wait` are its halves.
+
+    Args:
+        task: what to run.
+        num_envs: number of sub-environments.
+        overlap: number of groups, as alike in size as can be.
+        **arguments: of each group's `VectorEnv`.
+
+    Attributes:
+        groups: the numbers of each group's sub-environments.
+        task: what is run.
+
+    Raises:
+        ValueError: there are more groups than sub-environments, or less than two.
+    """
+
+    def __init__(
+        self, task: Task, num_envs: int = 2, *, overlap: int = 2, **arguments: Any
+    ) -> None:
+        self.closed = True  # until there is something to close
+        whole = isinstance(overlap, int) and not isinstance(overlap, bool)
+        if not (whole and 2 <= overlap <= num_envs):
+            raise ValueError(
+                f"overlap: expected a number of groups from 2 to num_envs ({num_envs}), got"
+                f" {overlap!r}"
+            )
+        self.task, self.num_envs = task, num_envs
+        self.groups = np.array_split(np.arange(num_envs), overlap)
+        self._members = [VectorEnv(task, len(ids), **arguments) for ids in self.groups]
+        first = self._members[0]
+        self.autoreset_mode, self.metadata = first.autoreset_mode, first.metadata
+        self.render_mode = first.render_mode
+        self.single_action_space = first.single_action_space
+        self.single_observation_space = first.single_observation_space
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="mjgym-step")
+        self._sent: deque[tuple[int, Future[Result]]] = deque()
+        self.closed = False
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start episodes in all sub-environments, or in some; see `VectorEnv.reset`.
+
+        Groups that have been sent actions finish their steps first; nobody receives those.
+        """
+        seeds = seed_list(seed, self.num_envs)
+        self._finish()
+        mask = self._mask(options)
+        parts = []
+        for ids, member in zip(self.groups, self._members, strict=True):
+            own = [seeds[i] for i in ids]
+            if mask is None:
+                parts.append(member.reset(seed=None if seed is None else own))
+            elif mask[ids].any():
+                given = {**(options or {}), "reset_mask": mask[ids]}
+                parts.append(member.reset(seed=None if seed is None else own, options=given))
+            else:
+                parts.append((member.present(), {}))
+        return _joined([o for o, _ in parts]), self._joined_infos([i for _, i in parts])
+
+    def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
+        if not options or "reset_mask" not in options:
+            return None
+        mask = self._members[0].checked_mask(options["reset_mask"], self.num_envs)
+        if not mask.any():
+            raise ValueError("options['reset_mask']: at least one must be True")
+        return mask
+
+    # One group after the other.
+
+    def send(self, actions: Any, ids: Ids = None) -> None:
+        """Let a group, or all of them, make a control step in the background.
+
+        Args:
+            actions: (len(ids), number of actions); the caller may write to them afterwards.
+            ids: of a group, as `groups` and `info["env_id"]` have them; None for all groups.
+
+        Raises:
+            ValueError: they are not the numbers of a group, or the actions have a wrong shape.
+            RuntimeError: the group has been sent actions whose results nobody has received.
+        """
+        self._check_open()
+        if ids is None:
+            self.step_async(actions)
+            return
+        k = self._group(ids)
+        if any(k == waiting for waiting, _ in self._sent):
+            raise RuntimeError(f"group {k} is stepping; recv() its results first")
+        member = self._members[k]
+        given = member.checked_actions(actions, (member.num_envs, *self._action_shape)).copy()
+        self._sent.append((k, self._worker.submit(member.step, given)))
+
+    def recv(self, timeout: float | None = None) -> Result:
+        """Wait for the results of the group that was sent actions first.
+
+        Args:
+            timeout: s to wait for; None for as long as it takes.
+
+        Returns:
+            What `VectorEnv.step` returns of the group, with `info["env_id"]`, its numbers.
+
+        Raises:
+            RuntimeError: no group has been sent actions.
+            TimeoutError: the group is not done; it can be received later.
+            Exception: what `VectorEnv.step` raises.
+        """
+        if not self._sent:
+            raise RuntimeError("recv: no group has been sent actions; send() some first")
+        k, future = self._sent[0]
+        try:
+            result = future.result(timeout)
+        except NotDone:
+            raise TimeoutError(f"group {k} is not done after {timeout} s") from None
+        except BaseException:
+            self._sent.popleft()
+            raise
+        self._sent.popleft()
+        info = result[-1]
+        info[ENV_ID], info[f"_{ENV_ID}"] = self.groups[k].copy(), np.ones(len(self.groups[k]), bool)
+        return result
+
+    def _group(self, ids: Any) -> int:
+        given = np.asarray(ids)
+        for k, own in enumerate(self.groups):
+            if np.array_equal(own, given):
+                return k
+        spans = ", ".join(f"{own[0]} to {own[-1]}" for own in self.groups)
+        raise ValueError(f"ids: not those of a group; the groups are {spans}")
+
+    # All at once.
+
+    @property
+    def _action_shape(self) -> tuple[int, ...]:
+        return tuple(self.single_action_space.shape or ())
+
+    def step_async(self, actions: Any) -> None:
+        """Let all groups make a control step in the background.
+
+        Raises:
+            ValueError: the actions have a wrong shape; nothing is stepped.
+            RuntimeError: a group has been sent actions whose results nobody has received.
+        """
+        self._check_open()
+        if self._sent:
+            raise RuntimeError(f"group {self._sent[0][0]} is stepping; receive its results first")
+        member = self._members[0]
+        given = member.checked_actions(actions, (self.num_envs, *self._action_shape))
+        for ids in self.groups:
+            self.send(given[ids], ids)
+
+    def step_wait(self, timeout: float | None = None) -> Result:
+        """Wait for what `step_async` began; see `VectorEnv.step`.
+
+        Raises:
+            RuntimeError: no step has been begun.
+            TimeoutError: it is not done; it can be waited for again.
+            Exception: what `VectorEnv.step` raises.
+        """
+        if len(self._sent) < len(self.groups):
+            raise RuntimeError("step_wait: call step_async() first")
+        try:
+            self._sent[-1][1].exception(timeout)  # the groups step in their order
+        except NotDone:
+            raise TimeoutError(f"the step is not done after {timeout} s") from None
+        parts: list[Result] = []
+        failed: BaseException | None = None
+        while self._sent:
+            try:
+                parts.append(self.recv())
+            except BaseException as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        observations, rewards, terminations, truncations, infos = zip(*parts, strict=True)
+        for info in infos:
+            del info[ENV_ID], info[f"_{ENV_ID}"]
+        return (
+            _joined(observations),
+            np.concatenate(rewards),
+            np.concatenate(terminations),
+            np.concatenate(truncations),
+            self._joined_infos(infos),
+        )
+
+    def step(self, actions: Any) -> Result:
+        """Advance all sub-environments by one control step; see `VectorEnv.step`."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def _joined_infos(self, infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """One info of all groups; masks tell what a group does not have."""
+        names = dict.fromkeys(name for info in infos for name in info)
+        joined: dict[str, Any] = {}
+        for name in names:
+            if any(isinstance(info.get(name), dict) for info in infos):  # `final_info`
+                joined[name] = self._joined_infos([info.get(name, {}) for info in infos])
+                continue
+            like = next(info[name] for info in infos if name in info)
+            joined[name] = np.concatenate(
+                [
+                    info[name]
+                    if name in info
+                    else np.full((len(ids), *like.shape[1:]), _nothing(like), like.dtype)
+                    for info, ids in zip(infos, self.groups, strict=True)
+                ]
+            )
+        return joined
+
+    # What is of each sub-environment.
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Everything that the futures of all episodes depend on; see `VectorEnv.get_state`."""
+        self._finish()
+        parts = [member.get_state() for member in self._members]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def set_state(self, state: dict[str, Any]) -> Any:
+        """Write what `get_state` gives, or some of its entries; see `VectorEnv.set_state`."""
+        self._finish()
+        parts = []
+        for ids, member in zip(self.groups, self._members, strict=True):
+            parts.append(member.set_state({name: value[ids] for name, value in state.items()}))
+        return _joined(parts)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of each sub-environment; see `VectorEnv.call`."""
+        self._finish()
+        return tuple(x for m in self._members for x in m.call(name, *args, **kwargs))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of each sub-environment; see `VectorEnv.get_attr`."""
+        self._finish()
+        return tuple(x for member in self._members for x in member.get_attr(name))
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of each sub-environment; see `VectorEnv.set_attr`."""
+        self._finish()
+        several = isinstance(values, list | tuple)
+        if several and len(values) != self.num_envs:
+            raise ValueError(f"values: {len(values)} for {self.num_envs} sub-environments")
+        for ids, member in zip(self.groups, self._members, strict=True):
+            member.set_attr(name, [values[i] for i in ids] if several else values)
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """A picture of each sub-environment; see `VectorEnv.render`."""
+        self._finish()
+        parts = [member.render() for member in self._members]
+        return None if parts[0] is None else tuple(x for part in parts if part for x in part)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let the groups finish, and let go of them."""
+        if "_worker" in vars(self):  # not where the constructor has raised
+            self._worker.shutdown()
+            self._sent.clear()
+            for member in self._members:
+                member.close()
+
+    def _finish(self) -> None:
+        """Wait for all groups; nobody receives what they have been sent."""
+        self._check_open()
+        while self._sent:
+            self._sent.popleft()[1].exception()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError(
+                "these environments have been closed; make others"
+            )
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Observations of all groups, arrays or dicts of them."""
+    if isinstance(parts[0], dict):
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return np.concatenate(list(parts))
+
+
+def _nothing(like: np.ndarray) -> Any:
+    return None if like.dtype == object else 0

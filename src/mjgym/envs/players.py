@@ -1,0 +1,278 @@
+"""Many matches in one process, each player a sub-environment of its own."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector.utils import batch_space
+
+from mjgym.actions import bounds
+from mjgym.arrays import Array, copied, namespace, zero_unless
+from mjgym.envs.infos import VARIATION
+from mjgym.envs.spaces import box, check_action
+from mjgym.envs.sub_environments import seed_list
+from mjgym.envs.vector import Result, VectorEnv
+from mjgym.task import Task
+
+MATCH, TEAM, NUMBER = "match", "team", "number"  # keys of the info that say who a row is
+
+
+class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """The players of many matches as the sub-environments of one vector environment.
+
+    Of 64 matches of four there are 256, those of a match in a row: learners that share parameters
+    train on it by themselves. What ends a match ends it for all of its players, who begin the next
+    one together. `info` tells who each is: `match`, `team` (0, 1, ...) and `number` in the team.
+
+    Match m of `reset(seed=s)` is the one seeded s + m.
+
+    Args:
+        task: with players.
+        num_matches: how many are played at once.
+        on: the class of vector environments that plays them, `VectorEnv` or
+            `mjgym.envs.tensor_vector.TensorVectorEnv`, whose results are tensors here as well.
+        **arguments: of that class.
+
+    Attributes:
+        matches: the same as a batch of matches, whose observations, rewards and actions have an
+            axis of players; it has what belongs to a match (`get_state`, `camera`, `view`, ...).
+        num_players: of a match.
+        task: what is played.
+
+    Raises:
+        ValueError: the task has no players, or `visualize_reward` asks for one colour for all.
+    """
+
+    def __init__(
+        self, task: Task, num_matches: int = 1, *, on: type[VectorEnv] = VectorEnv, **arguments: Any
+    ) -> None:
+        self.closed = True  # until there is something to close
+        if not task.players:
+            raise ValueError(f"{type(task).__name__} has no players: use mjgym.VectorEnv")
+        if arguments.get("visualize_reward"):
+            raise ValueError("visualize_reward: players' rewards differ; it needs one agent")
+        self._adopt(on(task, num_matches, **arguments))
+
+    def _adopt(self, matches: VectorEnv) -> None:
+        """Become the players of these matches."""
+        self.matches, self.task, self.closed = matches, matches.task, False
+        players = self.task.players
+        self.num_players = len(players)
+        self.num_envs = matches.num_envs * self.num_players
+        self.autoreset_mode = matches.autoreset_mode
+        self.metadata = matches.metadata
+        self.render_mode = matches.render_mode
+        low, high = bounds(self.task.actions(matches.model))
+        count = len(low) // self.num_players
+        self.single_action_space = box(low[:count], high[:count])
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._action_shape = (self.num_envs, count)
+        self.single_observation_space = _of_one(matches.single_observation_space)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        teams = [name.rpartition("_")[0] for name in players]
+        known = list(dict.fromkeys(teams))
+        self._who: dict[str, Array] = {
+            MATCH: np.repeat(np.arange(matches.num_envs), self.num_players),
+            TEAM: np.tile([known.index(team) for team in teams], matches.num_envs),
+            NUMBER: np.tile([int(n.rpartition("_")[2]) for n in players], matches.num_envs),
+        }
+        self._who = matches.to_output(self._who)
+        self._everyone: Array = matches.to_output(np.ones(self.num_envs, dtype=bool))
+
+    # Episodes and steps.
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start matches: all, or those of the players of a mask.
+
+        Args:
+            seed: s for matches seeded s, s + 1, ..., or a sequence of one for each player, of which
+                that of a match's first one counts; None to go on with the present generators.
+            options: {"reset_mask": (num_envs,) bool}, the same for all players of a match.
+
+        Raises:
+            ValueError: the mask tells the players of a match apart.
+            Exception: what `VectorEnv.reset` raises.
+        """
+        if seed is not None and not isinstance(seed, int | np.integer):
+            seed = seed_list(seed, self.num_envs)[:: self.num_players]
+        if options and "reset_mask" in options:
+            options = {**options, "reset_mask": self._by_match(options["reset_mask"])}
+        observations, info = self.matches.reset(seed=seed, options=options)
+        return self._rows(observations), self._info(info)
+
+    def _by_match(self, mask: Any) -> np.ndarray:
+        """A mask of matches, of one of players."""
+        by_match = self.matches.checked_mask(mask, self.num_envs).reshape(-1, self.num_players)
+        apart = np.flatnonzero(by_match.any(axis=1) & ~by_match.all(axis=1))
+        if apart.size:
+            raise ValueError(
+                f"options['reset_mask']: the players of match {apart[0]} begin together, or not"
+            )
+        return by_match[:, 0].copy()
+
+    def step(self, actions: Array) -> Result:
+        """Advance by one control step; see `VectorEnv.step`. Actions are (num_envs, k)."""
+        given = self.matches.checked_actions(actions, self._action_shape)
+        of_matches = given.reshape(self.matches.num_envs, -1)
+        try:
+            observations, rewards, terminations, truncations, info = self.matches.step(of_matches)
+        except ValueError:
+            check_action(self.matches.view.to_numpy(given), self._action_shape)  # names the player
+            raise
+        return (
+            self._rows(observations),
+            rewards.reshape(self.num_envs),
+            self._each(terminations),
+            self._each(truncations),
+            self._info(info),
+        )
+
+    def _rows(self, values: Any) -> Any:
+        """Arrays (matches, players, ...) with one row for each player."""
+        if isinstance(values, dict):
+            return {name: self._rows(value) for name, value in values.items()}
+        return values.reshape(self.num_envs, *values.shape[2:])
+
+    def _each(self, values: Array) -> Array:
+        """Repeat values of matches for each of their players."""
+        return namespace(values).repeat(values, self.num_players, axis=0)
+
+    def _info(self, info: dict[str, Any]) -> dict[str, Any]:
+        told = self._told(info)
+        for name, values in self._who.items():
+            told[name], told[f"_{name}"] = copied(values), copied(self._everyone)
+        return told
+
+    def _told(self, info: dict[str, Any]) -> dict[str, Any]:
+        told: dict[str, Any] = {}
+        for name, values in info.items():
+            if name == "final_info":
+                told[name] = self._info_of_ended(values, info[f"_{name}"])
+            elif name == "final_obs" and not _is_of_objects(values):
+                told[name] = self._rows(values)
+            elif name == "final_obs":
+                rows = [
+                    None if value is None else _row(value, i)
+                    for value in values
+                    for i in range(self.num_players)
+                ]
+                told[name] = np.full(self.num_envs, None, dtype=object)
+                told[name][:] = rows
+            elif values.shape[1:2] == (self.num_players,) and not name.startswith(VARIATION):
+                told[name] = self._rows(values)
+            else:
+                told[name] = self._each(values)
+        return told
+
+    def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
+        told, mask = self._told(info), self._each(ended)
+        for name, values in self._who.items():
+            told[name], told[f"_{name}"] = zero_unless(mask, values), copied(mask)
+        return told
+
+    # What is of a match, by player.
+
+    def render(self) -> Any:
+        """A picture of each match, uint8 (height, width, 3), see `render_mode`."""
+        return self.matches.render()
+
+    def call(
+        self, name: str, *args: Any, ids: Sequence[int] | np.ndarray | None = None, **kwargs: Any
+    ) -> tuple[Any, ...]:
+        """Results of a method or an attribute of each player's match; see `VectorEnv.call`.
+
+        `action_space` and `observation_space` are the players' own.
+        """
+        rows = np.arange(self.num_envs) if ids is None else np.asarray(ids)
+        own = {
+            "action_space": self.single_action_space,
+            "observation_space": self.single_observation_space,
+            "spec": self.spec,
+        }
+        if name in own:
+            return (own[name],) * len(rows)
+        matches = np.unique(rows // self.num_players)
+        values = dict(
+            zip(
+                matches.tolist(),
+                self.matches.call(name, *args, ids=matches, **kwargs),
+                strict=True,
+            )
+        )
+        return tuple(values[match] for match in (rows // self.num_players).tolist())
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of each player's match; see `VectorEnv.get_attr`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any, *, ids: Any = None) -> None:
+        """Refuse: what may be set belongs to a match; see `matches.set_attr`.
+
+        Raises:
+            AttributeError: always.
+        """
+        raise AttributeError(f"{name!r} belongs to matches, not to players: matches.set_attr")
+
+    def __getattr__(self, name: str) -> Any:
+        """Attributes of the matches: `model`, `threads`, `get_state`, `camera`, ..."""
+        if name in _OF_MATCHES and "matches" in vars(self):
+            return getattr(self.matches, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seed of each player's match; -1 where it is unknown."""
+        return tuple(self._each(np.array(self.matches.np_random_seed)).tolist())
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The random generator of each player's match."""
+        return tuple(g for g in self.matches.np_random for _ in range(self.num_players))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the matches."""
+        self.matches.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"matches": self.matches, "spec": self.spec}
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self._adopt(pickled["matches"])
+        self.spec = pickled["spec"]
+
+
+# What is asked of the matches under the same name.
+_OF_MATCHES = frozenset(
+    {
+        "camera", "control_timestep", "entry_shapes", "get_state", "model",
+        "physics_timestep", "set_state", "threads", "view", "buffers", "device", "nbytes",
+    }
+)  # fmt: skip
+
+
+def _is_of_objects(values: Any) -> bool:
+    """Whether observations stand one by one: as arrays they may have a device and a dict."""
+    return isinstance(values, np.ndarray) and values.dtype == object
+
+
+def _row(observation: Any, i: int) -> Any:
+    if isinstance(observation, dict):
+        return {name: value[i] for name, value in observation.items()}
+    return observation[i]
+
+
+def _of_one(space: Any) -> Any:
+    """The space of one player's observation, of that of all players of a match."""
+    if isinstance(space, gymnasium.spaces.Dict):
+        # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
+        return gymnasium.spaces.Dict(
+            OrderedDict((name, _of_one(part)) for name, part in space.spaces.items())
+        )
+    return gymnasium.spaces.Box(space.low[0], space.high[0], space.shape[1:], space.dtype)

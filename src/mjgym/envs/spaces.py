@@ -1,0 +1,151 @@
+"""Action and observation spaces, and which part of an observation each named entry is."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym.actions import Action, bounds
+from mjgym.arrays import Array, all_finite, reshaped
+from mjgym.envs import pixels
+from mjgym.observables import Image
+from mjgym.task import Arrays
+
+MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
+DTYPES = ("float32", "float64")
+
+
+def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:
+    """The ranges of the actions as a space, float32, one dimension for each number."""
+    return box(*bounds(actions))
+
+
+def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
+    """A space of float32 between bounds."""
+    return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+
+
+def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """An action as an array, as given: neither rounded nor clipped.
+
+    Args:
+        action: one action (nu,), or one for each sub-environment (n, nu).
+        shape: what it must be.
+
+    Raises:
+        ValueError: wrong shape or type, or not finite; the message names the index.
+    """
+    array = action if isinstance(action, np.ndarray) else _as_array(action)
+    if array.shape != shape:
+        raise ValueError(f"action: expected shape {shape}, got {array.shape}")
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"action: expected real numbers, got dtype {array.dtype}")
+    if not all_finite(array):
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        where = f"index {index[-1]}"
+        if len(shape) > 1:
+            where = f"sub-environment {index[0]}, {where}"
+        raise ValueError(f"action: {array[index]} at {where}; nothing has been stepped")
+    return array
+
+
+def _as_array(action: Any) -> np.ndarray:
+    try:
+        return np.asarray(action, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"action: not an array of numbers: {error}") from None
+
+
+class Layout:
+    """Layout of an observation: the entries of `Task.observation`, and pictures.
+
+    Args:
+        sample: the entries of one simulation, for their names, order and shapes.
+        mode: one of `MODES`: "flat" joins the entries into one vector in their order, "dict" keeps
+            them apart, "pixels" shows pictures alone, "flat+pixels" and "dict+pixels" both (the
+            vector is then the entry "flat").
+        dtype: of the entries.
+        pictures: by name; only used with pixels.
+        readings: how many of a picture an observation shows, by name, see
+            `mjgym.envs.pixels.space`.
+        players: of a match, () for one agent: entries then have an axis of players before their
+            own, and so has the observation; all players see the same pictures.
+    """
+
+    def __init__(
+        self,
+        sample: Arrays,
+        mode: str,
+        dtype: str,
+        pictures: dict[str, Image] | None = None,
+        readings: Mapping[str, int] | None = None,
+        players: tuple[str, ...] = (),
+    ) -> None:
+        self._players = (len(players),) if players else ()
+        state, _, added = mode.partition("+")
+        self.dtype = np.dtype(dtype)
+        self.pictures = (pictures or {}) if "pixels" in (state, added) else {}
+        self._readings = readings or {}
+        self.has_entries = state != "pixels"
+        self.needs_entries = self.has_entries or bool(self._readings)
+        self._flat = state == "flat"
+        # Without a dict around it: one vector, or one picture.
+        self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
+        self.shapes = {
+            name: np.shape(value)[len(self._players) :] for name, value in sample.items()
+        }
+        # In a dict every entry has an axis, which learners' networks want.
+        self._in_dict = {name: shape or (1,) for name, shape in self.shapes.items()}
+        self.slices: dict[str, slice] = {}
+        start = 0
+        for name, shape in self.shapes.items():
+            size = int(np.prod(shape))
+            self.slices[name] = slice(start, start + size)
+            start += size
+        self.size = start
+
+    def space(self, lead: tuple[int, ...] = ()) -> gymnasium.Space[Any]:
+        """The space of one observation, or of a batch; entries are unbounded, as quantities are."""
+        lead = (*lead, *self._players)
+
+        def box(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
+            return gymnasium.spaces.Box(-np.inf, np.inf, (*lead, *shape), self.dtype.type)
+
+        # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
+        spaces: OrderedDict[str, gymnasium.Space[Any]] = OrderedDict()
+        if self._flat:
+            spaces["flat"] = box((self.size,))
+        elif self.has_entries:
+            spaces.update((name, box(shape)) for name, shape in self._in_dict.items())
+        spaces.update(
+            (name, pixels.space(picture, lead, self._readings.get(name, 0)))
+            for name, picture in self.pictures.items()
+        )
+        if self._bare:
+            (only,) = spaces.values()
+            return only
+        return gymnasium.spaces.Dict(spaces)
+
+    def parts(self, observation: Any) -> dict[str, Array]:
+        """The part of an observation that belongs to each entry, in the entry's shape."""
+        if self._flat:
+            vector = observation if self._bare else observation["flat"]
+            lead = vector.shape[:-1]
+            return {
+                name: reshaped(vector[..., self.slices[name]], (*lead, *shape))
+                for name, shape in self.shapes.items()
+            }
+        shown = self.shapes if self.has_entries else {}
+        return {
+            n: observation[n] if shape else observation[n][..., 0] for n, shape in shown.items()
+        }
+
+    def shown_pictures(self, observation: Any) -> list[tuple[str, Image, Array]]:
+        """The pictures by name, and the part of an observation that shows each to all players."""
+        shown = []
+        for name, picture in self.pictures.items():
+            part = observation if self._bare else observation[name]
+            shown.append((name, picture, np.moveaxis(part, 1, 0) if self._players else part))
+        return shown

@@ -1,0 +1,270 @@
+"""Methods and attributes of each sub-environment, as of `gymnasium.vector.SyncVectorEnv`."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import seeding
+
+from mjgym.arrays import namespace
+from mjgym.envs.observations import row
+from mjgym.loop.episode import Episodes
+from mjgym.task import Arrays
+from mjgym.util.suggestions import did_you_mean
+
+# What `call` and `get_attr` give: attributes of which each sub-environment has its own, those that
+# all share, and methods that only all of them do together.
+_OWN = {"np_random", "np_random_seed"}
+_SHARED = {
+    **{name: name for name in ("task", "model", "physics_timestep", "control_timestep")},
+    **{name: name for name in ("spec", "metadata", "render_mode", "closed")},
+    "action_space": "single_action_space",
+    "observation_space": "single_observation_space",
+}
+_TOGETHER = {"close", "reset", "step"}
+
+Ids = Sequence[int] | np.ndarray | None
+"""Numbers of sub-environments; None for all."""
+
+
+def seed_list(seed: Any, n: int) -> list[int | None]:
+    """A seed for each of n sub-environments; None for those that go on with their generators.
+
+    Args:
+        seed: s for the seeds s, s + 1, ..., a sequence of n seeds or None, or None for all.
+        n: number of sub-environments.
+
+    Raises:
+        gymnasium.error.Error: a seed is not a whole number from 0 on.
+        TypeError: it is neither a number nor a sequence.
+        ValueError: the sequence has a wrong length.
+    """
+    if seed is None:
+        return [None] * n
+    if isinstance(seed, int | np.integer):
+        seed = range(int(seed), int(seed) + n)
+    if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
+        raise TypeError(f"seed: expected a whole number or a sequence of them, got {seed!r}")
+    if len(seed) != n:
+        raise ValueError(f"seed: {len(seed)} seeds for {n} sub-environments")
+    for own in seed:
+        if own is not None and not (isinstance(own, int | np.integer) and own >= 0):
+            raise gymnasium.error.Error(f"seed: {own!r} is not a whole number from 0 on")
+    return [None if own is None else int(own) for own in seed]
+
+
+class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """The part of `mjgym.VectorEnv` that speaks of sub-environments one by one.
+
+    Args:
+        num_envs: number of sub-environments.
+    """
+
+    _episodes: Episodes
+
+    def __init__(self, num_envs: int) -> None:
+        self.num_envs = num_envs
+        self._rngs: list[np.random.Generator | None] = [None] * num_envs
+        self._seeds: list[int] = [-1] * num_envs
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The sub-environments' seeds; -1 where unknown."""
+        return tuple(self._seeds)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The sub-environments' random generators."""
+        self._recall_starts()
+        return tuple(self._rng(i) for i in range(self.num_envs))
+
+    def _rng(self, i: int) -> np.random.Generator:
+        rng = self._rngs[i]
+        if rng is None:
+            rng, self._seeds[i] = seeding.np_random(None)
+            self._rngs[i] = rng
+        return rng
+
+    def _recall_starts(self) -> None:
+        """Put the generators where they would be if no start had been drawn ahead.
+
+        To be called before a generator is shown, replaced or written to.
+        """
+
+    def _seed(self, i: int, seed: int) -> None:
+        """Give a sub-environment a generator of its own seed."""
+        self._rngs[i], self._seeds[i] = seeding.np_random(seed)
+        self._episodes.reseed(i)
+
+    # Who is meant: some by a mask, some by their numbers.
+
+    def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
+        if not options or "reset_mask" not in options:
+            return None
+        mask = self.checked_mask(options["reset_mask"], self.num_envs)
+        if not mask.any():
+            raise ValueError("options['reset_mask']: at least one must be True")
+        return mask.copy()
+
+    def checked_mask(self, mask: Any, n: int) -> np.ndarray:
+        """A mask of n rows that are to be reset, as an array of NumPy.
+
+        Raises:
+            TypeError: it is not an array of bool.
+            ValueError: it has a wrong length.
+        """
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
+        if mask.shape != (n,):
+            raise ValueError(f"options['reset_mask']: expected shape ({n},), got {mask.shape}")
+        return mask
+
+    def _rows(self, ids: Ids) -> np.ndarray:
+        if ids is None:
+            return np.arange(self.num_envs)
+        rows = np.asarray(ids)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise ValueError(f"ids: expected a sequence of integers, got {ids!r}")
+        bad = rows[(rows < 0) | (rows >= self.num_envs)]
+        if bad.size:
+            raise ValueError(f"ids: no sub-environment {bad[0]}, there are {self.num_envs}")
+        if np.unique(rows).size != rows.size:
+            raise ValueError(f"ids: each may occur once, got {ids!r}")
+        return rows
+
+    # What each can do by itself.
+
+    @abstractmethod
+    def camera(self, name: str | int | None = None, *, ids: Ids = None, **options: Any) -> Any:
+        """Pictures of some sub-environments."""
+
+    @abstractmethod
+    def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
+        """The states of some sub-environments."""
+
+    @abstractmethod
+    def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
+        """Write the states of some sub-environments; gives their observations."""
+
+    @abstractmethod
+    def observe(self) -> Arrays:
+        """The observation's entries by name."""
+
+    def call(self, name: str, *args: Any, ids: Ids = None, **kwargs: Any) -> tuple[Any, ...]:
+        """Results of a method or an attribute of each sub-environment, as of `Env`.
+
+        Args:
+            name: of a method that sub-environments have for themselves ("camera", "get_state",
+                "observe", "render", "set_state"), or of an attribute, see `get_attr`.
+            *args: of the method; a state is written to each.
+            ids: of sub-environments; None for all.
+            **kwargs: of the method.
+
+        Raises:
+            AttributeError: there is no such method or attribute, or only all do it together, as
+                they reset and step; the message names the nearest ones.
+            ValueError: there is no such sub-environment.
+        """
+        rows = self._rows(ids)
+        methods = self._methods(rows)
+        if name in methods:
+            return methods[name](*args, **kwargs)
+        if name in _OWN:
+            values = getattr(self, name)
+            return tuple(values[i] for i in rows.tolist())
+        if name in _SHARED:
+            return (getattr(self, _SHARED[name]),) * len(rows)
+        raise self._no_attribute(name)
+
+    def _methods(self, rows: np.ndarray) -> dict[str, Callable[..., tuple[Any, ...]]]:
+        """The methods of `Env` by name, for some sub-environments at once."""
+
+        def each(batch: Any) -> tuple[Any, ...]:
+            return tuple(row(batch, k) for k in range(len(rows)))
+
+        def camera(name: str | int | None = None, **options: Any) -> tuple[Any, ...]:
+            return tuple(self.camera(name, ids=rows, **options))
+
+        def get_state() -> tuple[Any, ...]:
+            return each(self.get_state(rows))
+
+        def observe() -> tuple[Any, ...]:
+            entries = self.observe()
+            return tuple(
+                {k: namespace(v).asarray(v[i], copy=True) for k, v in entries.items()}
+                for i in rows.tolist()
+            )
+
+        def render() -> tuple[Any, ...]:
+            return (self.render(),) * len(rows) if self.render_mode is None else camera()
+
+        def set_state(state: Any) -> tuple[Any, ...]:
+            if isinstance(state, dict):
+                state = {name: np.stack([value] * len(rows)) for name, value in state.items()}
+            return each(self.set_state(state, rows))
+
+        return {f.__name__: f for f in (camera, get_state, observe, render, set_state)}
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of each sub-environment, as of `Env`.
+
+        `np_random` and `np_random_seed` are their own; `task`, `model`, `physics_timestep`,
+        `control_timestep`, `action_space`, `observation_space`, `render_mode`, `metadata`, `spec`
+        and `closed` they share.
+
+        Raises:
+            AttributeError: there is no such attribute; the message names the nearest ones.
+        """
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any, *, ids: Ids = None) -> None:
+        """Set the random generators of sub-environments, the one attribute that may change.
+
+        All else is shared by them, or follows from the arguments of `make_vec`.
+
+        Args:
+            name: "np_random".
+            values: a list or tuple of one generator each, or one that they share.
+            ids: of sub-environments; None for all.
+
+        Raises:
+            AttributeError: there is no such attribute, or it cannot be set.
+            TypeError: a value is no `numpy.random.Generator`.
+            ValueError: there is no such sub-environment, or not a value for each.
+        """
+        self._check_open()
+        rows = self._rows(ids)
+        if name in {*_SHARED, *_OWN} - {"np_random"}:
+            raise AttributeError(
+                f"{name!r} cannot be set: sub-environments share one batch; give make_vec other"
+                " arguments"
+            )
+        if name != "np_random":
+            raise self._no_attribute(name)
+        generators = list(values) if isinstance(values, list | tuple) else [values] * len(rows)
+        if len(generators) != len(rows):
+            raise ValueError(f"{name}: {len(generators)} values for {len(rows)} sub-environments")
+        for rng in generators:
+            if not isinstance(rng, np.random.Generator):
+                raise TypeError(f"{name}: expected a numpy.random.Generator, got {rng!r}")
+        self._recall_starts()
+        for i, rng in zip(rows.tolist(), generators, strict=True):
+            self._rngs[i], self._seeds[i] = rng, -1
+            self._episodes.reseed(i)
+
+    def _no_attribute(self, name: str) -> AttributeError:
+        if name in _TOGETHER:
+            return AttributeError(
+                f"a sub-environment has no {name!r} of its own: all are one batch; use"
+                f" envs.{name}()"
+            )
+        hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_OWN), *_SHARED])
+        return AttributeError(f"sub-environments have no {name!r}{hint}")
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError(
+                "this VectorEnv has been closed; make another one"
+            )

@@ -1,0 +1,238 @@
+"""Many environments on a device: a task on MuJoCo Warp, whose arrays are torch's tensors."""
+
+import warnings
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import torch
+
+from mjgym.envs.infos import known
+from mjgym.envs.observations import copy_observation, rows_of
+from mjgym.envs.spaces import check_action
+from mjgym.envs.vector import VectorEnv
+from mjgym.loop.timing import substeps
+from mjgym.sim import Single
+from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
+from mjgym.task import Task
+from mjgym.util import generators
+from mjgym.util.numbers import whole_number
+from mjgym.variation.varying import Varying
+
+OUTPUTS = ("torch", "numpy")
+LOOK_EVERY = 64  # control steps between two looks at whether the buffers were too small
+
+
+class BufferWarning(UserWarning):
+    """Contacts or constraints of some worlds did not fit into the device's buffers."""
+
+
+class TensorVectorEnv(VectorEnv):
+    """A `VectorEnv` on MuJoCo Warp, see `gym.make_vec(..., backend="warp")`.
+
+    Observations, rewards, flags and infos are torch tensors on the device, actions may be; all is
+    float32. Sub-environment i of `reset(seed=s)` has the starts of the single environment seeded
+    s + i, rounded to float32.
+
+    A step waits for the device once, before the physics: for whether all actions are finite and
+    whether an episode has ended (in the mode "SameStep" once more behind it). Starts are drawn on
+    the processor.
+
+    Args:
+        task: what to run.
+        num_envs: number of sub-environments.
+        device: "cpu", "cuda" or "cuda:<number>".
+        output: "torch", or "numpy" for clients that want arrays; actions are taken in either.
+        nconmax: contacts of a world, on average over all; None for what some episodes with random
+            actions need, twice.
+        njmax: rows of constraints of each world; None as for `nconmax`.
+        start_threads: that draw the starts of the next episodes while the present ones run; 0 to
+            draw a start when an episode begins. None for one on a GPU and none on the processor.
+            Where `vary` varies something they are not used.
+        **options: as of `VectorEnv`, without `threads` and `copy`.
+
+    Attributes:
+        device: name of the device.
+        buffers: the room for contacts and constraints.
+
+    Raises:
+        NotImplementedError: MuJoCo Warp lacks a feature that the task needs, or pictures are to be
+            observed; the message names it.
+        ValueError: there is no such device, or another value is wrong.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int = 1,
+        *,
+        device: str = "cuda",
+        output: str = "torch",
+        nconmax: int | None = None,
+        njmax: int | None = None,
+        start_threads: int | None = None,
+        **options: Any,
+    ) -> None:
+        if output not in OUTPUTS:
+            raise ValueError(f"output: {output!r} is none of {', '.join(OUTPUTS)}")
+        for name, number, least in (
+            ("nconmax", nconmax, 1),
+            ("njmax", njmax, 1),
+            ("start_threads", start_threads, 0),
+        ):
+            if number is not None:
+                whole_number(name, number, least)
+        if "pixels" in options.get("observation", "flat"):
+            raise NotImplementedError(
+                f"observation={options['observation']!r}: pictures are not drawn on the device;"
+                ' envs.camera() draws them on the processor, and backend="mujoco" observes them'
+            )
+        self._device = Device(device)
+        self._numpy = output == "numpy"
+        self._room = nconmax, njmax
+        self._start_threads = start_threads
+        self._steps_made = 0
+        self._overflow_told = False
+        with self.enter():
+            super().__init__(task, num_envs, **options)
+        self.device = self._device.name
+        self.buffers = self._simulations.buffers
+        self._arguments.update(
+            device=device,
+            output=output,
+            nconmax=self.buffers.nconmax,
+            njmax=self.buffers.njmax,
+            start_threads=start_threads,
+        )
+        for argument in ("threads", "copy"):
+            del self._arguments[argument]
+
+    def _simulate(self, varying: Varying | None) -> Worlds:
+        nconmax, njmax = self._room
+        task, model = self.task, self.model
+
+        def scratch() -> Single:
+            return Worlds.scratch(model, task.varies, varying)
+
+        if nconmax is None or njmax is None:
+
+            def start(i: int, simulation: Any) -> None:
+                rng = np.random.default_rng(i)
+                simulation.restore_defaults(None if varying is None else varying.draw(rng, 0))
+                task.initialize(simulation.view, rng)
+
+            found = measured(scratch(), start, substeps(task, model))
+            nconmax = found.nconmax if nconmax is None else nconmax
+            njmax = found.njmax if njmax is None else njmax
+        room = Buffers(nconmax, njmax)
+        threads = self._start_threads
+        if threads is None:
+            threads = 1 if self._device.is_cuda else 0
+        # What varies is drawn with an episode, whose values a state holds.
+        starts = Starts(scratch, self._generator_state, 0 if varying is not None else threads)
+        return Worlds(model, self.num_envs, self._device, room, starts, task.varies, varying)
+
+    def _generator_state(self, i: int) -> np.ndarray:
+        return generators.encode(self._rng(i))
+
+    def _recall_starts(self) -> None:
+        for i in range(self.num_envs):
+            before = self._simulations.starts.forget(i)
+            if before is not None:
+                generators.decode(self._rng(i), before)
+
+    def enter(self) -> AbstractContextManager[None]:
+        """A context in which Warp and torch compute on the device."""
+        return self._device.use()
+
+    def to_output(self, values: Any) -> Any:
+        """Results in the library that `output` names."""
+        return _arrays(values) if self._numpy else self._tensors(values)
+
+    def step(self, actions: Any) -> Any:
+        """Advance by one control step; see `VectorEnv.step`.
+
+        With `autoreset_mode="SameStep"` and tensors, `info["final_obs"]` holds an observation of
+        each sub-environment, of which `info["_final_obs"]` says whose mean something.
+        """
+        observation, rewards, *flags, info = super().step(actions)
+        self._steps_made += 1
+        if self._steps_made % LOOK_EVERY == 0:
+            with self.enter():
+                self._tell_overflow()
+        if self._numpy:
+            rewards = rewards.astype(np.float64)  # as Gymnasium's vectors give them
+            info = known(info)
+        return observation, rewards, *flags, info
+
+    def checked_mask(self, mask: Any, n: int) -> np.ndarray:
+        """As of `VectorEnv`; the mask may be a tensor."""
+        return super().checked_mask(_arrays(mask), n)
+
+    def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> torch.Tensor:
+        """Actions of either library as a tensor on the device; whether it is finite is open."""
+        if not isinstance(actions, torch.Tensor):
+            actions = torch.as_tensor(check_action(actions, shape))
+        if tuple(actions.shape) != shape:
+            raise ValueError(f"action: expected shape {shape}, got {tuple(actions.shape)}")
+        if actions.is_complex() or actions.dtype == torch.bool:
+            raise ValueError(f"action: expected real numbers, got dtype {actions.dtype}")
+        return actions.to(self._device.torch, torch.float32)
+
+    def _prepare(self, actions: Any) -> tuple[torch.Tensor, int]:
+        """As of `VectorEnv`, asking the device once for all that has to be known."""
+        actions = self.checked_actions(actions, self._action_shape)
+        started = self._episodes.started
+        missing, ended, bad = torch.stack(
+            [(~started).sum(), self._done.sum(), (~torch.isfinite(actions)).sum()]
+        ).tolist()
+        if missing:
+            self._refuse_unstarted()
+        if bad:
+            check_action(actions.cpu().numpy(), self._action_shape)  # which names the first
+        return actions, ended
+
+    def _final(self, observation: Any, ended: torch.Tensor) -> Any:
+        if self._numpy:
+            return rows_of(self.to_output(observation), self.to_output(ended))
+        return copy_observation(observation)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the device that hold the worlds; what a step takes besides is not counted."""
+        self._check_open()
+        return int(self._simulations.nbytes())
+
+    def _tell_overflow(self) -> None:
+        """Say once that the buffers are too small, and which argument makes them larger."""
+        if self._overflow_told or not (missing := self._simulations.overflow()):
+            return
+        self._overflow_told = True
+        warnings.warn(
+            f"{type(self.task).__name__}: the device had no room for all {missing}; the rest was"
+            " left out. Give make_vec a larger one",
+            BufferWarning,
+            stacklevel=3,
+        )
+
+    # In the library that the user wants.
+
+    def _tensors(self, values: Any) -> Any:
+        """The same with tensors in place of NumPy's arrays of numbers."""
+        if isinstance(values, dict):
+            return {name: self._tensors(value) for name, value in values.items()}
+        if isinstance(values, tuple):
+            return tuple(self._tensors(value) for value in values)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+            tensor = torch.as_tensor(values, device=self._device.torch)
+            return tensor.float() if tensor.dtype == torch.float64 else tensor
+        return values
+
+
+def _arrays(values: Any) -> Any:
+    """The same in NumPy."""
+    if isinstance(values, tuple):
+        return tuple(_arrays(value) for value in values)
+    if isinstance(values, dict):
+        return {name: _arrays(value) for name, value in values.items()}
+    return values.cpu().numpy() if isinstance(values, torch.Tensor) else values

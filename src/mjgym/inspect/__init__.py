@@ -1,0 +1,1 @@
+"""Tools that describe, check, fingerprint and time tasks and environments."""

@@ -1,0 +1,57 @@
+"""Whether a task's hooks run on the arrays of another library, and give the same numbers there."""
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mjgym.loop.hooks import HOOKS, run_hooks
+from mjgym.sim.converted import ConvertedView
+from mjgym.sim.views import View
+from mjgym.task import Task
+
+CLOSE = 1e-11  # relative and absolute, between two libraries: tendons make 1e-16 m into 1e-12
+
+
+def failures(
+    task: Task, view: View, action: np.ndarray, xp: ModuleType
+) -> Iterator[tuple[str, Exception | str]]:
+    """Errors and differences of the hooks on the arrays of another library.
+
+    Args:
+        task: the task.
+        view: of its simulations, in NumPy, in some state of an episode.
+        action: (*view.lead, number of actions).
+        xp: the namespace of the other library, of the array API standard.
+
+    Yields:
+        A hook's name, and what it raised or how its result differs from that in NumPy.
+    """
+    converted = ConvertedView(view, xp)
+    for name, wanted in run_hooks(task, view, action).items():
+        try:
+            found = HOOKS[name](task, converted, xp.asarray(action))
+        except Exception as error:  # whatever the other library has to say
+            yield name, error
+            continue
+        if isinstance(wanted, Mapping):
+            for entry, value in wanted.items():
+                yield from _compared(f"{name}()[{entry!r}]", value, found.get(entry))
+        elif wanted is not None:
+            yield from _compared(f"{name}()", wanted, found)
+
+
+def _compared(what: str, wanted: Any, found: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(found, np.ndarray | np.generic):
+        yield what, "is an array of NumPy"
+        return
+    try:
+        plain = found if isinstance(found, bool | int | float) else np.from_dlpack(found)
+    except (AttributeError, TypeError):  # what a function of another name or meaning gives
+        yield what, f"is a {type(found).__name__}, no array"
+        return
+    if np.shape(plain) != np.shape(wanted):
+        yield what, f"has shape {np.shape(plain)}, in NumPy {np.shape(wanted)}"
+    elif not np.allclose(plain, wanted, rtol=CLOSE, atol=CLOSE, equal_nan=True):
+        yield what, f"is {plain}, in NumPy {wanted}"

@@ -1,0 +1,118 @@
+"""Runs of environments that checks look at."""
+
+import dataclasses
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjgym.envs.infos import TERMS
+
+
+@dataclasses.dataclass
+class Step:
+    """Results of a step or a start."""
+
+    observation: np.ndarray
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+    terms: dict[str, float] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Episode:
+    """An episode: its start, its steps, whether it diverged, and the warnings of NumPy.
+
+    `broken` names what was not finite, "observation" and "reward", where it diverged.
+    """
+
+    steps: list[Step]
+    diverged: bool
+    warned: list[str]
+    broken: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+
+
+def flat(observation: Any) -> np.ndarray:
+    """All numbers of an observation in a row."""
+    if isinstance(observation, dict):
+        return np.concatenate([np.ravel(value) for value in observation.values()])
+    return np.ravel(observation)
+
+
+def stepped(env: Any, action: np.ndarray) -> tuple[Step, bool]:
+    """A step, and whether the simulation has diverged."""
+    observation, reward, terminated, truncated, info = env.step(action)
+    step = Step(flat(observation), float(reward), terminated, truncated, terms_of(info))
+    return step, info["diverged"]
+
+
+def terms_of(info: dict[str, Any]) -> dict[str, Any]:
+    """The reward's factors by name."""
+    return {k.removeprefix(TERMS): v for k, v in info.items() if k.startswith(TERMS)}
+
+
+def run_steps(env: Any, actions: Iterable[np.ndarray], steps: int, seed: int) -> list[Step]:
+    """A start and steps, with another start in place of the step after an episode's end."""
+    run = [Step(flat(env.reset(seed=seed)[0]))]
+    for _, action in zip(range(steps), actions, strict=False):
+        if run[-1].terminated or run[-1].truncated:
+            run.append(Step(flat(env.reset()[0])))
+        else:
+            run.append(stepped(env, action)[0])
+    return run
+
+
+def play(env: Any, actions: Iterator[np.ndarray], steps: int) -> Episode:
+    """One episode, or its beginning."""
+    with _warnings_of_numpy() as warned:
+        episode = Episode([Step(flat(env.reset(seed=0)[0]))], False, warned)
+        for _ in range(steps):
+            step, episode.diverged = stepped(env, next(actions))
+            episode.steps.append(step)
+            if step.terminated or step.truncated:
+                break
+        if episode.diverged:
+            episode.broken = not_finite(env.unwrapped)
+    return episode
+
+
+def not_finite(env: Any) -> dict[str, list[str]]:
+    """Entries of the observation, and terms of the reward, that are not finite at present."""
+    task, view = env.task, env.view
+    with np.errstate(all="ignore"):
+        terms = {**task.terms(view)}
+        terms["reward()"] = task.reward(terms)
+        parts = {"observation": task.observation(view), "reward": terms}
+    return {
+        part: [f"{name} = {value}" for name, value in found.items() if not np.isfinite(value).all()]
+        for part, found in parts.items()
+    }
+
+
+@contextmanager
+def _warnings_of_numpy() -> Iterator[list[str]]:
+    """The list holds each different warning with its place, once the context has ended."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield found
+    for warning in caught:
+        text = f"{warning.message} ({Path(warning.filename).name}:{warning.lineno})"
+        if issubclass(warning.category, RuntimeWarning) and text not in found:
+            found.append(text)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are the same to the bit."""
+    return np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+def row_of(observations: Any, i: int) -> np.ndarray:
+    """All numbers of one sub-environment's observation in a row."""
+    if isinstance(observations, dict):
+        return flat({name: value[i] for name, value in observations.items()})
+    return flat(observations[i])

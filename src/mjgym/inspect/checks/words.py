@@ -1,0 +1,58 @@
+"""Findings in words."""
+
+import inspect
+import traceback
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Literal
+
+from mjgym.task import Arrays, Task
+
+Status = Literal["pass", "warn", "fail"]
+Result = tuple[Status, str]
+Results = Iterable[Result]
+
+SHOWN = 5  # names in a list of them, at most
+LONGEST_MESSAGE = 400  # characters of an error
+
+
+def listed(names: Collection[str] | Arrays) -> str:
+    """Names, the first few of them."""
+    shown = [str(name) for name in names]
+    more = f", ... ({len(shown)})" if len(shown) > SHOWN else ""
+    return ", ".join(shown[:SHOWN]) + more
+
+
+def counted(n: int, noun: str) -> str:
+    """A number and its noun: "1 step", "2 steps"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def error_line(error: Exception, cls: type[Task]) -> str:
+    """An error in one line, with the place in the task's own code where it came up."""
+    files = set()
+    for base in cls.__mro__:
+        if base not in Task.__mro__:
+            try:
+                files.add(inspect.getfile(base))
+            except (OSError, TypeError):  # typed in at a prompt
+                continue
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
+    where = ""
+    if frames:
+        last = frames[-1]
+        where = f" ({Path(last.filename).name}:{last.lineno} in {last.name})"
+    message = " ".join(str(error).partition(" was raised from the environment creator")[0].split())
+    if len(message) > LONGEST_MESSAGE:
+        message = f"{message[:LONGEST_MESSAGE]} ..."
+    return f"{type(error).__name__}: {message}{where}"
+
+
+def batch_advice(error: Exception) -> str:
+    """Advice on errors that code for one simulation makes in a batch."""
+    text = str(error)
+    if "truth value of an array" in text:
+        return ". Hooks run for all simulations at once: v.xp.where(...) instead of `if`"
+    if "converted to" in text and "scalar" in text:
+        return ". Hooks run for all simulations at once: no float(), int() or bool() of an array"
+    return ". Hooks run for all simulations at once: index from the right, x[..., i]"

@@ -1,0 +1,523 @@
+"""The episode: the order of a task's hooks, and everything that its future depends on.
+
+One loop serves one simulation and many. `Env` and `VectorEnv` put their interfaces on it.
+
+A control step, in this order:
+
+| hook | sees | gives |
+|---|---|---|
+| `before_step` | the action | what moves or is remembered once per control step |
+| `control` | the action | the controls, once or before each physics step |
+| `substep` | each physics step's state | memory, after each physics step |
+| `current_forces` | the new state | where forces are computed anew |
+| `terms`, `reward` | the new state, the memory of the step before | the reward |
+| `terminated`, `truncated`, `success` | the same | flags |
+| `update` | the same | memory for the next step |
+| `observation` | the new state and the new memory | entries |
+
+An episode begins with `initialize`, `memory`, `observation`.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
+from mjgym.contract.fields import check_fields
+from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
+from mjgym.loop.states import MEMORY, READINGS, in_simulation
+from mjgym.loop.timing import substeps
+from mjgym.observables import Sensing
+from mjgym.observables.sensing import Draw
+from mjgym.sim import Part, Rows, Scratch, Simulation, View
+from mjgym.task import Arrays, Task
+from mjgym.util import generators
+from mjgym.util.numbers import whole_number
+from mjgym.variation.draws import Draws
+
+MAX_CONTACTS = 60  # of a model's default state, up to which room is made for them from the start
+REDRAWS = 10  # of a start that is not finite, before its episode is given up
+
+Generator = Callable[[int], np.random.Generator]
+"""Gives the random generator of a simulation's episodes."""
+
+Show = Callable[[Array | None], Array | None]
+"""Computes what some simulations show, those of a mask or all; gives which of them show a number
+that is not finite, bool of shape lead, None for none."""
+
+
+class DivergenceError(RuntimeError):
+    """A simulation met a state that is not finite; raised with `on_divergence="raise"`."""
+
+
+class Step(NamedTuple):
+    """The outcome of a control step, for all simulations; arrays of shape lead unless said.
+
+    Attributes:
+        terms: the reward's factors by name.
+        reward: their combination; 0 where the simulation has diverged.
+        terminated: whether the episode has ended as a part of the task.
+        truncated: whether it has been cut off: by the task, the limit of steps, or a divergence.
+        success: whether the goal is reached; None for a task without one.
+        diverged: whether the state, the reward or what is shown is no longer finite; None where all
+            are.
+    """
+
+    terms: Arrays
+    reward: Array
+    terminated: Array
+    truncated: Array
+    success: Array | None
+    diverged: Array | None
+
+
+# A named tuple's own constructor takes twice as long, in every step.
+_step_of: Callable[[tuple[Any, ...]], Step] = functools.partial(tuple.__new__, Step)
+
+
+class Episodes:
+    """The episodes of a task on one simulation or on many.
+
+    Args:
+        task: what is done.
+        simulation: of the task's model.
+        generator: gives the random generator of each simulation's episodes.
+        draws: of the numbers that a user varies; None if nothing does.
+        max_steps: after which an episode is truncated; None for no limit.
+        raises: whether a simulation that diverges raises, rather than truncate its episode.
+
+    Attributes:
+        substeps: physics steps in a control step.
+        steps: control steps since the episodes began, shape lead.
+        started: whether there is an episode, shape lead.
+        success_once: whether the goal has been reached in the episode, shape lead.
+        rewards: of the last step, shape lead, with players behind it where there are several; NaN
+            where no step has been made.
+        has_goal: whether the task has a goal.
+        sensing: the readings behind the observation; None where all entries are read plainly.
+            `read_through` sets it.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        simulation: Simulation,
+        generator: Generator,
+        draws: Draws | None = None,
+        *,
+        max_steps: int | None = None,
+        raises: bool = False,
+    ) -> None:
+        values = {f.name: getattr(task, f.name) for f in dataclasses.fields(task)}
+        check_fields(type(task).__name__, values)
+        if max_steps is not None:
+            whole_number("max_episode_steps", max_steps)
+        self.task = task
+        self.simulation = simulation
+        self.view = simulation.view
+        self.substeps = substeps(task, simulation.model)
+        self._generator = generator
+        self._draws = draws
+        self.sensing: Sensing | None = None
+        self._draw_image: Draw = _no_pictures
+        self._max_steps, self._raises = max_steps, raises
+        self._show: Show | None = None
+        self._defined = defined_hooks(task)
+        self._in_parts = "substep" in self._defined or task.control_every_substep
+        self._streams_seeded = np.zeros(simulation.n, dtype=bool)
+        lead, xp = self.view.lead, self.view.xp
+        self.steps: Array = xp.zeros(lead, dtype=xp.int64)
+        self.started: Array = xp.zeros(lead, dtype=xp.bool)
+        self.success_once: Array = xp.zeros(lead, dtype=xp.bool)
+        self._bind_hooks()
+
+    def _bind_hooks(self) -> None:
+        """Run every hook once, and keep what holds for all steps of the task."""
+        task, view, simulation = self.task, self.view, self.simulation
+        nu, actions = simulation.model.nu, len(task.actions(simulation.model))
+        # Many parts that lie within each other by default, as no episode's do, would take memory
+        # for good; contacts in the usual number are best kept room for from the beginning.
+        contacts = int(simulation.sample.ncon) <= MAX_CONTACTS
+        simulation.forward(contacts=contacts)
+        results = bind_and_validate(task, view, nu, actions)
+        if view.lead:
+            probe(task)
+        self.has_goal = results["success"] is not None
+        # With several players a reward has an axis of them behind lead.
+        players = (len(task.players),) if task.players else ()
+        self._reward_shape = (*view.lead, *players)
+        self.rewards: Array = view.xp.full(self._reward_shape, view.xp.nan)
+        # A plain bool depends on no state: forces then come with the physics, or never.
+        forces = results["current_forces"]
+        self._forces_always = forces is True
+        self._forces_sometimes = not isinstance(forces, bool)
+        simulation.forward(contacts=contacts)
+        view.memory = view.owned(task.memory(view))
+        sample = simulation.sample
+        sample.memory = sample.owned(task.memory(sample))
+
+    def show_through(self, show: Show) -> None:
+        """Have what episodes show computed at the end of each step, and looked at."""
+        self._show = show
+
+    def read_through(self, sensing: Sensing, draw: Draw) -> None:
+        """Let observations show readings instead of the entries themselves.
+
+        Args:
+            sensing: of all simulations.
+            draw: gives the pictures that it reads.
+        """
+        sensing.bind(self.view)
+        self.sensing, self._draw_image = sensing, draw
+
+    # Beginning an episode.
+
+    def reseed(self, i: int) -> None:
+        """Take the streams of variation and sensing from a simulation's new generator."""
+        self._streams_seeded[i] = False
+
+    def _seed_streams(self, i: int) -> None:
+        """Give what draws by itself generators of its own, which leave the task's draws alone."""
+        if (self._draws is None and self.sensing is None) or self._streams_seeded[i]:
+            return
+        of_draws, of_sensing = self._generator(i).spawn(2)
+        if self._draws is not None:
+            self._draws.seed(i, of_draws)
+        if self.sensing is not None:
+            self.sensing.seed(i, of_sensing)
+        self._streams_seeded[i] = True
+
+    def reset(self, where: Array | None = None, *, by_reset: bool = True) -> None:
+        """Begin an episode in some simulations.
+
+        Args:
+            where: those that begin, bool of shape lead; None for all.
+            by_reset: whether a user's call of reset begins it, rather than an autoreset.
+
+        Raises:
+            DivergenceError: what a start shows is not finite, be it drawn again several times; only
+                by a user's reset, an autoreset shows its starts with the step.
+        """
+
+        def start(i: int, scratch: Scratch) -> None:
+            self._seed_streams(i)
+            values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
+            scratch.restore_defaults(values)
+            self.task.initialize(scratch.view, self._generator(i))
+
+        self._begin(start, where)
+        if not by_reset or self._show is None:
+            return
+        bad = self._show(where)
+        for _ in range(0 if self._raises else REDRAWS):
+            if bad is None or not any_true(bad):
+                return
+            self._begin(start, bad)
+            bad = self._show(bad)
+        if bad is not None and any_true(bad):
+            self.end(bad)
+            shown = {name: self.view.to_numpy(x) for name, x in self.observe().items()}
+            wrong = [name for name, x in shown.items() if not np.isfinite(x).all()]
+            raise DivergenceError(
+                f"{type(self.task).__name__}: an episode cannot begin, because its observation is"
+                f" not finite in {', '.join(map(repr, wrong))}; look at initialize(), and at what"
+                " varies"
+            )
+
+    def _begin(self, start: Callable[[int, Scratch], None], where: Array | None) -> None:
+        self.end(where)  # a start that raises leaves no half-begun episode to step
+        self.simulation.reset(start, where)
+        if "memory" in self._defined:
+            self._remember(self.task.memory(self.view), where)
+        self.steps = self._where(where, 0, self.steps)
+        self.started = self._where(where, True, self.started)
+        self.success_once = self._where(where, False, self.success_once)
+        self.rewards = self._where(where, self.view.xp.nan, self.rewards)
+        if self.sensing is not None:
+            self._sense_anew(self._rows(where))
+
+    def end(self, where: Array | None = None) -> None:
+        """Leave some simulations, bool of shape lead, or all, without an episode."""
+        self.started = self._where(where, False, self.started)
+
+    # A control step.
+
+    def step(self, action: Array, where: Array | None = None) -> Step:
+        """Advance by one control step, and find out which episodes it ends.
+
+        Args:
+            action: (*lead, number of actions), as it is: neither rounded nor clipped.
+            where: the simulations that step, bool of shape lead; None for all. What `Step` holds
+                of the others has no meaning but `diverged`: whether their start is not finite.
+
+        Raises:
+            DivergenceError: a simulation has diverged, if that is to raise.
+        """
+        task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
+        if "before_step" in defined:
+            self._take_over(task.before_step(view, action), where)
+        if self._in_parts or self.sensing is not None:
+            self._step_in_parts(action, where)
+        else:
+            control = task.control(view, action)
+            simulation.step(control, self.substeps, where, forces=self._forces_always)
+        if self._forces_sometimes:
+            anew = self._each(task.current_forces(view))
+            simulation.update_forces(anew if where is None else anew & where)
+        self.steps = self.steps + 1 if where is None else self.steps + where
+        diverged = simulation.diverged()
+        terms = task.terms(view)
+        reward = task.reward(terms)
+        if not isinstance(reward, float) or not math.isfinite(reward):
+            diverged = self._with_bad_rewards(reward, diverged, where)
+        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
+        terminated = task.terminated(view) if "terminated" in defined else False
+        truncated = task.truncated(view) if "truncated" in defined else False
+        if self._max_steps is not None:
+            truncated = (self.steps >= self._max_steps) | truncated
+        success = task.success(view) if self.has_goal else None
+        if "update" in defined:
+            self._remember(task.update(view), where)
+        if self.sensing is not None:
+            self.sensing.read(self.substeps, view, self.entries, self._draw_image)
+        bad = None if self._show is None else self._show(None)
+        if bad is not None:
+            diverged = bad if diverged is None else diverged | bad
+        if success is not None and success is not False:  # Python's own is spared the cost of `|`
+            valued = success if diverged is None else success & ~diverged
+            self.success_once = self.success_once | (valued if where is None else valued & where)
+        if diverged is not None:
+            self.refuse(diverged)
+            finite, reward = ~diverged, view.xp.asarray(reward)
+            reward = zero_unless(finite, view.xp.broadcast_to(reward, self._reward_shape))
+            terminated = self._each(terminated) & finite
+            truncated = self._each(truncated) | diverged
+        return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def refuse(self, diverged: Array) -> None:
+        """End the episodes that are no longer finite and say so, if that is to raise.
+
+        Raises:
+            DivergenceError: there are such episodes, if that is to raise.
+        """
+        if not (self._raises and any_true(diverged)):
+            return
+        self.end(diverged)
+        name = type(self.task).__name__
+        if not self.view.lead:
+            raise DivergenceError(
+                f"the simulation of {name} is no longer finite after {int(self.steps)} steps;"
+                " reset the environment"
+            )
+        rows = self._rows(diverged).tolist()
+        raise DivergenceError(f"sub-environments {rows} of {name} are no longer finite; reset them")
+
+    def _with_bad_rewards(
+        self, reward: Array, diverged: Array | None, where: Array | None
+    ) -> Array | None:
+        """Add the simulations whose reward is not finite to those that have diverged."""
+        xp = self.view.xp
+        rewards = xp.asarray(reward)
+        if isinstance(rewards, np.ndarray) and all_finite(rewards):  # a device is not waited for
+            return diverged
+        finite = xp.isfinite(rewards)
+        players = tuple(range(len(self.view.lead), finite.ndim))
+        bad = ~xp.all(finite, axis=players) if players else ~finite
+        bad = bad if where is None else bad & where
+        return bad if diverged is None else diverged | bad
+
+    def _step_in_parts(self, action: Array, where: Array | None) -> None:
+        """The physics of a control step, with what there is to do in between."""
+        active = None if where is None else self.view.to_numpy(where)
+        stops = [] if self.sensing is None else self.sensing.stops(self._time(), active)
+        if self._in_parts:
+            stops = list(range(1, self.substeps))
+        stops.append(self.substeps)
+        memories: dict[int, Arrays] = {}
+
+        def work(part: Part, rows: Rows) -> None:
+            if isinstance(rows, slice):
+                part.view.memory = {name: x[rows] for name, x in self.view.memory.items()}
+            own = None if where is None else where[rows]
+            self._step_part(part, stops, action[rows], own)
+            if isinstance(rows, slice):
+                memories[rows.start] = part.view.memory
+
+        if self.sensing is None:
+            self.simulation.for_each_shard(work)
+        else:  # which looks at all simulations at once
+            work(self.simulation, ...)
+        if memories and "substep" in self._defined:
+            parts = [memories[start] for start in sorted(memories)]
+            self.view.memory = {
+                name: self.view.xp.concat([memory[name] for memory in parts])
+                for name in self.view.memory
+            }
+
+    def _step_part(self, part: Part, stops: list[int], action: Array, where: Array | None) -> None:
+        """The physics of a control step of simulations that step together.
+
+        Args:
+            part: the simulations.
+            stops: after which physics steps there is something to do, the last one among them.
+            action: of each.
+            where: those of the part that step; None for all.
+        """
+        task, view, sensing = self.task, part.view, self.sensing
+        done = 0
+        for stop in stops:
+            if done == 0 or task.control_every_substep:
+                control = task.control(view, action)
+            last = stop == self.substeps
+            forces = last and self._forces_always
+            part.step(control, stop - done, where, forces=forces)
+            done = stop
+            if "substep" in self._defined and (entries := task.substep(view)):
+                self._remember(entries, where, view)
+            if sensing is not None and not last:
+                sensing.read(stop, view, self.entries, self._draw_image)
+
+    def _take_over(self, entries: Arrays, where: Array | None) -> None:
+        """Remember what `before_step` gives under a name of the memory, and write the rest."""
+        memory = self.view.memory
+        self._remember({k: v for k, v in entries.items() if k in memory}, where)
+        fields = {k: v for k, v in entries.items() if k not in memory}
+        if fields:
+            self.simulation.write(self.view.owned(fields), where)
+
+    def _remember(self, entries: Arrays, where: Array | None, view: View | None = None) -> None:
+        """Take over entries of the memory of those that step; the others keep theirs."""
+        view = view or self.view
+        old = view.memory
+        new = {k: self._in_precision(v, old[k]) for k, v in view.owned(entries).items()}
+        if where is not None:
+            new = {name: self._where(where, value, old[name]) for name, value in new.items()}
+        view.memory = {**old, **new}
+
+    def _in_precision(self, new: Array, old: Array) -> Array:
+        """An entry in the precision of the one before: an action's float32 would not come back."""
+        if new.dtype == old.dtype:
+            return new
+        floating = [self.view.xp.isdtype(x.dtype, "real floating") for x in (new, old)]
+        return self.view.xp.astype(new, old.dtype) if all(floating) else new
+
+    def _where(self, where: Array | None, new: Any, old: Array) -> Array:
+        """New values for some simulations; arrays of a shape that begins with lead."""
+        xp = self.view.xp
+        if where is None:
+            return xp.full_like(old, new)
+        return where_rows(where, new, old)
+
+    def _each(self, values: Any) -> Array:
+        """A flag for each simulation, bool of shape lead."""
+        xp = self.view.xp
+        return xp.broadcast_to(xp.asarray(values), self.view.lead)
+
+    # What is observed.
+
+    def entries(self) -> Arrays:
+        """The task's own entries of the observation, at present."""
+        return self.task.observation(self.view)
+
+    def observe(self) -> Arrays:
+        """The entries that an observation shows: the task's own, or their readings."""
+        if self.sensing is None:
+            return self.task.observation(self.view)
+        shown: Arrays = self.sensing.observe(self._time(), self.view.lead, self.entries)
+        # Readings are NumPy's on every engine.
+        return {name: self.view.from_numpy(value) for name, value in shown.items()}
+
+    def _time(self) -> np.ndarray:
+        """Physics steps of the episodes so far, (n,)."""
+        return np.reshape(self.view.to_numpy(self.steps) * self.substeps, self.simulation.n)
+
+    def _sense_anew(self, rows: np.ndarray) -> None:
+        assert self.sensing is not None
+        time = self._time()[rows]
+        self.sensing.restart(rows, time, self.view, self.entries, self._draw_image)
+
+    def _rows(self, where: Array | None) -> np.ndarray:
+        n = self.simulation.n
+        return np.arange(n) if where is None else np.flatnonzero(self.view.to_numpy(where))
+
+    def variation(self) -> dict[str, np.ndarray]:
+        """Values that the user's variations have drawn for the episodes, by key, (n, ...) each."""
+        return {} if self._draws is None else self._draws.values
+
+    # Snapshots.
+
+    def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Copies of all that the futures of some episodes depend on, (len(rows), ...) each.
+
+        The entries are those of MjData (`qpos`, `qvel`, `act`, `qacc_warmstart`, ...), the model
+        fields in `task.varies` and those that `vary` names, `sensordata`, the task's memory
+        (`memory.<name>`), `steps`, `success_once`, the random generators (`rng`, ...), what has
+        been drawn (`variation.<key>`) and read (`observables.<entry>.<part>`).
+        """
+        state = self.simulation.get_state(rows)
+        state.update({MEMORY + k: self.by_row(m)[rows] for k, m in self.view.memory.items()})
+        state["steps"] = self.by_row(self.steps)[rows]
+        state["success_once"] = self.by_row(self.success_once)[rows]
+        state["rng"] = np.stack([generators.encode(self._generator(i)) for i in rows.tolist()])
+        for i in rows.tolist():
+            self._seed_streams(i)
+        if self._draws is not None:
+            state.update(self._draws.state(rows))
+        if self.sensing is not None:
+            state.update({READINGS + k: v for k, v in self.sensing.state(rows).items()})
+        return state
+
+    def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+        """Write entries of `get_state`; the episodes go on from there.
+
+        Args:
+            state: entries that `check_state` has found to be in order.
+            rows: of the simulations that are written.
+        """
+        self.simulation.set_state({k: v for k, v in state.items() if in_simulation(k)}, rows)
+        for name, value in state.items():
+            if name.startswith(MEMORY):
+                key = name.removeprefix(MEMORY)
+                self.view.memory[key] = self._written(self.view.memory[key], value, rows)
+        for name in ("steps", "success_once"):
+            if name in state:
+                setattr(self, name, self._written(getattr(self, name), state[name], rows))
+        for i, words in zip(rows.tolist(), state.get("rng", ()), strict=False):
+            generators.decode(self._generator(i), words)
+        if self._draws is not None:
+            self._draws.restore(state, rows)
+        self.started = self._written(self.started, True, rows)
+        self.rewards = self._written(self.rewards, np.nan, rows)
+        if self.sensing is not None:
+            self._restore_readings(state, rows)
+
+    def _restore_readings(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+        assert self.sensing is not None
+        readings = {
+            name.removeprefix(READINGS): values
+            for name, values in state.items()
+            if name.startswith(READINGS)
+        }
+        if readings:
+            self.sensing.restore(readings, rows)
+        else:
+            self._sense_anew(rows)
+
+    def by_row(self, value: Array) -> np.ndarray:
+        """An array whose shape begins with lead, with an axis of simulations."""
+        own = shape(value)[len(self.view.lead) :]
+        return np.reshape(self.view.to_numpy(value), (self.simulation.n, *own))
+
+    def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
+        """An array whose shape begins with lead, with other values in some rows."""
+        by_row = np.array(self.by_row(old))
+        by_row[rows] = value
+        return self.view.from_numpy(np.reshape(by_row, shape(old)))
+
+
+def _no_pictures(image: Any, rows: np.ndarray) -> np.ndarray:
+    raise RuntimeError("nothing has been given to draw pictures with")

@@ -1,0 +1,274 @@
+"""The hooks that run for all simulations at once: how each is called, and what it returns.
+
+`HOOKS` is the one list of them. The episode loop, `mjgym check` and the tests of array libraries
+call and check hooks by it.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mjgym.arrays import Array
+from mjgym.loop.models import CACHE_SIZE, compile_model
+from mjgym.sim import Single, View
+from mjgym.sim.repeated import RepeatedView
+from mjgym.task import Arrays, Task
+from mjgym.util.suggestions import or_else
+
+
+class Expected:
+    """The shapes and kinds of what hooks return; anything else is refused by the hook's name.
+
+    Args:
+        task: whose hooks they are.
+        view: that they are called with; the memory must be in it when it is compared with.
+        nu: number of actuators.
+    """
+
+    def __init__(self, task: Task, view: View, nu: int) -> None:
+        self._task = task
+        self._view = view
+        self._nu = nu
+        self._lead = view.lead
+        self._each = (*view.lead, *((len(task.players),) if task.players else ()))
+
+    def memory(self, hook: str, value: Any) -> None:
+        """A dict of arrays whose shapes begin with that of the view."""
+        self._entries(hook, value, self._lead)
+
+    def observation(self, hook: str, value: Any) -> None:
+        """A dict of arrays whose shapes begin with that of the view, then the axis of players."""
+        self._entries(hook, value, self._each)
+
+    def fields(self, hook: str, value: Any) -> None:
+        """Entries of the memory, or fields of MjData, in their shapes."""
+        memory = self._view.memory
+        for name, entry in self._entries(hook, value, ()).items():
+            whole = memory[name] if name in memory else getattr(self._view, name)
+            self._shape(hook, entry, _shape(whole) or (), name)
+
+    def parts_of_memory(self, hook: str, value: Any) -> None:
+        """Entries of the memory, in their shapes."""
+        memory = self._view.memory
+        for name, entry in self._entries(hook, value, self._lead).items():
+            if name not in memory:
+                known = list(memory)
+                hint = or_else(name, known) if known else "; it has no entries"
+                raise self._error(ValueError, hook, f" memory() has no {name!r}{hint}")
+            self._shape(hook, entry, _shape(memory[name]) or (), name)
+
+    def control(self, hook: str, value: Any) -> None:
+        """The controls of all actuators."""
+        self._shape(hook, value, (*self._lead, self._nu))
+
+    def terms(self, hook: str, value: Any) -> None:
+        """A dict of numbers, one each for every simulation, or for each of its players."""
+        for name, term in self._entries(hook, value, ()).items():
+            self._number(hook, term, self._each, name)
+
+    def reward(self, hook: str, value: Any) -> None:
+        """One number for every simulation, or for each of its players; or a plain one for all."""
+        self._number(hook, value, self._each)
+
+    def flag(self, hook: str, value: Any) -> None:
+        """One bool for every simulation, or a plain one for all of them."""
+        self._number(hook, value, self._lead)
+        kind = type(value) if isinstance(value, int | float) else value.dtype
+        if "bool" not in str(kind):
+            raise self._error(TypeError, hook, f" expected bool, got {kind}")
+
+    def optional_flag(self, hook: str, value: Any) -> None:
+        """None, or as `flag`."""
+        if value is not None:
+            self.flag(hook, value)
+
+    def _entries(self, hook: str, value: Any, lead: tuple[int, ...]) -> Arrays:
+        if not isinstance(value, Mapping):
+            raise self._error(TypeError, hook, f" expected a dict of arrays, got {value!r}")
+        for name, entry in value.items():
+            shape = _shape(entry)
+            if shape is None:
+                raise self._error(TypeError, hook, f" {name!r} is no array: {entry!r}")
+            if shape[: len(lead)] != lead:
+                begin = "v.lead" if lead == self._lead else "v.lead and the players"
+                raise self._error(
+                    ValueError, hook, f" {name!r} has shape {shape}, but must begin with {begin},"
+                    f" {lead}"
+                )  # fmt: skip
+        return dict(value)
+
+    def _number(self, hook: str, value: Any, wanted: tuple[int, ...], name: str = "") -> None:
+        if type(value) not in (int, float, bool):  # a mean over all simulations is NumPy's
+            if _shape(value) is None:
+                got = f"{_of(name)} expected numbers, got {value!r}"
+                raise self._error(TypeError, hook, got)
+            self._shape(hook, value, wanted, name)
+
+    def _shape(self, hook: str, value: Any, wanted: tuple[int, ...], name: str = "") -> None:
+        shape = _shape(value)
+        if shape != wanted:
+            got = repr(value) if shape is None else f"shape {shape}"
+            raise self._error(ValueError, hook, f"{_of(name)} expected shape {wanted}, got {got}")
+
+    def _error(self, kind: type[Exception], hook: str, message: str) -> Exception:
+        place = place_of(self._task, hook)
+        return kind(f"{type(self._task).__name__}.{hook}():{message}{place and f' ({place})'}")
+
+
+def _of(name: str) -> str:
+    return f" {name!r}:" if name else ""
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array or a number; None if it is neither."""
+    if isinstance(value, int | float):
+        return ()
+    shape = getattr(value, "shape", None)
+    return None if shape is None else tuple(shape)
+
+
+def place_of(task: Task, hook: str) -> str:
+    """File and line of a task's hook, "cart.py:12"; "" for what Python does not tell."""
+    code = getattr(getattr(type(task), hook), "__code__", None)
+    return "" if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A method of `Task` that runs for all simulations at once.
+
+    Args:
+        name: of the method.
+        takes: its argument: the view, the view and an action, or the terms of the reward.
+        returns: refuses all but what it is to return.
+    """
+
+    name: str
+    takes: Literal["view", "action", "terms"]
+    returns: Callable[[Expected, str, Any], None]
+
+    def __call__(self, task: Task, view: View, action: Array) -> Any:
+        """Call the hook of a task."""
+        method = getattr(task, self.name)
+        if self.takes == "action":
+            return method(view, action)
+        return method(task.terms(view) if self.takes == "terms" else view)
+
+    def is_defined(self, task: Task) -> bool:
+        """Whether a task has a hook of its own."""
+        return getattr(type(task), self.name) is not getattr(Task, self.name)
+
+
+_HOOKS = (
+    Hook("memory", "view", Expected.memory),
+    Hook("before_step", "action", Expected.fields),
+    Hook("control", "action", Expected.control),
+    Hook("substep", "view", Expected.parts_of_memory),
+    Hook("current_forces", "view", Expected.flag),
+    Hook("terms", "view", Expected.terms),
+    Hook("reward", "terms", Expected.reward),
+    Hook("terminated", "view", Expected.flag),
+    Hook("truncated", "view", Expected.flag),
+    Hook("success", "view", Expected.optional_flag),
+    Hook("update", "view", Expected.parts_of_memory),
+    Hook("observation", "view", Expected.observation),
+)
+HOOKS = {hook.name: hook for hook in _HOOKS}
+"""All hooks by name, in the order of a control step, behind `memory`, which begins an episode."""
+
+
+def defined_hooks(task: Task) -> frozenset[str]:
+    """Names of the hooks that a task has defined: the others need not be called."""
+    return frozenset(hook.name for hook in _HOOKS if hook.is_defined(task))
+
+
+def run_hooks(task: Task, view: View, action: Array) -> dict[str, Any]:
+    """The results of all hooks by name, of one state."""
+    with np.errstate(all="ignore"):
+        return {hook.name: hook(task, view, action) for hook in _HOOKS}
+
+
+def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str, Any]:
+    """Run every hook once, and refuse results of a wrong kind or shape.
+
+    A batch computes only those arrays that have been looked at before. The view gets the memory.
+
+    Args:
+        task: the task.
+        view: of simulations of which everything has been computed.
+        nu: number of actuators.
+        actions: how many numbers an action has.
+
+    Returns:
+        The results by hook.
+
+    Raises:
+        TypeError: a hook returns something else than it should.
+        ValueError: an array that it returns has a wrong shape.
+    """
+    expected = Expected(task, view, nu)
+    action = view.xp.zeros((*view.lead, actions))
+    results: dict[str, Any] = {}
+    with np.errstate(all="ignore"):  # what is bound only now is still zero
+        for hook in _HOOKS:
+            try:
+                result = results[hook.name] = hook(task, view, action)
+            except Exception as error:
+                error.add_note(_note(task, hook.name, view))
+                raise
+            hook.returns(expected, hook.name, result)
+            if hook.name == "memory":
+                view.memory = view.owned(result)
+    return results
+
+
+def _note(task: Task, hook: str, view: View) -> str:
+    place = place_of(task, hook)
+    note = f"in {type(task).__name__}.{hook}(){place and f' ({place})'}"
+    if not view.lead:
+        return note
+    return f"{note}, called for {view.lead[0]} simulations at once: index from the right, x[..., i]"
+
+
+def probe(task: Task) -> None:
+    """Refuse a task whose hooks do not give each of many simulations its own numbers.
+
+    They run once, on many copies of the model's defaults, which are as many as no axis of the model
+    is long: where a hook indexes from the left, its result has a wrong shape, even if it would not
+    in a batch of three or four. The copies cannot be written to.
+
+    Raises:
+        Exception: as `bind_and_validate`, or what a hook raises.
+    """
+    try:
+        hash(task)
+    except TypeError:  # a field is a list or a dict
+        _probe(task)
+    else:
+        _probe_once(task)
+
+
+def _probe(task: Task) -> None:
+    model = compile_model(task)
+    single = Single(model, task.varies)
+    single.forward()
+    lengths = {1, 2, 3, 4, 6, 9}  # of vectors, quaternions, matrices and what is made of them
+    for source in (model, single.data):
+        for name in dir(source):
+            if not name.startswith("_") and isinstance(x := getattr(source, name), np.ndarray):
+                lengths.update(x.shape)
+    count = next(n for n in range(FEWEST, FEWEST + len(lengths) + 1) if n not in lengths)
+    view = RepeatedView(single.view, count)
+    try:
+        bind_and_validate(task, view, model.nu, len(task.actions(model)))
+    except Exception as error:
+        error.add_note(f"(tried on {count} copies of the model's defaults, which are read-only)")
+        raise
+
+
+FEWEST = 11  # copies of a simulation that hooks are tried on
+_probe_once = functools.lru_cache(CACHE_SIZE)(_probe)

@@ -1,0 +1,253 @@
+"""Attributes of new elements as the engine takes them: words, handles, short rows of numbers."""
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.mjcf.elements import (
+    IN_TREE,
+    REFERENCES,
+    Element,
+    Spec,
+    described,
+    enumeration,
+    from_word,
+    is_element,
+    kind_of,
+    names,
+    parameters,
+    root,
+    target_kinds,
+    to_word,
+    tried,
+)
+from mjgym.mjcf.finding import free_names
+from mjgym.util.suggestions import or_else
+
+# Rows of numbers of which the first ones may be given alone, as in MJCF.
+_LONG = frozenset(
+    {"gear", "gainprm", "biasprm", "dynprm", "friction", "data", "solref", "solimp"}
+    | {f"sol{what}_{where}" for what in ("ref", "imp") for where in ("limit", "friction")}
+)
+
+
+# Attributes that say what kind of thing a name belongs to, where a handle says it already.
+_SAYS_KIND = {
+    "actuator": {"target": "trntype"},
+    "sensor": {"objname": "objtype", "refname": "reftype"},
+    "equality": {"name1": "objtype", "name2": "objtype"},
+}
+
+
+_COLOUR = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
+
+
+Shortcut = tuple[str, dict[str, Any]]
+
+
+def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | None, dict[str, Any]]:
+    """The engine's method for an actuator of the given type with its arguments, and the rest."""
+    if kind != "actuator" or attributes.get("type") is None:
+        return None, attributes
+    of = enumeration(kind, "type")
+    given = attributes["type"]
+    name = to_word(from_word(kind, "type", given, of) if isinstance(given, str) else of(int(given)))
+    method = f"set_to_{name}"
+    if not hasattr(mujoco.MjsActuator, method):
+        return None, attributes
+    taken = [p for p in parameters(mujoco.MjsActuator, method) if p in attributes]
+    rest = {k: v for k, v in attributes.items() if k != "type" and k not in taken}
+    return (method, {name: attributes[name] for name in taken}), rest
+
+
+def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
+    """Set an actuator's type and its parameters.
+
+    Raises:
+        TypeError: the parameters do not make such an actuator; the message lists those that do.
+    """
+    method, arguments = shortcut
+    try:
+        getattr(actuator, method)(**arguments)
+    except TypeError:
+        listed = ", ".join(parameters(mujoco.MjsActuator, method)) or "none"
+        shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items()) or "nothing"
+        raise TypeError(
+            f"actuator: type {method.removeprefix('set_to_')!r} cannot be made of {shown}; its"
+            f" parameters are {listed}"
+        ) from None
+
+
+def tried_with(kind: str, method: str, given: dict[str, Any], shortcut: Shortcut | None) -> Element:
+    """An element with the given attributes in a spec that nobody sees."""
+    made = tried(kind, method, given)
+    if shortcut is not None:
+        apply_shortcut(made, shortcut)
+    return made
+
+
+# Attributes under the names that PyMJCF gives them, by kind; "" is any kind.
+_PYMJCF = {
+    **{("actuator", name): "target" for name in ("joint", "tendon", "site", "body")},
+    ("", "dclass"): "default",
+    ("", "class_"): "default",
+    ("material", "texture"): "textures",
+    ("geom", "mesh"): "meshname",
+    ("geom", "hfield"): "hfieldname",
+    ("sensor", "joint"): "objname",
+    ("sensor", "site"): "objname",
+    ("sensor", "body"): "objname",
+    ("sensor", "geom"): "objname",
+    ("sensor", "tendon"): "objname",
+    ("sensor", "actuator"): "objname",
+    ("pair", "geom1"): "geomname1",
+    ("pair", "geom2"): "geomname2",
+}
+
+
+@functools.cache
+def _accepted(kind: str, method: str) -> frozenset[str]:
+    owner = mujoco.MjsBody if kind in (*IN_TREE, "freejoint") else mujoco.MjSpec
+    return frozenset(parameters(owner, method))
+
+
+def resolved(
+    kind: str,
+    method: str,
+    attributes: dict[str, Any],
+    spec: Spec | None,
+    shortcut: Shortcut | None,
+    base: Element | None,
+) -> dict[str, Any]:
+    """Attributes as the engine takes them: words as numbers, handles as names, rows complete.
+
+    What is missing of a row comes from `base`, an element of the kind.
+    """
+    accepted = _accepted(kind, method)
+    for attribute in attributes:
+        if attribute not in accepted:
+            extra = parameters(mujoco.MjsActuator, shortcut[0]) if shortcut else ()
+            known = sorted(accepted | set(extra))
+            here = _PYMJCF.get((kind, attribute)) or _PYMJCF.get(("", attribute))
+            hint = f"; it is {here!r} here" if here in known else or_else(attribute, known)
+            raise TypeError(f"{method}: no attribute {attribute!r}{hint}")
+    given = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
+    for attribute, by in _SAYS_KIND.get(kind, {}).items():
+        if is_element(attributes.get(attribute)) and by not in attributes:
+            given[by] = _said(kind, attribute, by, attributes[attribute])
+    if kind == "tuple" and "objtype" not in given:
+        handles = attributes.get("objname", ())
+        if handles and all(is_element(handle) for handle in handles):
+            kinds = [kind_of(handle) for handle in handles]
+            given["objtype"] = members(kind, "objtype", kinds, mujoco.mjtObj)
+    for attribute in REFERENCES.get(kind, {}):
+        if attribute in attributes:
+            _check_target(kind, attribute, attributes[attribute], given)
+    return given
+
+
+def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Element | None) -> Any:
+    """The value of an attribute as the engine takes it."""
+    of = enumeration(kind, attribute)
+    if of is not None:
+        return members(kind, attribute, value, of)
+    if attribute in ("default", "plugin"):
+        wanted = "Mjs" + attribute.capitalize()
+        if value is not None and type(value).__name__ != wanted:
+            raise TypeError(f"{kind} {attribute}: expected a handle ({wanted}), got {value!r}")
+        return value
+    if attribute in REFERENCES.get(kind, {}):
+        name = _named(kind, attribute, value, spec)
+        return _roles(name) if attribute == "textures" else name
+    if attribute in _LONG and base is not None:
+        return _completed(value, getattr(base, attribute))
+    if is_element(value):
+        if attribute == "childclass":
+            return value.name
+        raise TypeError(f"{kind} {attribute}: takes no handle, got {described(value)}")
+    return value
+
+
+def _completed(value: Any, row: Any) -> Any:
+    """A row of numbers with its first ones replaced by those given."""
+    numbers = np.atleast_1d(np.asarray(value))
+    if numbers.ndim > 1 or numbers.dtype.kind not in "iufb" or len(numbers) > len(row):
+        return value  # which the engine refuses
+    return [*numbers.tolist(), *list(row)[len(numbers) :]]
+
+
+def _roles(textures: Any) -> Any:
+    """The textures of a material in all their roles, of which colour is the usual one."""
+    if isinstance(textures, str):
+        textures = [""] * _COLOUR + [textures]
+    if isinstance(textures, list):
+        return textures + [""] * (int(mujoco.mjtTextureRole.mjNTEXROLE) - len(textures))
+    return textures
+
+
+def members(kind: str, attribute: str, value: Any, of: Any) -> Any:
+    """Members of an enumeration in the place of MJCF's words."""
+    if isinstance(value, str):
+        return from_word(kind, attribute, value, of)
+    if attribute == "objtype" and kind == "tuple":
+        return [int(members(kind, "objtype", v, of)) for v in value]
+    return value
+
+
+def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
+    """The attribute that names the kind of a referenced element."""
+    of = enumeration(kind, by)
+    what = kind_of(handle)
+    if what == "body" and kind == "sensor":
+        raise TypeError(
+            f"sensor {attribute}: of a body, say {by}='body' (its centre of mass and inertial axes)"
+            f" or {by}='xbody' (its own frame)"
+        )
+    try:
+        return from_word(kind, by, what, of)
+    except ValueError:
+        raise TypeError(f"{kind} {attribute}: cannot be {described(handle)}") from None
+
+
+def _named(kind: str, attribute: str, value: Any, spec: Spec | None) -> Any:
+    """Names in the place of handles."""
+    if is_element(value):
+        return name_of(kind, attribute, value, spec)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [_named(kind, attribute, part, spec) for part in value]
+    return value
+
+
+def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> str:
+    """The name of a referenced element; one without gets a free name.
+
+    Raises:
+        ValueError: it has no name, and the names that are taken cannot be known.
+    """
+    if not handle.name:
+        own = kind_of(handle)
+        if spec is not None:
+            taken = set(names(spec, own))
+        elif own in IN_TREE:
+            taken = {element.name for element in root(handle).find_all(own)}
+        else:
+            raise ValueError(f"{kind} {attribute}: the {own} has no name to refer to it by")
+        handle.name = next(free_names(own, taken))
+    return str(handle.name)
+
+
+def _check_target(kind: str, attribute: str, value: Any, given: dict[str, Any]) -> None:
+    """Whether a handle is of a kind that an attribute can refer to."""
+    said = given.get(REFERENCES[kind][attribute], 0)
+    handles = [value] if is_element(value) else value if isinstance(value, list | tuple) else []
+    says = said if kind == "tuple" and isinstance(said, list) else [said] * len(handles)
+    for handle, what in zip(handles, says, strict=False):
+        if is_element(handle):
+            wanted = target_kinds(kind, attribute, what)
+            if wanted and kind_of(handle) not in wanted:
+                raise TypeError(
+                    f"{kind} {attribute}: expected a {' or '.join(wanted)}, got {described(handle)}"
+                )

@@ -1,0 +1,1 @@
+"""Algorithms, networks, replay and the training loops; they need PyTorch."""

@@ -1,0 +1,37 @@
+"""Algorithms: one file each, which states its update as the paper does."""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from mjgym.train.results.errors import ConfigError
+from mjgym.util.suggestions import or_else
+
+if TYPE_CHECKING:
+    from mjgym.train.learn.algorithms.agent import Agent
+
+ALGORITHMS = {
+    "td3": "TD3",
+    "ddpg": "DDPG",
+    "d4pg": "D4PG",
+    "sac": "SAC",
+    "ppo": "PPO",
+    "a2c": "A2C",
+}
+
+
+def find(name: str) -> "type[Agent]":
+    """The algorithm of a name, or of "module:Class" for one's own.
+
+    Raises:
+        ConfigError: there is none; the message names the nearest.
+    """
+    module, colon, cls = name.partition(":")
+    if not colon:
+        if name.lower() not in ALGORITHMS:
+            raise ConfigError(f"there is no algorithm {name!r}{or_else(name, ALGORITHMS)}")
+        module, cls = f"{__name__}.{name.lower()}", ALGORITHMS[name.lower()]
+    try:
+        found: type[Agent] = getattr(importlib.import_module(module), cls)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"algorithm {name}: {error}") from error
+    return found

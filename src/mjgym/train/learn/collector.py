@@ -1,0 +1,210 @@
+"""Sub-environments that an algorithm acts in, and the transitions that come of it."""
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from mjgym import registry
+from mjgym.actions import UNLIMITED
+from mjgym.train.results.config import Config
+from mjgym.train.results.errors import ConfigError, RunError
+
+Size = int | tuple[int, int, int]
+"""Of an observation: numbers in a vector, or height, width and channels of a picture."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A step of every sub-environment; the leading axis, of length n, is theirs.
+
+    Args:
+        observation: before the step, (n, size), or (n, height, width, channels) uint8.
+        action: (n, action size), within -1 and 1.
+        reward: (n,).
+        following: the observation after the step, also where that ended the episode.
+        terminated: (n,) bool.
+        ended: (n,) bool, terminated or truncated.
+        age: (n,) int32, steps since the episode began, before the step.
+    """
+
+    observation: Tensor
+    action: Tensor
+    reward: Tensor
+    following: Tensor
+    terminated: Tensor
+    ended: Tensor
+    age: Tensor
+
+
+class Collector:
+    """A batch of sub-environments, the histories of their observations and their returns.
+
+    Of a batch that gives tensors (`env.backend=warp`) those tensors are learned from, where they
+    are: all others here, and the networks, are on the same device.
+
+    Args:
+        config: settings of the run.
+
+    Attributes:
+        envs: the vector environment.
+        device: of PyTorch, that the sub-environments are on.
+        low: bounds of an action, (action size,).
+        high: the same.
+        observation_size: of an observation.
+        stack: the last observations, (n, history, ...), the present one last.
+        returns: of the episodes that have ended with the last step, from their start.
+        sampler: index of the one that took the last step; 0 here, where there is none.
+
+    Raises:
+        ConfigError: observations are neither vectors nor coloured pictures.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        n = config.num_envs
+        options = {**config.env, "autoreset_mode": "SameStep"}
+        if options.get("backend", "mujoco") == "mujoco":
+            options["threads"] = config.threads
+        try:
+            self.envs: Any = gymnasium.make_vec(
+                config.id, n, **registry.one_agent(config.id, **options)
+            )
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"env: {error}") from error
+        self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
+        self.observation_size = _size(self.envs.single_observation_space)
+        # Numbers are kept in single precision, pictures as they are.
+        self._kind = torch.float32 if isinstance(self.observation_size, int) else torch.uint8
+        self.low, self.high = _bounds(self.envs.single_action_space)
+        self.returns: list[float] = []
+        self.sampler = 0
+        self.stack: Tensor
+        with self.use():
+            self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)
+            self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
+            self._age = torch.zeros(n, dtype=torch.int32)
+            self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
+
+    def use(self) -> contextlib.AbstractContextManager[Any]:
+        """Make new tensors on the device; the processor needs nothing, and this would cost time."""
+        return contextlib.nullcontext() if self.device.type == "cpu" else self.device
+
+    def _tensor(self, values: Any) -> Tensor:
+        """Output of the batch as a tensor on its device; a tensor is not copied."""
+        return torch.as_tensor(values, device=self.device)
+
+    def begin(self) -> Tensor:
+        """Begin all episodes; returns the first observations, (n, ...)."""
+        config = self._config
+        seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
+        observation, _ = self.envs.reset(seed=seeds.tolist())
+        self._gives_tensors = isinstance(observation, Tensor)
+        limit = self.envs.unwrapped.max_episode_steps
+        if config.stagger and limit is not None:
+            steps = np.arange(config.num_envs) * limit // config.num_envs
+            observation = self.envs.unwrapped.set_state({"steps": steps})
+            self._whole = self._tensor(steps == 0)
+        start = self._tensor(observation).to(self._kind, copy=True)
+        self.stack = start[:, None].repeat_interleave(config.longest_history, 1)
+        return start
+
+    @property
+    def observation(self) -> Tensor:
+        """The present observations, (n, ...)."""
+        return self.stack[:, -1]
+
+    def step(self, action: Tensor) -> Transition:
+        """One step of all sub-environments; what has ended begins anew.
+
+        Args:
+            action: (n, action size), within -1 and 1, for the bounds.
+        """
+        scaled = self._low + (action + 1) / 2 * self._range
+        given = scaled if self._gives_tensors else scaled.cpu().numpy()
+        observation, reward, terminated, truncated, info = self.envs.step(given)
+        now = self._tensor(observation).to(self._kind)
+        ended = self._tensor(terminated | truncated)
+        following = now
+        if ended.any():
+            following = self._following(now, ended, info["final_obs"])
+        rewards = self._tensor(reward)
+        transition = Transition(
+            observation=self.observation,
+            action=action,
+            reward=rewards.float(),
+            following=following,
+            terminated=self._tensor(terminated),
+            ended=ended,
+            age=self._age,
+        )
+        self._sums += rewards
+        self._age = torch.where(ended, 0, self._age + 1)
+        self.stack = torch.cat([self.stack[:, 1:], now[:, None]], 1)
+        self.returns = self._sums[ended & self._whole].tolist()
+        if ended.any():
+            self._sums[ended] = 0
+            self._whole = self._whole | ended
+            self.stack[ended] = now[ended][:, None]
+        return transition
+
+    def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
+        """Next observations: where a step ended the episode, that episode's last one."""
+        if isinstance(final, Tensor):  # a whole batch
+            return torch.where(ended[:, None], final.to(self._kind), now)
+        following = now.clone()
+        following[ended] = self._tensor(np.stack(final[ended.cpu().numpy()])).to(self._kind)
+        return following
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next steps depend on."""
+        state = self.envs.unwrapped.get_state()
+        envs = {name: torch.from_numpy(np.asarray(value)) for name, value in state.items()}
+        return {"envs": envs, "own": {name: getattr(self, name) for name in _KEPT}}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` gave, with the same settings.
+
+        Raises:
+            RunError: it is that of a run with samplers elsewhere.
+        """
+        if "envs" not in state:
+            raise RunError("the run has samplers: go on with it with --ray")
+        for name, value in state["own"].items():
+            setattr(self, name, value)
+        self.envs.unwrapped.set_state({k: v.numpy() for k, v in state["envs"].items()})
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.envs.close()
+
+
+_KEPT = ("stack", "_sums", "_age", "_whole")
+
+
+def _size(space: Any) -> Size:
+    """The size of an observation.
+
+    Raises:
+        ConfigError: it is neither a vector nor a coloured picture.
+    """
+    shape: tuple[int, ...] = space.shape or ()
+    if len(shape) == 1:
+        return shape[0]
+    if len(shape) == 3 and space.dtype == np.uint8:
+        return shape[0], shape[1], shape[2]
+    raise ConfigError(
+        'env: observations must be one vector, observation="flat", or one coloured picture,'
+        ' observation="pixels"'
+    )
+
+
+def _bounds(space: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of an action; -1 and 1 where there are none."""
+    low = np.where(space.low > -UNLIMITED, space.low, -1.0).astype(np.float32)
+    high = np.where(space.high < UNLIMITED, space.high, 1.0).astype(np.float32)
+    return low, high

@@ -1,0 +1,107 @@
+"""The loop of the algorithms that learn from a replay buffer: act, store, learn."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mjgym.train.learn.algorithms.ensemble import Ensemble
+from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym.train.learn.buffer import Replay, ReplayBuffer
+from mjgym.train.learn.collector import Transition
+from mjgym.train.learn.critics import ReturnRange
+from mjgym.train.learn.trainer import Trainer
+from mjgym.train.results.config import OffPolicyConfig
+
+
+class OffPolicyTrainer(Trainer):
+    """A run of an off-policy algorithm; see `Trainer`.
+
+    A run that is resumed without its buffer (`keep_buffer`) collects anew before it learns.
+    """
+
+    config: OffPolicyConfig
+    algorithm: type[OffPolicyAgent]
+    agent: OffPolicyAgent | Ensemble
+
+    def make_agent(self) -> OffPolicyAgent | Ensemble:
+        """One agent, or the ensemble of the settings."""
+        sizes = self.collector.observation_size, len(self.low)
+        if self.config.ensemble:
+            return Ensemble(self.algorithm, self.config, *sizes)
+        return self.algorithm(self.config, *sizes)
+
+    def prepare(self) -> None:
+        """Make the buffer."""
+        self.buffer = self.make_buffer()
+        self.owed = 0.0  # updates
+        self.range = ReturnRange()
+        self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
+
+    def make_buffer(self) -> Replay:
+        """Make the replay buffer."""
+        return self.replay(self.config.buffer_size)
+
+    def replay(self, size: int) -> ReplayBuffer:
+        """A buffer of the run's sub-environments for so many transitions."""
+        config, collector = self.config, self.collector
+        return ReplayBuffer(
+            size,
+            config.num_envs,
+            collector.observation_size,
+            len(collector.low),
+            n_step=config.n_step,
+            history=config.longest_history,
+        )
+
+    def step(self) -> None:
+        """One step of all sub-environments, and the updates that belong to it."""
+        config = self.config
+        transition = self.interact(self.action())
+        self.buffer.add(**vars(transition))
+        self._note_returns(transition)
+        if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
+            self.owed += config.updates_per_step * config.num_envs
+            count = int(self.owed)
+            self.owed -= count
+            if count:
+                self._learn(count)
+
+    def _note_returns(self, transition: Transition) -> None:
+        """Note how large returns are; once learning has begun, supports of critics follow."""
+        key = self.collector.sampler
+        sums = self.sums.get(key, 0) * self.config.discount + transition.reward
+        self.range.add(transition.reward, torch.as_tensor(sums))
+        self.sums[key] = torch.where(transition.ended, 0.0, sums)
+        if self.updates:
+            self.agent.fit_support(self.range, begun=True)
+
+    def action(self) -> Tensor:
+        """Actions to explore with, at first random ones, (n, action size)."""
+        if self.env_step < self.config.learning_starts:
+            return torch.rand(self.config.num_envs, len(self.collector.low)) * 2 - 1
+        return self.agent.act(self.collector.stack)
+
+    def _learn(self, count: int) -> None:
+        if not self.updates:
+            self.agent.fit_support(self.range, begun=False)
+        drawn = self.buffer.sample(count * self.config.batch_size)
+        for batch in drawn.split(self.config.batch_size):
+            self.note(self.agent.update(self.agent.preprocess(batch)))
+        self.updates += count
+
+    def state(self) -> dict[str, Any]:
+        """All that the run goes on from."""
+        buffer = self.buffer.state_dict() if self.config.keep_buffer else None
+        returns = {"range": vars(self.range).copy(), "sums": self.sums}
+        return {**super().state(), "owed": self.owed, "buffer": buffer, "returns": returns}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        super().load_state(state)
+        self.owed = state["owed"]
+        if "returns" in state:
+            self.range = ReturnRange(**state["returns"]["range"])
+            self.sums = state["returns"]["sums"]
+        if state["buffer"] is not None:
+            self.buffer.load_state_dict(state["buffer"])

@@ -1,0 +1,46 @@
+"""Make the trainer that an algorithm needs."""
+
+from collections.abc import Callable
+
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym.train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym.train.learn.off_policy import OffPolicyTrainer
+from mjgym.train.learn.on_policy import OnPolicyTrainer
+from mjgym.train.learn.trainer import Progress, Trainer
+from mjgym.train.results.config import Config
+from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run import Run
+
+
+def make_trainer(
+    run: Run,
+    config: Config,
+    *,
+    resume: bool = False,
+    show: Callable[[Progress], None] | None = None,
+) -> Trainer:
+    """The trainer of a run: with a replay buffer or with rollouts, as its algorithm learns.
+
+    Args:
+        run: its folder.
+        config: its settings.
+        resume: continue from the checkpoint, if there is one.
+        show: called with the progress, a few times a second.
+
+    Raises:
+        ConfigError: there is no such algorithm, or the settings do not fit the task.
+    """
+    algorithm = algorithms.find(config.algorithm)
+    try:
+        if issubclass(algorithm, OffPolicyAgent):
+            return OffPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+        if issubclass(algorithm, OnPolicyAgent):
+            return OnPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+            raise ConfigError(f"the settings take more memory than there is: {error}") from error
+        raise
+    raise ConfigError(
+        f"algorithm: {config.algorithm} is a subclass of neither OffPolicyAgent nor OnPolicyAgent"
+    )

@@ -1,0 +1,1 @@
+"""Run folders, settings, policies, evaluation, statistics and comparison, without PyTorch."""

@@ -1,0 +1,518 @@
+"""Settings of a run: dataclasses, filled from YAML files and from `name=value`."""
+
+import contextlib
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+
+from mjgym.train.results.errors import ConfigError
+from mjgym.util.suggestions import or_else
+
+MAX_ENVS = 1_048_576
+MAX_EVALUATION_EPISODES = 100  # as many seeds as are set apart for evaluations during training
+MAX_WIDTH = 65_536  # of a layer: one of 1e9 fills the memory before anything can complain
+
+
+FIXED = {"fixed": True}
+"""Metadata of a field that a checkpoint fixes: a resumed run cannot change it."""
+
+BEFORE = "before"
+"""Key of a field's metadata: its value in a run that began before there was such a setting."""
+
+
+def fixed(default: Any) -> Any:
+    """A field that a checkpoint fixes, with a default that cannot be changed in place."""
+    return field(default=default, metadata=FIXED)
+
+
+SHARED_OUT = {"shared out": True}
+"""Metadata of a field in environment steps, which agents of an ensemble share out."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A group of settings, which checks its own; an algorithm's settings are made of groups."""
+
+    def __post_init__(self) -> None:
+        """Check the values; a group calls that of the next by `super()`.
+
+        Raises:
+            ConfigError: one is refused; the message begins with its name.
+        """
+
+
+@dataclass(frozen=True)
+class RunSettings(Settings):
+    """The task, the budget, evaluations, and what a run takes of the machine."""
+
+    algorithm: str = fixed("")  # its name, or "module:Class"
+    id: str = fixed("")  # of the task
+    module: str = ""  # name or file, which registers the task where the package does not
+    # Arguments of make_vec, as the task's fields.
+    env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
+    name: str = fixed("")  # of the experiment in the metrics; the algorithm's where it is empty
+    seed: int = fixed(0)
+    steps: int | None = None  # of all sub-environments together, after which the run ends
+    minutes: float | None = None  # of wall clock, after which it ends
+    num_envs: int = fixed(16)
+    threads: int | None = None  # that step the physics; None for all allowed cores
+    torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
+    matmul_precision: Literal["highest", "high", "medium"] = "highest"  # PyTorch's, of float32
+    stagger: bool = fixed(True)  # begin at different steps: episodes do not all end together
+    evaluations: int = 20  # during training, at equal parts of the budget
+    evaluation_episodes: int = 20  # each time
+    log_every: int = 2_000  # environment steps between two lines of training metrics
+    checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
+    tensorboard: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every")
+        at_least(self, 0, "seed")
+        at_most(self, MAX_ENVS, "num_envs")
+        at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
+        at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
+        positive(self, "steps", "minutes", "threads", "torch_threads", "checkpoint_minutes")
+
+
+@dataclass(frozen=True)
+class NetworkSettings(Settings):
+    """Networks, how they see observations, and how fast they learn."""
+
+    history: int = fixed(1)  # observations that the networks see, the present one included
+    hidden: tuple[int, ...] = fixed((256, 256))  # widths of the layers, of actor and critics
+    layer_norm: bool = fixed(True)
+    normalize_observations: bool = fixed(True)
+    # In standard deviations; None: not at all, as runs did that began before there was a bound.
+    clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
+    learning_rate: float = 3e-4
+    discount: float = fixed(0.99)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "history")
+        positive(self, "learning_rate", "clip_observations")
+        if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
+            raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
+        if not 0 < self.discount < 1:
+            raise ConfigError(f"discount: must lie between 0 and 1, got {self.discount}")
+
+
+@dataclass(frozen=True)
+class Config(NetworkSettings, RunSettings):
+    """Settings that every algorithm has."""
+
+    @property
+    def longest_history(self) -> int:
+        """Observations of the agent that sees the most."""
+        return self.history
+
+
+C = TypeVar("C", bound=Config)
+
+
+@dataclass(frozen=True)
+class ReplaySettings(Settings):
+    """The replay buffer, and how often is learned from it."""
+
+    buffer_size: int = fixed(1_000_000)  # transitions
+    keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
+    learning_starts: int = 2_000  # transitions of random actions before the first update
+    batch_size: int = 256
+    updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
+    n_step: int = 3  # rewards before the value of the observation that follows
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "buffer_size", "batch_size", "n_step")
+        at_least(self, 0, "learning_starts")
+        positive(self, "updates_per_step")
+
+
+@dataclass(frozen=True)
+class CriticSettings(Settings):
+    """The critics' outputs, and the discounts of their heads."""
+
+    critic: str = fixed("categorical")  # "mean", "categorical", "quantile" or "module:Class"
+    atoms: int = fixed(101)  # of a categorical or quantile critic
+    value_min: float | None = fixed(None)  # of a categorical critic's support; None: as it needs
+    value_max: float | None = fixed(None)  # the same
+    discounting: Literal["exponential", "hyperbolic"] = fixed("exponential")
+    heads: int = fixed(10)  # discounts of hyperbolic discounting
+    hyperbolic_k: float = fixed(1.0)  # of the discount 1 / (1 + k t) that they approach
+    acting_value: Literal["largest", "mean", "hyperbolic"] = "largest"  # of the heads' values
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "atoms", "heads")
+        positive(self, "hyperbolic_k")
+        low, high = self.value_min, self.value_max
+        if low is not None and high is not None and low >= high:
+            raise ConfigError(
+                f"value_min: must be less than value_max, got {self.value_min} and {self.value_max}"
+            )
+
+
+@dataclass(frozen=True)
+class EncoderSettings(Settings):
+    """The convolutions that see pictures."""
+
+    channels: int = fixed(16)  # of each convolution
+    features: int = fixed(50)  # that actor and critics see of a history of pictures
+    shift: int = 4  # pixels, up to which pictures are moved before the networks learn from them
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "channels", "features")
+        at_least(self, 0, "shift")
+
+
+@dataclass(frozen=True)
+class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
+    """Settings of the algorithms that learn from a replay buffer.
+
+    The defaults are those of the default recipe for observations of states.
+    """
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-2
+    target_rate: float = 0.02  # of the target networks towards the trained ones at each update
+    ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 0, "weight_decay")
+        positive(self, "target_rate")
+        at_most(self, 1, "target_rate")
+        if self.learning_starts + self.num_envs > self.buffer_size:
+            raise ConfigError(
+                f"learning_starts: a buffer of {self.buffer_size} transitions never holds"
+                f" {self.learning_starts} of {self.num_envs} sub-environments; buffer_size must be"
+                f" at least {self.learning_starts + self.num_envs}"
+            )
+        if len(self.ensemble) > self.num_envs:
+            raise ConfigError(
+                f"ensemble: {len(self.ensemble)} agents need as many sub-environments, num_envs is"
+                f" {self.num_envs}"
+            )
+        self.members()
+
+    def members(self) -> "list[OffPolicyConfig]":
+        """Settings of each agent, which share out the sub-environments; one without an ensemble.
+
+        Raises:
+            ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
+        """
+        agents: list[OffPolicyConfig] = []
+        groups = dataclasses.fields(RunSettings), dataclasses.fields(ReplaySettings)
+        of_run = {field.name for group in groups for field in group} | {"ensemble"}
+        for k, own in enumerate(self.ensemble):
+            envs = len(range(k, self.num_envs, len(self.ensemble)))
+            values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+            values |= {"ensemble": (), "num_envs": envs}
+            where = f"ensemble[{k}]"
+            for name, value in own.items():
+                if name in of_run:
+                    raise ConfigError(f"ensemble: {name} is the same for all agents")
+                _set(type(self), values, name, value, where)
+            for name in marked(type(self), SHARED_OUT):
+                values[name] = max(1, round(values[name] * envs / self.num_envs))
+            try:
+                agents.append(type(self)(**values))
+            except ConfigError as error:
+                raise ConfigError(f"{where}: {error}") from None
+        return agents or [self]
+
+    @property
+    def longest_history(self) -> int:
+        """Observations of the agent that sees the most."""
+        return max(agent.history for agent in self.members())
+
+
+@dataclass(frozen=True)
+class OnPolicyConfig(Config):
+    """Settings of the algorithms that learn from rollouts of their present policy."""
+
+    rollout_steps: int = fixed(128)  # of every sub-environment, between updates
+    gae_lambda: float = 0.95  # of the generalised advantages
+    value_weight: float = 0.5  # c1, of the value's loss
+    entropy_weight: float = 0.0  # c2
+    max_gradient_norm: float = 0.5
+    deviation: float = fixed(0.5)  # of the policy's Gaussian, before the tanh, at the start
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "rollout_steps")
+        at_least(self, 0, "gae_lambda", "value_weight", "entropy_weight")
+        at_most(self, 1, "gae_lambda")
+        positive(self, "max_gradient_norm", "deviation")
+
+
+def read_run(
+    cls: type[C],
+    file: Path,
+    files: Iterable[str | Path] = (),
+    settings: Iterable[str] = (),
+    **given: Any,
+) -> C:
+    """Settings of a run that began earlier, and what is given now; see `read`.
+
+    Args:
+        cls: of the settings.
+        file: `config.yaml` in the run's folder.
+        files: YAML files that win over it.
+        settings: as in `read`.
+        **given: as in `read`.
+
+    Raises:
+        ConfigError: as in `read`.
+    """
+    known = {name for name, _, _ in _in_file(file)}
+    added = {
+        f.name: f.metadata[BEFORE]
+        for f in dataclasses.fields(cls)
+        if BEFORE in f.metadata and f.name not in known
+    }
+    return read(cls, [file, *files], settings, _first=added, **given)
+
+
+def differences(config: Config, before: Config) -> list[str]:
+    """Settings that a checkpoint fixes and that are not what they were, as sentences.
+
+    Args:
+        config: that a run is to continue with.
+        before: that it began with.
+    """
+    return [
+        f"{name} is {_shown(getattr(before, name))} in the run, not {_shown(getattr(config, name))}"
+        for name in marked(type(config), FIXED)
+        if getattr(config, name) != getattr(before, name)
+    ]
+
+
+def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
+    """The settings with this metadata, which a subclass that changes a default leaves out.
+
+    Args:
+        cls: of the settings.
+        metadata: `FIXED` or `SHARED_OUT`.
+    """
+    groups = [base for base in cls.__mro__ if dataclasses.is_dataclass(base)]
+    wanted = metadata.items()
+    found = {
+        f.name
+        for base in groups
+        for f in dataclasses.fields(base)
+        if wanted <= dict(f.metadata).items()
+    }
+    return [f.name for f in dataclasses.fields(cls) if f.name in found]
+
+
+def _shown(value: Any) -> str:
+    return str(list(value) if isinstance(value, tuple) else value) or "empty"
+
+
+def at_least(settings: Settings, lowest: float, *names: str) -> None:
+    """Check numbers.
+
+    Raises:
+        ConfigError: one is lower.
+    """
+    for name in names:
+        if getattr(settings, name) < lowest:
+            raise ConfigError(f"{name}: must be at least {lowest}, got {getattr(settings, name)}")
+
+
+def at_most(settings: Settings, highest: float, *names: str) -> None:
+    """Check numbers.
+
+    Raises:
+        ConfigError: one is higher.
+    """
+    for name in names:
+        if getattr(settings, name) > highest:
+            raise ConfigError(f"{name}: must be at most {highest}, got {getattr(settings, name)}")
+
+
+def positive(settings: Settings, *names: str) -> None:
+    """Check numbers; None passes.
+
+    Raises:
+        ConfigError: one is 0 or negative.
+    """
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value > 0:
+            raise ConfigError(f"{name}: must be positive, got {value}")
+
+
+def read(
+    cls: type[C],
+    files: Iterable[str | Path] = (),
+    settings: Iterable[str] = (),
+    *,
+    _first: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> C:
+    """Settings from files and from the command line; what comes later wins.
+
+    Args:
+        cls: of the settings.
+        files: YAML files, each a mapping from names to values.
+        settings: "name=value" each, the value in YAML; "env.speed=2" sets one entry of a mapping.
+        **given: settings that win over all others.
+
+    Raises:
+        ConfigError: a name is unknown (the message names the nearest), or a value is refused; the
+            message begins with the file and its line.
+    """
+    values: dict[str, Any] = dict(_first or {})
+    places: dict[str, str] = {}  # that each was set at last
+    for file in files:
+        for name, value, where in _in_file(Path(file)):
+            places[_set(cls, values, name, value, where)] = where
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"{text!r} is not of the form name=value")
+        with contextlib.suppress(*_YAML_ERRORS):
+            value = yaml.safe_load(value)
+        places[_set(cls, values, name.strip(), value, repr(text))] = repr(text)
+    for name, value in given.items():
+        places[_set(cls, values, name, value, name)] = name
+    try:
+        return cls(**values)
+    except ConfigError as error:
+        where = places.get(str(error).partition(":")[0], "")
+        raise ConfigError(f"{where}: {error}" if where else str(error)) from None
+
+
+_YAML_ERRORS = (yaml.YAMLError, ValueError, RecursionError)  # a date like 2020-13-01 is the second
+
+
+def mapping(file: Path) -> yaml.MappingNode | None:
+    """The names and values of a YAML file as nodes; None where it is empty.
+
+    Raises:
+        ConfigError: it cannot be read, or holds something else.
+    """
+    try:
+        node = yaml.compose(file.read_bytes().decode(), yaml.SafeLoader)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: is not text in UTF-8") from None
+    except _YAML_ERRORS as error:
+        raise ConfigError(_complaint(file, error)) from None
+    if node is not None and not isinstance(node, yaml.MappingNode):
+        raise ConfigError(f"{file}:1: expected names with values")
+    return node
+
+
+def settings_of(file: Path) -> dict[str, Any]:
+    """The settings in the file of a run, by name, as plain data.
+
+    Raises:
+        ConfigError: it cannot be read, or lacks one that every run has.
+    """
+    found = {name: value for name, value, _ in _in_file(file)}
+    kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
+    for name, kind in kinds.items():
+        if not isinstance(found.get(name), kind):
+            raise ConfigError(f"{file}: is damaged: {name} must be {kind.__name__}")
+    return found
+
+
+def _complaint(file: Path, error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or " ".join(str(error).split())
+    return f"{file}{f':{mark.line + 1}' if mark else ''}: {problem}"
+
+
+def _in_file(file: Path) -> Iterator[tuple[str, Any, str]]:
+    """Names, values and places of a file."""
+    node = mapping(file)
+    construct = yaml.SafeLoader("").construct_document
+    for key, content in node.value if node else ():
+        where = f"{file}:{key.start_mark.line + 1}"
+        if not isinstance(key, yaml.ScalarNode):
+            raise ConfigError(f"{where}: the name of a setting is a word")
+        try:
+            yield key.value, construct(content), where
+        except _YAML_ERRORS as error:
+            raise ConfigError(_complaint(file, error)) from None
+
+
+def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str) -> str:
+    """Add a value to those by name; returns the name.
+
+    Raises:
+        ConfigError: there is no such setting, or the value is of another type.
+    """
+    hints = typing.get_type_hints(cls)
+    name, _, entry = name.partition(".")
+    if name not in hints:
+        raise ConfigError(f"{where}: there is no setting {name!r}{or_else(name, hints)}")
+    if entry:
+        if hints[name] != dict[str, Any]:
+            raise ConfigError(f"{where}: {name} has no entries")
+        values[name] = {**values.get(name, {}), entry: value}
+        return name
+    try:
+        values[name] = _converted(value, hints[name])
+    except (TypeError, ValueError):
+        wanted = str(getattr(hints[name], "__name__", hints[name])).replace("typing.", "")
+        raise ConfigError(f"{where}: {name} must be {wanted}, got {value!r}") from None
+    return name
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    """A value as its type; 1 and "1e6" (text in YAML) are floats as well, 1e6 is an integer.
+
+    Raises:
+        TypeError, ValueError: it is not one.
+    """
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    converted: Any = value
+    if origin in (typing.Union, types.UnionType):
+        if value is not None or type(None) not in inner:
+            converted = _converted(value, next(k for k in inner if k is not type(None)))
+    elif origin is Literal:
+        _require(value in inner, value)
+    elif origin is tuple:
+        _require(isinstance(value, list | tuple), value)
+        converted = tuple(_converted(item, inner[0]) for item in value)
+    elif origin is dict:
+        _require(isinstance(value, Mapping), value)
+        converted = {str(k): v for k, v in value.items()}
+    elif hint in (int, float):
+        _require(not isinstance(value, bool) and math.isfinite(float(value)), value)
+        if hint is float:
+            converted = float(value)
+        elif not isinstance(value, int):
+            _require(float(value).is_integer(), value)
+            converted = int(float(value))
+    else:
+        _require(isinstance(value, hint), value)
+    return converted
+
+
+def _require(fits: bool, value: Any) -> None:
+    if not fits:
+        raise ValueError(value)
+
+
+def to_yaml(config: Config) -> str:
+    """All settings, in the order of their dataclass."""
+    plain = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in dataclasses.asdict(config).items()
+    }
+    return str(yaml.safe_dump(plain, sort_keys=False))

@@ -1,0 +1,115 @@
+"""A run's numbers as a table of one number a line.
+
+The first six columns are those of the public files of SimBa, SimbaV2 and FlashSAC.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from mjgym.util import atomic
+
+RETURN = "evaluation/return"  # mean over the episodes of an evaluation during training
+FINAL = "final/return"  # mean over the 100 episodes of `mjgym evaluate`
+TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One line.
+
+    Args:
+        exp_name: of the experiment; runs that differ in their seed alone share it.
+        env_name: id of the task.
+        seed: of the run.
+        metric: what was measured.
+        env_step: steps of all sub-environments together, until then.
+        value: that was measured.
+        updates: of the networks, until then.
+        wall_s: seconds of training, until then.
+        machine: that measured it; empty in the folder of a run, where the fingerprint says it.
+    """
+
+    exp_name: str
+    env_name: str
+    seed: int
+    metric: str
+    env_step: int
+    value: float
+    updates: int = 0
+    wall_s: float = 0.0
+    machine: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(Metric))[:-1]  # of a run's file
+
+
+def append(path: Path, metrics: Iterable[Metric]) -> None:
+    """Add lines to a file, which is begun with its columns if it is not there."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(COLUMNS)
+        for metric in metrics:
+            *columns, wall, _ = astuple(metric)
+            writer.writerow([*columns, round(wall, 3)])
+
+
+def write(path: Path, metrics: Iterable[Metric]) -> None:
+    """Put lines of several runs into a file: with machines, and with numbers of five digits."""
+    with atomic.replacing(path) as part, part.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*COLUMNS, "machine"])
+        for metric in metrics:
+            exp_name, env_name, seed, name, env_step, value, updates, wall, on = astuple(metric)
+            value = f"{value:.5g}"
+            writer.writerow(
+                [exp_name, env_name, seed, name, env_step, value, updates, round(wall, 1), on]
+            )
+
+
+def read(path: str | Path) -> list[Metric]:
+    """The lines of a file; columns beside the first six may be missing, or be others.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no table, lacks one of the first six columns, or a number is none.
+    """
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        rows = csv.DictReader(file)
+        try:
+            missing = [name for name in COLUMNS[:6] if name not in (rows.fieldnames or ())]
+            if missing:
+                raise ValueError(f"there is no column {missing[0]}")
+            # A line that a killed run has begun lacks some.
+            return [_metric(row) for row in rows if None not in row.values()]
+        except UnicodeDecodeError:
+            raise ValueError(f"{path}: is not text in UTF-8") from None
+        except (csv.Error, OverflowError, ValueError) as error:
+            raise ValueError(f"{path}:{max(rows.line_num, 1)}: {error}") from None
+
+
+def _metric(row: dict[str, str]) -> Metric:
+    return Metric(
+        row["exp_name"],
+        row["env_name"],
+        int(float(row["seed"])),
+        row["metric"],
+        int(float(row["env_step"])),
+        float(row["value"]),
+        int(float(row.get("updates") or 0)),
+        float(row.get("wall_s") or 0),
+        row.get("machine") or "",
+    )
+
+
+def keep_until(path: Path, env_step: int) -> None:
+    """Drop the lines after a number of steps: a run that goes on from there writes them again."""
+    if not path.exists():
+        return
+    kept = [metric for metric in read(path) if metric.env_step <= env_step]
+    with atomic.replacing(path) as part:
+        part.unlink()
+        append(part, kept)

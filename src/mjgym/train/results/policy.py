@@ -1,0 +1,335 @@
+"""A trained policy as plain arrays: acting needs NumPy alone."""
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from mjgym.util import atomic
+
+_LAYER_NORM = 1e-5  # added to the variance, as PyTorch's layer does
+
+STRIDES = (2, 2, 2, 1)
+"""Of the convolutions that see pictures, whose kernels have 3 by 3 pixels."""
+
+GREY, WHITE = 127.5, 255.0
+"""What is subtracted from the channels of pictures, and by what they are divided."""
+
+_ENCODER = "encoder/"  # before the names of its arrays
+
+
+class PolicyError(ValueError):
+    """A file holds no policy, or a damaged one; the message says what is wrong."""
+
+
+class Policy:
+    """The deterministic action of a perceptron, for one observation or many.
+
+    An action does not depend on how many are computed at once, to the bit: each row is a product of
+    its own.
+
+    Args:
+        layers: with `weight` (outputs, inputs) and `bias`, linear, or with both of one shape
+            (width,), a layer normalisation, which a ReLU follows. Without normalisations, a ReLU
+            follows every layer but the last.
+        mean: of the observations, (size,); for pictures, (height, width, channels).
+        deviation: of the observations, by which they are divided, of the same shape.
+        low: bounds of an action, (action size,).
+        high: the same.
+        history: observations that it acts by.
+        encoder: of pictures: convolutions with `weight` (outputs, inputs, 3, 3) and `bias`, each
+            followed by a ReLU, then a linear layer and a normalisation, whose tanh the layers see.
+            Without, they see vectors.
+        limit: in units of `deviation`, to which observations are clipped; None for no limit.
+    """
+
+    def __init__(
+        self,
+        layers: list[dict[str, np.ndarray]],
+        mean: np.ndarray,
+        deviation: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        history: int = 1,
+        encoder: list[dict[str, np.ndarray]] | None = None,
+        limit: float | None = None,
+    ) -> None:
+        self.layers = layers
+        self.mean, self.deviation = mean, deviation
+        self.low, self.high = low, high
+        self.history, self.limit = history, limit
+        self.encoder = encoder or []
+        self._past: np.ndarray | None = None
+
+    def begin(self) -> None:
+        """Forget past observations: the next one begins an episode, in all rows."""
+        self._past = None
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        """Actions within the bounds, for one observation or for several, (n, ...)."""
+        observation = np.asarray(observation, np.float32)
+        single = observation.ndim == self.mean.ndim
+        inputs = self.encode(observation[None] if single else observation)
+        action = self.scaled(self.unscaled(inputs))
+        return np.asarray(action[0] if single else action)
+
+    def encode(self, observation: np.ndarray) -> np.ndarray:
+        """Inputs of the layers, (n, inputs); histories end with these observations, (n, ...)."""
+        x = (observation - self.mean) / self.deviation
+        if self.limit is not None:
+            x = np.clip(x, -self.limit, self.limit)
+        if self.history > 1:
+            if self._past is None or self._past.shape[0] != len(x):
+                self._past = np.repeat(x[:, None], self.history, 1)
+            else:
+                self._past = np.concatenate([self._past[:, 1:], x[:, None]], 1)
+            x = self._past
+        return self._features(x) if self.encoder else x.reshape(len(x), -1)
+
+    def _features(self, x: np.ndarray) -> np.ndarray:
+        """Features, (n, features), of scaled pictures, (n, [history,] height, width, channels)."""
+        *convolutions, linear, norm = self.encoder
+        x = x.reshape(len(x), -1, *self.mean.shape)
+        x = np.moveaxis(x, 1, 3).reshape(*x.shape[:1], *x.shape[2:4], -1)
+        for layer, stride in zip(convolutions, STRIDES, strict=True):
+            weight = layer["weight"]
+            patches = sliding_window_view(x, weight.shape[2:], (1, 2))[:, ::stride, ::stride]
+            n, height, width = patches.shape[:3]
+            columns = patches.reshape(n, height * width, -1)
+            x = np.maximum(columns @ weight.reshape(len(weight), -1).T + layer["bias"], 0)
+            x = x.reshape(n, height, width, -1)
+        x = np.moveaxis(x, 3, 1).reshape(len(x), 1, -1)  # each row a product of its own
+        x = x @ linear["weight"].T + linear["bias"]
+        return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
+
+    def unscaled(self, inputs: np.ndarray) -> np.ndarray:
+        """Actions within -1 and 1."""
+        return np.asarray(np.tanh(_perceptron(self.layers, inputs[:, None, :])[:, 0]))
+
+    def scaled(self, action: np.ndarray) -> np.ndarray:
+        """Actions within the bounds, of those within -1 and 1."""
+        return np.asarray(self.low + (action + 1) / 2 * (self.high - self.low))
+
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+        about = {
+            name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
+        }
+        if self.limit is not None:
+            about["limit"] = self.limit
+        encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
+        return about | _named(self.layers) | encoder
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
+
+def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
+    x = x - x.mean(-1, keepdims=True)
+    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + _LAYER_NORM)
+    return np.asarray(x * layer["weight"] + layer["bias"])
+
+
+class Valuation:
+    """Mean value that an agent's critics give to actions.
+
+    Args:
+        bodies: layers of each critic, as a policy's.
+        weights: of a critic's outputs in its value, (heads, outputs of a head).
+        distribution: whether the outputs are logits of probabilities, which the weights are for.
+    """
+
+    def __init__(
+        self, bodies: list[list[dict[str, np.ndarray]]], weights: np.ndarray, distribution: bool
+    ) -> None:
+        self.bodies, self.weights, self.distribution = bodies, weights, distribution
+
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        """Values, (n, k), of encoded observations with actions within -1 and 1, (n, k, ...)."""
+        values = np.zeros(inputs.shape[:2], np.float32)
+        for body in self.bodies:
+            outputs = _perceptron(body, inputs).reshape(*inputs.shape[:2], *self.weights.shape)
+            if self.distribution:
+                outputs = np.exp(outputs - outputs.max(-1, keepdims=True))
+                outputs = outputs / outputs.sum(-1, keepdims=True)
+            values += (outputs * self.weights).sum((-2, -1))
+        return values / len(self.bodies)
+
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+        arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
+        for k, body in enumerate(self.bodies):
+            arrays |= {f"critic{k}/{name}": array for name, array in _named(body).items()}
+        return arrays
+
+
+class EnsemblePolicy:
+    """Several agents together: each proposes an action, the one of highest mean Q is taken.
+
+    The mean is that over the agents' critics.
+
+    Args:
+        policies: of the agents.
+        valuations: of the agents' critics.
+    """
+
+    def __init__(self, policies: list[Policy], valuations: list[Valuation]) -> None:
+        self.policies, self.valuations = policies, valuations
+        self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
+
+    def begin(self) -> None:
+        """Forget past observations: the next one begins an episode, in all rows."""
+        for policy in self.policies:
+            policy.begin()
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        """Actions within the bounds, (..., action size), for observations (..., size)."""
+        observation = np.asarray(observation, np.float32)
+        single = observation.ndim == self.mean.ndim
+        rows = observation[None] if single else observation
+        inputs = [policy.encode(rows) for policy in self.policies]
+        pairs = zip(self.policies, inputs, strict=True)
+        proposed = np.stack([policy.unscaled(x) for policy, x in pairs], 1)
+        values = np.zeros(proposed.shape[:2], np.float32)
+        for valuation, x in zip(self.valuations, inputs, strict=True):
+            repeated = np.repeat(x[:, None], len(self.policies), 1)
+            values += valuation(np.concatenate([repeated, proposed], -1))
+        best = proposed[np.arange(len(proposed)), values.argmax(1)]
+        action = self.policies[0].scaled(best)
+        return action[0] if single else action
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        arrays: dict[str, Any] = {}
+        for k, parts in enumerate(zip(self.policies, self.valuations, strict=True)):
+            for part in parts:
+                arrays |= {f"agent{k}/{name}": array for name, array in part.arrays().items()}
+        with atomic.replacing(path) as part_file:
+            np.savez(part_file, **arrays)
+
+
+AnyPolicy = Policy | EnsemblePolicy
+
+
+def load(path: str | Path) -> AnyPolicy:
+    """The policy of a file that `save` wrote.
+
+    Raises:
+        OSError: it cannot be read.
+        PolicyError: it holds no policy, or a damaged one.
+    """
+    try:
+        with np.load(path) as file:
+            arrays = dict(file)
+        agents = _parts(arrays, "agent")
+        if not agents:
+            return _policy(arrays)
+        return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+    except OSError:
+        raise
+    except _DAMAGE as error:
+        kind = type(error).__name__
+        raise PolicyError(f"{path} holds no policy, or a damaged one: {kind}: {error}") from error
+
+
+_DAMAGE = (
+    AttributeError,  # one array instead of an archive
+    EOFError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,  # an archive's compression
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def _policy(arrays: dict[str, np.ndarray]) -> Policy:
+    about = {name: arrays[name] for name in ("mean", "deviation", "low", "high")}
+    seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
+    encoder, layers, history = _layers(seeing), _layers(arrays), int(arrays["history"])
+    if history < 1 or about["mean"].shape != about["deviation"].shape:
+        raise PolicyError("its observations' statistics do not fit")
+    if about["low"].ndim != 1 or about["low"].shape != about["high"].shape:
+        raise PolicyError("its bounds of actions do not fit")
+    inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
+    _require_fitting(layers, inputs, len(about["low"]))
+    limit = float(arrays["limit"]) if "limit" in arrays else None
+    return Policy(layers, history=history, encoder=encoder, limit=limit, **about)
+
+
+def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
+    bodies = [_layers(own) for own in _parts(arrays, "critic")]
+    return Valuation(bodies, arrays["weights"], bool(arrays["distribution"]))
+
+
+def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
+    """The arrays of "kind0/", "kind1/" and so on."""
+    parts: list[dict[str, np.ndarray]] = []
+    while own := {
+        key.partition("/")[2]: array
+        for key, array in arrays.items()
+        if key.startswith(f"{kind}{len(parts)}/")
+    }:
+        parts.append(own)
+    return parts
+
+
+def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {f"{i}.{name}": array for i, layer in enumerate(layers) for name, array in layer.items()}
+
+
+def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    """The layers "0.weight", "0.bias", "1.weight" and so on.
+
+    Raises:
+        PolicyError: one is missing, or is not like those before and after it.
+    """
+    found: dict[int, dict[str, np.ndarray]] = {}
+    for key, array in arrays.items():
+        index, dot, name = key.partition(".")
+        if dot and index.isdigit():
+            found.setdefault(int(index), {})[name] = array
+    if sorted(found) != list(range(len(found))):
+        raise PolicyError(f"its layers are {sorted(found)}")
+    layers = [found[k] for k in range(len(found))]
+    for k, layer in enumerate(layers):
+        if set(layer) != {"weight", "bias"} or len(layer["bias"]) != len(layer["weight"]):
+            raise PolicyError(f"layer {k} is not a weight and a bias of one length")
+    return layers
+
+
+def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: int) -> None:
+    """Check that the layers of a perceptron follow on each other.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    size = inputs
+    for k, layer in enumerate(layers):
+        if layer["weight"].shape[1:] not in ((), (size,)) or layer["bias"].ndim != 1:
+            raise PolicyError(f"layer {k} does not take {size} numbers")
+        size = len(layer["bias"])
+    if not layers or size != outputs or layers[-1]["weight"].ndim != 2:
+        raise PolicyError(f"its layers give {size} numbers, not {outputs}")
+
+
+def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray) -> np.ndarray:
+    normalised = any(layer["weight"].ndim == 1 for layer in layers)
+    for layer in layers[:-1]:
+        if layer["weight"].ndim == 2:
+            x = x @ layer["weight"].T + layer["bias"]
+            if normalised:
+                continue
+        else:
+            x = _normalised(x, layer)
+        x = np.maximum(x, 0)
+    last = layers[-1]
+    return np.asarray(x @ last["weight"].T + last["bias"])

@@ -1,0 +1,138 @@
+"""The folder of a run: its settings, fingerprint, metrics, checkpoint and policy."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mjgym.train.results import metrics
+from mjgym.train.results.config import Config, settings_of, to_yaml
+from mjgym.train.results.errors import ConfigError, RunError
+from mjgym.train.results.policy import AnyPolicy, PolicyError, load
+from mjgym.util import atomic
+
+
+class Run:
+    """A run's folder.
+
+    Args:
+        path: of the folder, which `create` makes.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.config_file = self.path / "config.yaml"
+        self.metrics_file = self.path / "metrics.csv"
+        self.policy_file = self.path / "policy.npz"
+        self.checkpoint_file = self.path / "checkpoint.pt"
+        self.fingerprint_file = self.path / "fingerprint.json"
+        self.evaluation_file = self.path / "evaluation.json"
+        self.tensorboard = self.path / "tensorboard"
+
+    def create(self, config: Config) -> None:
+        """Make the folder for a new run.
+
+        Raises:
+            RunError: there is a run already, or the folder cannot be made.
+        """
+        self.require_new()
+        self.keep(config)
+
+    def require_new(self) -> None:
+        """See that a new run can be made here; nothing is written.
+
+        Raises:
+            RunError: there is a run already, or the path leads through a file.
+        """
+        if self.config_file.exists():
+            raise RunError(f"{self.path} holds a run already; continue it with --resume")
+        for place in (self.path, *self.path.parents):
+            if place.exists() and not place.is_dir():
+                raise RunError(f"{self.path} cannot be made: {place} is a file")
+
+    def keep(self, config: Config) -> None:
+        """Write the settings; the folder is made if it is not there.
+
+        Raises:
+            RunError: they cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(self.config_file, to_yaml(config))
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be made: {error.strerror}") from error
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as they were resolved, by name.
+
+        Raises:
+            RunError: there is no run, or its settings are damaged.
+        """
+        if not self.config_file.exists():
+            raise RunError(f"{self.path} holds no run: there is no {self.config_file.name}")
+        try:
+            return settings_of(self.config_file)
+        except ConfigError as error:
+            raise RunError(str(error)) from None
+
+    def policy(self) -> AnyPolicy:
+        """The policy of the last checkpoint.
+
+        Raises:
+            RunError: there is none yet, or its file is damaged.
+        """
+        self.settings()
+        if not self.policy_file.exists():
+            raise RunError(f"{self.path} has no policy yet: it has no checkpoint")
+        try:
+            return load(self.policy_file)
+        except (OSError, PolicyError) as error:
+            raise RunError(str(error)) from None
+
+    def metrics(self) -> list[metrics.Metric]:
+        """All numbers so far.
+
+        Raises:
+            RunError: there are none yet, or the file is damaged.
+        """
+        try:
+            return metrics.read(self.metrics_file)
+        except OSError:
+            raise RunError(f"{self.path} has no metrics yet") from None
+        except ValueError as error:
+            raise RunError(str(error)) from None
+
+    def write_json(self, file: Path, content: Mapping[str, Any]) -> None:
+        """Put plain data into one of the folder's files."""
+        atomic.write_text(file, json.dumps(content, indent=2) + "\n")
+
+
+def code_of(settings: Mapping[str, Any]) -> list[str]:
+    """Modules outside this package whose code runs when a run's settings are used.
+
+    They are the task's `module`, and every "module:name" among the values: a critic, an algorithm,
+    an id, an argument of the task.
+
+    Args:
+        settings: of a run, by name.
+    """
+    module = str(settings.get("module") or "")
+    found = [module] if module and not _is_packaged(module) else []
+    return list(dict.fromkeys([*found, *_modules_in(list(settings.values()))]))
+
+
+_REFERENCE = re.compile(r"(?P<module>.+):[A-Za-z_][\w./-]*")  # "module:name"; not "cuda:0"
+
+
+def _modules_in(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [name for item in value for name in _modules_in(item)]
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return [] if match is None or _is_packaged(match["module"]) else [str(value)]
+
+
+def _is_packaged(module: str) -> bool:
+    return module == "mjgym" or module.startswith("mjgym.")

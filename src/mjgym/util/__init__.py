@@ -1,0 +1,1 @@
+"""Helpers without robotics in them: files, names, docstrings, generators."""

@@ -1,0 +1,90 @@
+"""Files and folders that are written whole or not at all.
+
+A full disk, an error or Ctrl-C in the middle of writing leaves what was there before.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Context manager: a temporary file that replaces `path` on success.
+
+    It lies in the same folder and has the same suffix; after an exception it is removed, and what
+    was at `path` is untouched. A link goes on leading where it led, a file that was there keeps its
+    permissions. What is no file, as /dev/stdout, is given itself: nothing can take its place.
+
+    Raises:
+        OSError: its folder is not there or cannot be written to; said before anything is written.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    handle, name = tempfile.mkstemp(target.suffix, f".{target.stem}-", target.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        if target.exists():
+            shutil.copymode(target, part)
+        else:
+            mask = os.umask(0)
+            os.umask(mask)
+            part.chmod(0o666 & ~mask)  # as any new file; temporary ones are for their owner alone
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file atomically, see `replacing`.
+
+    Raises:
+        OSError: it cannot be written; what was there is untouched.
+    """
+    with replacing(path) as part:
+        part.write_bytes(content)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a UTF-8 text file atomically, see `replacing`.
+
+    Raises:
+        OSError: it cannot be written; what was there is untouched.
+    """
+    write_bytes(path, text.encode())
+
+
+@contextlib.contextmanager
+def filling(folder: str | Path) -> Iterator[Path]:
+    """Context manager: a temporary folder whose entries move into `folder` on success.
+
+    It lies within `folder`, which is made with its parents if it is not there; after an exception
+    both are as they were. Entries that `folder` has already must not be among the new ones.
+
+    Raises:
+        OSError: the folder cannot be made or written to.
+    """
+    folder = Path(folder)
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    stage: Path | None = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
+        yield stage
+        for entry in sorted(stage.iterdir()):
+            entry.rename(folder / entry.name)
+        stage.rmdir()
+    except BaseException:
+        if stage is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+        for parent in made:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        raise

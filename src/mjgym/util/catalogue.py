@@ -1,0 +1,92 @@
+"""Registries of named objects, from the package and from users' modules."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from mjgym.util.suggestions import or_else
+
+Thing = TypeVar("Thing")
+
+
+class Catalogue(Generic[Thing]):
+    """A registry of objects of one kind, by name.
+
+    Args:
+        kind: what they are, for messages.
+        base: the class that all of them extend.
+    """
+
+    def __init__(self, kind: str, base: type[Thing]) -> None:
+        self._kind = kind
+        self._base = base
+        self._things: dict[str, Thing] = {}
+        self._sources: dict[str, Callable[[str], Thing]] = {}
+        self._found: dict[str, Thing] = {}  # by "prefix:rest" or "module:Class"
+
+    def add(self, name: str, thing: Thing) -> None:
+        """Register an object under a name."""
+        self._things[name] = thing
+
+    def add_source(self, prefix: str, source: Callable[[str], Thing]) -> None:
+        """Register a function from "rest" to the object named "prefix:rest"."""
+        self._sources[prefix] = source
+
+    def names(self) -> list[str]:
+        """All registered names, sorted."""
+        return sorted(self._things)
+
+    def find(self, name: str | Thing, *, argument: str = "") -> Thing:
+        """The object of a name or of "module:Class", or the object itself.
+
+        Args:
+            name: the name, or a thing.
+            argument: the keyword argument that holds the name, for messages; by default the kind.
+
+        Raises:
+            TypeError: it is neither a name nor such a thing.
+            ValueError: there is none; the message names the nearest ones.
+        """
+        if isinstance(name, self._base):
+            return name
+        asked = argument or self._kind
+        if not isinstance(name, str):
+            raise TypeError(
+                f'{asked}: expected a name, "module:Class" or an instance of'
+                f" {self._base.__name__}, not {name!r}"
+            )
+        for known in (self._things, self._found):
+            if name in known:
+                return known[name]
+        prefix, colon, rest = name.partition(":")
+        if colon and prefix in self._sources:
+            self._found[name] = self._sources[prefix](rest)
+            return self._found[name]
+        if colon:
+            return self._load(name, asked)
+        hint = or_else(name, self.names())
+        raise ValueError(f'{asked}: no {name!r}{hint} (or "module:Class" of your own)')
+
+    def _fits(self, found: Any) -> bool:
+        """Whether an attribute of a module is such an object, or a class of them."""
+        if isinstance(found, type):
+            return issubclass(found, self._base)
+        return isinstance(found, self._base)
+
+    def _load(self, name: str, asked: str) -> Thing:
+        module, _, attribute = name.partition(":")
+        try:
+            holder = importlib.import_module(module)
+        except (ImportError, TypeError, ValueError) as error:  # also a relative or an empty name
+            raise ValueError(f"{asked}: {name!r} cannot be imported: {error}") from None
+        found: Any = getattr(holder, attribute, None)
+        known = [n for n, x in vars(holder).items() if self._fits(x) and x is not self._base]
+        if not self._fits(found):
+            hint = or_else(attribute, known) if known else ""
+            what = f"is no {self._base.__name__}"
+            if found is None:
+                what = f"cannot be imported: there is no {attribute!r} in {module}"
+            raise ValueError(f"{asked}: {name!r} {what}{hint}")
+        thing: Thing = found() if isinstance(found, type) else found
+        self._found[name] = thing
+        return thing

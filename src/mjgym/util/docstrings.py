@@ -1,0 +1,60 @@
+"""Parsing of task docstrings: the first paragraph, titled paragraphs, observation entries."""
+
+import inspect
+import re
+from collections.abc import Iterable
+
+NAMED = re.compile(r"`([^`]+)`")  # entries and fields stand between backquotes
+
+
+def docstring(cls: type) -> str:
+    """A class's own docstring; not the signature that dataclass puts in its place."""
+    text = vars(cls).get("__doc__") or ""
+    return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
+
+
+def first_paragraph(cls: type) -> str:
+    """The first paragraph of a class's own docstring, in one line."""
+    return docstring(cls).partition("\n\n")[0].replace("\n", " ")
+
+
+def paragraphs(cls: type, title: str) -> list[str]:
+    """Paragraphs that begin with "<title>:" in the docstrings of a class, then of its bases."""
+    return [
+        paragraph.removeprefix(f"{title}:").strip().replace("\n", " ")
+        for base in cls.__mro__
+        for paragraph in docstring(base).split("\n\n")
+        if paragraph.startswith(f"{title}:")
+    ]
+
+
+def meanings(cls: type, entries: Iterable[str]) -> dict[str, str]:
+    """The description of each entry in the paragraphs "Observation: ..."; "" where there is none.
+
+    "`height` of the torso (m); `touch`, force on the toe" says "height of the torso (m)" of
+    `height` and "force on the toe" of `touch`. Of "`hand` and `box`, places (m)" the two share what
+    is said of the last. A class's own paragraph comes before its bases'.
+    """
+    known = dict.fromkeys(entries, "")
+    for text in paragraphs(cls, "Observation"):
+        parts = [m for m in NAMED.finditer(text) if m[1] in known]
+        ends = [*(m.start() for m in parts[1:]), len(text)][: len(parts)]
+        shared = ""
+        for part, end in reversed(list(zip(parts, ends, strict=True))):
+            said = text[part.end() : end]
+            if not _JOINED.fullmatch(said) or not shared:
+                said = re.split(r"[;.](?:\s|$)(?![^(]*\))", said, maxsplit=1)[0]
+                shared = _phrase(part[1], said)
+            known[part[1]] = known[part[1]] or shared
+    return known
+
+
+_JOINED = re.compile(r"[\s,]*(and|or)?[\s,]*(last|then)?[\s,]*")
+
+
+def _phrase(entry: str, said: str) -> str:
+    said = re.sub(r"([\s,:]+(and|then|also|or))*[\s,:]*$", "", said)
+    if said.startswith((",", ":")):
+        return said.lstrip(",: ").replace("`", "")
+    words = entry.rpartition("/")[2].replace("_", " ")
+    return f"{words}{said}".replace("`", "").strip()

@@ -1,0 +1,41 @@
+"""Suggestions in error messages about unknown names: "did you mean ...?"."""
+
+import difflib
+from collections.abc import Iterable
+
+ALIKE = 0.6  # the least ratio of difflib for a suggestion
+PART = 3  # letters, at least, of a word that is suggested because it contains the unknown one
+
+
+def close(word: object, known: Iterable[str], most: int = 3, alike: float = ALIKE) -> list[str]:
+    """The known words most similar to an unknown one, the nearest first; upper case is ignored.
+
+    Where none is similar, those that contain it: "panda" suggests "PandaGripper".
+
+    Args:
+        word: the unknown word; anything but text is compared as text.
+        known: the known words; those with a leading underscore are never suggested.
+        most: the largest number of suggestions.
+        alike: the least similarity, from 0 to 1.
+    """
+    text, most = str(word).lower(), max(most, 1)
+    public: dict[str, list[str]] = {}  # by their lower-case form
+    for name in known:
+        if name and not name.startswith("_"):
+            public.setdefault(name.lower(), []).append(name)
+    near = difflib.get_close_matches(text, public, n=most, cutoff=alike)
+    if not near and len(text) >= PART:
+        near = [lower for lower in public if text in lower]
+    return [name for lower in near for name in public[lower]][:most]
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the nearest known ones, or nothing."""
+    near = close(word, known)
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def or_else(word: object, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the nearest known ones, or else all of them."""
+    words = [w for w in known if w]
+    return did_you_mean(word, words) or f"; there are {', '.join(words) or 'none'}"

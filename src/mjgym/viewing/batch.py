@@ -1,0 +1,244 @@
+"""The sub-environments of a batch beside each other on a page, through mjviser."""
+
+import contextlib
+import io
+import itertools
+import math
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+import viser
+
+from mjgym.viewing.guard import Guard
+from mjgym.viewing.session import Command, Session
+from mjgym.viewing.shapes import GROUPS, Look, Shapes, colour
+from mjgym.viewing.watch import ViewerError
+
+REFRESH = 0.2  # s between two texts
+FRAME = 1 / 30  # s between two pictures
+_INNER = "127.0.0.1"  # where viser listens; people look at the guard
+GAP = 2.4  # between the middles of two sub-environments, in radii of one
+FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
+COARSE = 1000  # vertices of a mesh that is seen from afar
+AFAR = 2.0  # m from the eye
+BRIGHTNESS = 0.8  # of the light from all sides
+_BUTTONS = (Command.PAUSE, Command.STEP, Command.RESET, Command.NEXT)
+
+
+@dataclass
+class _Drawn:
+    """A body's mesh on the page, once for each sub-environment in which the body looks so.
+
+    Attributes:
+        handle: viser's.
+        body: its index.
+        ids: of the sub-environments.
+    """
+
+    handle: Any
+    body: int
+    ids: list[int]
+
+
+class BatchViewer:
+    """Serves the page.
+
+    Each is drawn with the sizes, places and colours of its own episode. mjviser makes the meshes;
+    skies, textures of floors and the lights are the page's own.
+
+    Args:
+        session: of a batch.
+        camera: not used; the page has a free one.
+        listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
+
+    Attributes:
+        url: what a browser on this machine opens.
+
+    Raises:
+        ViewerError: the server cannot be started.
+    """
+
+    def __init__(self, session: Session, camera: int, listener: socket.socket) -> None:
+        del camera
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints its own addresses
+            self._server = viser.ViserServer(host=_INNER, port=0, label="mjgym", verbose=False)
+        inner = _Inner(self._server)
+        self._guard = Guard(listener, inner.dial)
+        self.url = self._guard.url
+        count = session.count or 1
+        self._model = session.twin.model
+        self._radius = max(_radius(self._model, session.follow(i)) for i in range(count))
+        columns = math.ceil(math.sqrt(count))
+        row, column = np.divmod(np.arange(count), columns)
+        places = np.stack([column, row, np.zeros(count)], axis=1)
+        self._offsets = GAP * self._radius * (places - places.mean(axis=0))
+        self._server.scene.set_up_direction("+z")
+        self._server.scene.configure_environment_map(environment_intensity=BRIGHTNESS)
+        floors = self._floors()
+        for i in floors:
+            self._add_floor(i)
+        self._shapes = Shapes(self._model, floors)
+        self._drawn: dict[Look, list[_Drawn]] = {}
+        self._added = itertools.count()  # names of meshes
+        self._server.on_client_connect(self._look)
+        self._text = self._server.gui.add_markdown("")
+        for command in _BUTTONS:
+            button = self._server.gui.add_button(command.value.capitalize())
+            button.on_click(_asking(session, command))
+        self._due = self._text_due = 0.0  # s on the clock
+
+    def _look(self, client: Any) -> None:
+        """From aside and above, at all of them."""
+        size = float(np.ptp(self._offsets, axis=0).max()) + 2 * self._radius
+        client.camera.position = size * np.array([0.0, -0.7, 0.5])
+        client.camera.look_at = np.zeros(3)  # second, because the position moves it along
+
+    def _floors(self) -> list[int]:
+        """Planes that go on below all sub-environments."""
+        model = self._model
+        planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
+        half = model.geom_size[planes, :2]
+        endless = (half.min(axis=1) == 0) | (half.max(axis=1) > FAR * self._radius)
+        shown = (model.geom_group[planes] < GROUPS) & [colour(model, int(i))[3] > 0 for i in planes]
+        return [int(i) for i in planes[endless & shown]]
+
+    def _add_floor(self, i: int) -> None:
+        self._server.scene.add_grid(
+            f"/world/floor{i}",
+            infinite_grid=True,
+            cell_size=self._radius / 2,
+            section_size=GAP * self._radius,
+            fade_distance=20 * self._radius + float(np.ptp(self._offsets)),
+            shadow_opacity=0.2,
+            plane_opacity=0.4,
+            position=self._model.geom_pos[i],
+            wxyz=self._model.geom_quat[i],
+        )
+
+    def sync(self, session: Session) -> bool:
+        """See `Viewer`."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + FRAME
+            self._draw(session)
+        if now >= self._text_due:
+            self._text_due = now + REFRESH
+            progress = session.progress
+            rows = {**progress.terms, "reward": progress.reward, "return": progress.total}
+            cells = "\n".join(f"| {name} | {value:.3f} |" for name, value in rows.items())
+            self._text.content = (
+                f"seeds from {progress.seed}, step {progress.steps}, {progress.time:.2f} s"
+                f"{', paused' if progress.paused else ''}\n\n| mean | |\n|---|---|\n{cells}"
+            )
+        return True
+
+    def _draw(self, session: Session) -> None:
+        model, count = self._model, len(self._offsets)
+        places, turns = np.empty((count, model.nbody, 3)), np.empty((count, model.nbody, 4))
+        changed = False
+        for i, offset in enumerate(self._offsets):
+            data = session.follow(i)
+            places[i], turns[i] = data.xpos + offset, data.xquat
+            changed |= self._shapes.see(i, model)
+        with self._server.atomic():
+            if changed:
+                self._add_shapes()
+            for drawn in itertools.chain.from_iterable(self._drawn.values()):
+                for name, there in (("batched_positions", places), ("batched_wxyzs", turns)):
+                    now = there[drawn.ids, drawn.body].astype(np.float32)
+                    if not np.array_equal(getattr(drawn.handle, name), now):
+                        setattr(drawn.handle, name, now)
+
+    def _add_shapes(self) -> None:
+        """Draw what has not been there before, and nothing that is there no more."""
+        found = self._shapes.found()
+        before, self._drawn = self._drawn, {}
+        for look, shape in found.items():
+            same = before.get(look, [])
+            if same and same[0].ids == shape.ids:
+                self._drawn[look] = before.pop(look)
+            else:
+                self._drawn[look] = [
+                    _Drawn(self._add(mesh, len(shape.ids)), shape.body, shape.ids)
+                    for mesh in shape.meshes
+                ]
+        for drawn in itertools.chain.from_iterable(before.values()):
+            drawn.handle.remove()
+
+    def _add(self, mesh: Any, count: int) -> Any:
+        coarse = COARSE / len(mesh.vertices)
+        return self._server.scene.add_batched_meshes_trimesh(
+            f"/bodies/{next(self._added)}",
+            mesh,
+            batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+            batched_positions=np.zeros((count, 3)),
+            lod=((AFAR, coarse),) if coarse < 1 / 2 else "off",
+        )
+
+    def close(self) -> None:
+        """See `Viewer`."""
+        self._guard.close()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._server.stop()
+
+
+class _Inner:
+    """viser's own port, on which only the guard is heard.
+
+    viser listens on a port of its own, for anybody on this machine: it serves files that say
+    nothing about the session, and a websocket that says all. The websocket is closed before
+    anything goes through it, unless the guard has opened the connection.
+
+    Args:
+        server: viser's, on a loopback address.
+
+    Raises:
+        ViewerError: this version of viser does not say who has connected.
+    """
+
+    def __init__(self, server: Any) -> None:
+        self._port = server.get_port()
+        self._dialled: set[tuple[str, int]] = set()
+        try:
+            websockets = server._websock_server
+            connections = websockets._live_connections
+
+            async def check(client: Any) -> None:
+                connection = connections[client.client_id]
+                if tuple(connection.remote_address[:2]) not in self._dialled:
+                    await connection.close(1008, "open the address that mjgym view has printed")
+
+            websockets.on_client_connect(check)
+            websockets.disconnect_all_clients()  # who was quicker than that
+        except AttributeError as error:
+            server.stop()
+            raise ViewerError(f"this version of viser cannot be guarded: {error}") from error
+
+    @contextlib.contextmanager
+    def dial(self) -> Iterator[socket.socket]:
+        """Open a connection, whose address means the guard as long as it lasts."""
+        with socket.socket() as connection:
+            connection.bind((_INNER, 0))
+            address = connection.getsockname()[:2]
+            self._dialled.add(address)
+            try:
+                connection.connect((_INNER, self._port))
+                yield connection
+            finally:
+                self._dialled.discard(address)
+
+
+def _asking(session: Session, command: Command) -> Callable[[Any], None]:
+    return lambda _: session.ask(command)
+
+
+def _radius(model: mujoco.MjModel, data: mujoco.MjData) -> float:
+    """Of what there is beside planes, around the origin and in the ground plane."""
+    solid = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
+    distance = np.linalg.norm(data.geom_xpos[solid, :2], axis=1) + model.geom_rbound[solid]
+    return float(distance.max(initial=1e-2))

@@ -1,0 +1,78 @@
+"""Sessions that record what somebody drives, and that play recorded episodes again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym.datasets import Demonstrations, Recorder
+from mjgym.viewing.session import Progress, Session
+
+
+class Driven(Session):
+    """A session whose episodes are recorded: kept at their end, or dropped by a reset.
+
+    Args:
+        recorder: the environment.
+        act: gives an action for an observation.
+        seed: of the first start.
+        keys: see `Session`.
+    """
+
+    def __init__(
+        self, recorder: Recorder, act: Callable[[Any], np.ndarray], seed: int, keys: Any
+    ) -> None:
+        self.recorder = recorder
+        super().__init__(recorder, act, seed, keys)
+
+    def next(self, ended: str = "") -> None:
+        """Keep the episode, and begin one from the next seed."""
+        self.recorder.keep()
+        super().next(ended)
+
+
+class Replay(Session):
+    """A session that plays driven episodes again, one after the other, and then is over.
+
+    Args:
+        env: of the demonstrations.
+        demonstrations: what to play.
+        first: number of the first episode.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env[Any, Any], demonstrations: Demonstrations, first: int = 0
+    ) -> None:
+        self._demonstrations = demonstrations
+        self._number = first
+        self._shown = demonstrations.episode(first)
+        super().__init__(env, self._recorded, self._shown.seed)
+
+    def _recorded(self, observation: Any) -> np.ndarray:
+        t = self.progress.steps
+        self.place(self._shown.state(t))  # with what somebody did by hand
+        action: np.ndarray = self._shown.actions[t]
+        return action
+
+    def reset(self, seed: int, ended: str = "") -> None:
+        """Begin the episode anew."""
+        super().reset(self._shown.seed, ended)
+        self.place(self._shown.state(0))
+
+    def next(self, ended: str = "") -> None:
+        """Begin the next episode; after the last one it is over."""
+        if self._number + 1 == self._demonstrations.count:
+            self.over = True
+            return
+        self._number += 1
+        self._shown = self._demonstrations.episode(self._number)
+        self.reset(self._shown.seed, ended)
+
+    def step(self) -> None:
+        """Make one recorded step; the next episode begins after the last one."""
+        if self.progress.steps < len(self._shown):
+            super().step()
+        if not self.over and self.progress.steps >= len(self._shown):
+            last: Progress = self.progress
+            self.next(f"episode {self._number}: {last.steps} steps, return {last.total:.2f}")

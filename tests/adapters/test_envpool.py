@@ -1,0 +1,46 @@
+"""EnvPool's loops over these environments."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from mjgym.adapters import envpool
+
+
+def test_names():
+    known = envpool.task_ids()
+    assert len(known) == 51
+    assert known["BallInCupCatch-v1"] == "dmc/ball_in_cup-catch-v0"
+    assert known["HumanoidCMURun-v1"] == "dmc/humanoid_CMU-run-v0"
+    with pytest.raises(ValueError, match="did you mean WalkerWalk-v1"):
+        envpool.make_gymnasium("WalkerWalc-v1")
+    with pytest.raises(ValueError, match="4 does not divide num_envs, 6"):
+        envpool.make_gymnasium("WalkerWalk-v1", num_envs=6, batch_size=4)
+
+
+def test_the_synchronous_loop():
+    pool = envpool.make_gymnasium("ReacherEasy-v1", num_envs=3, seed=5)
+    batch = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=3)
+    assert np.array_equal(pool.reset()[0], batch.reset(seed=5)[0])
+    actions = np.full((3, 2), 0.3)
+    for ours, theirs in zip(pool.step(actions)[:4], batch.step(actions)[:4], strict=True):
+        assert np.array_equal(ours, theirs)
+    pool.close()
+
+
+def test_the_asynchronous_loop():
+    pool = envpool.make_gymnasium("ReacherEasy-v1", num_envs=6, batch_size=2, max_episode_steps=5)
+    batch = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=6, max_episode_steps=5)
+    expected = [batch.reset(seed=42)[0]]
+    expected += [batch.step(np.full((6, 2), 0.1 * k))[0] for k in range(8)]
+    pool.async_reset()
+    steps = np.zeros(6, dtype=int)
+    for _ in range(3 * 9):
+        observations, rewards, terminated, truncated, info = pool.recv()
+        ids = info["env_id"]
+        assert len(ids) == len(rewards) == len(terminated) == len(truncated) == 2
+        assert np.array_equal(observations, expected[steps[ids[0]]][ids])
+        pool.send(np.full((2, 2), 0.1 * steps[ids[0]]), ids)
+        steps[ids] += 1
+    assert (steps == 9).all()
+    pool.close()

@@ -1,0 +1,758 @@
+"""`mjgym view`: bad input, policies, keys, Ctrl-C, and the pages as a real browser shows them."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import pty
+import random
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import commands
+import gymnasium
+import numpy as np
+import pytest
+from commands import SCRIPT
+from PIL import Image
+from rich.console import Console
+
+import mjgym  # noqa: F401  (registers the ids)
+from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
+
+pytestmark = pytest.mark.slow
+
+TASK = "dmc/walker-walk-v0"
+START = 60  # s, in which a viewer must be up
+LONGEST = 300  # s, after which it is killed
+SIZE = (900, 640)  # of the browser's window, pixels
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+in_chromium = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER and importlib.util.find_spec("selenium")),
+    reason="needs Chromium: apt-get install chromium chromium-driver; pip install selenium",
+)
+needs_mjviser = pytest.mark.skipif(
+    importlib.util.find_spec("mjviser") is None, reason="needs mjviser"
+)
+in_xvfb = pytest.mark.skipif(
+    not (shutil.which("Xvfb") and shutil.which("xdotool")),
+    reason="needs a display: apt-get install xvfb xdotool libgl1",
+)
+
+# What a page says that is no fault of it: in software, reading a picture back from WebGL is slow;
+# viser's three.js talks about its own next version.
+EXPECTED = ("GPU stall due to ReadPixels", "THREE.Clock: This module has been deprecated")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ctrl_c():
+    """Viewers that hear Ctrl-C, even when the tests run in the background of a shell (`&`), which
+    makes its jobs, and all that they start, ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Where the viewers keep their layouts, and no display."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "COLUMNS", "MUJOCO_GL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    return tmp_path
+
+
+def free_port():
+    """A port that nobody has, below those that the system gives away by itself."""
+    ports = random.SystemRandom().sample(range(20_000, 32_000), 100)
+    return next(filter(can_listen, ports))
+
+
+def can_listen(port):
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+class Running:
+    """`mjgym view`, or another command, in a process of its own."""
+
+    def __init__(self, *arguments, command="view"):
+        self.process = subprocess.Popen(
+            [str(SCRIPT), command, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines = []
+
+    def line(self, beginning):
+        """The next line that begins so."""
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if line.startswith(beginning):
+                return line
+        raise AssertionError(f"it ended: {self.lines}\n{self.process.stderr.read()}")
+
+    def interrupt(self):
+        """Press Ctrl-C; its exit code and what it said on stderr."""
+        self.process.send_signal(signal.SIGINT)
+        out, complaints = self.process.communicate(timeout=30)
+        self.lines += out.splitlines(keepends=True)
+        return self.process.returncode, complaints
+
+
+@contextlib.contextmanager
+def running(*arguments, command="view"):
+    viewer = Running(*arguments, command=command)
+    timer = threading.Timer(LONGEST, viewer.process.kill)
+    timer.start()
+    try:
+        yield viewer
+    finally:
+        timer.cancel()
+        viewer.process.kill()
+        viewer.process.communicate()
+
+
+def refused(*arguments, code=2):
+    done = commands.run("view", *arguments)
+    assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return re.sub(r"[│\s]+", " ", done.stderr)
+
+
+@pytest.fixture
+def session():
+    env = gymnasium.make(TASK)
+    yield Session(env, lambda observation: np.zeros(6), seed=3)
+    env.close()
+
+
+@pytest.mark.usefixtures("home")
+class TestCommandLine:
+    def test_an_unknown_id_names_the_nearest(self):
+        assert "Did you mean dmc/walker-walk-v0" in refused("walker-wallk")
+
+    @pytest.mark.parametrize(
+        ("policy", "reason"),
+        [
+            ("best", "is not"),
+            ("no_such_module:act", "there is no module"),
+            ("math:no_such_function", "has no no_such_function"),
+            ("math:pi", "is not a function"),
+        ],
+    )
+    def test_a_bad_policy(self, policy, reason):
+        message = refused(TASK, "--policy", policy)
+        assert "--policy" in message
+        assert reason in message
+
+    def test_an_unknown_camera_names_those_there_are(self):
+        assert "did you mean side" in refused(TASK, "--camera", "sid")
+        assert "there is no 7" in refused(TASK, "--camera", "7")
+
+    def test_a_bad_setting(self):
+        assert "speed: 'fast' is not float" in refused(TASK, "--set", "speed=fast")
+        assert "option of its own: --camera" in refused(TASK, "--set", "camera=1")
+
+    def test_a_busy_port(self):
+        with ports.listen("127.0.0.1", 0) as taken:
+            message = refused(TASK, "--port", str(taken.getsockname()[1]))
+        assert "no viewer can listen on 127.0.0.1" in message
+        assert "in use" in message
+
+    def test_an_unknown_interface(self):
+        assert "no viewer can listen on 192.0.2.1" in refused(TASK, "--host", "192.0.2.1")
+
+    def test_native_without_a_display_says_what_to_do(self):
+        message = refused(TASK, "--native", code=1)
+        assert "there is no display" in message
+        assert "use --web" in message
+
+    def test_a_batch_has_no_window(self):
+        assert "leave out --native" in refused(TASK, "--num-envs", "4", "--native")
+
+    def test_without_mjviser_the_extra_is_named(self, monkeypatch, tmp_path):
+        (tmp_path / "sitecustomize.py").write_text(
+            "import importlib.util as u\nfind = u.find_spec\n"
+            "u.find_spec = lambda n, *a: None if n == 'mjviser' else find(n, *a)\n"
+        )
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        assert 'pip install "mjgym[viewer]"' in refused(TASK, "--num-envs", "4", code=1)
+
+    def test_a_policy_that_fails_is_named(self, monkeypatch, tmp_path):
+        (tmp_path / "mine.py").write_text("def act(observation):\n    return observation['x']\n")
+        message = refused(TASK, "--policy", f"{tmp_path / 'mine.py'}:act", code=1)
+        assert "mine.py:2" in message
+
+
+@pytest.mark.usefixtures("home")
+class TestRunning:
+    @pytest.mark.parametrize("policy", ["zero", "random", "module"])
+    def test_it_says_where_to_look_runs_in_real_time_and_ends_with_ctrl_c(self, policy, tmp_path):
+        if policy == "module":
+            (tmp_path / "mine.py").write_text(
+                "import numpy as np\ndef act(observation):\n    return np.ones(6)\n"
+            )
+            policy = f"{tmp_path / 'mine.py'}:act"
+        port = free_port()
+        with running(TASK, "--policy", policy, "--port", str(port), "--seed", "5") as viewer:
+            address = viewer.line("open").split()[1]
+            assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/\?token=[\w-]{{24}}", address)
+            assert f"ssh -L {port}:127.0.0.1:{port} " in viewer.line("from another machine")
+            viewer.line("seed 5, step")
+            assert any(self.in_real_time(viewer) for _ in range(10))  # a busy machine may be late
+            assert "upright=" in viewer.lines[-1]
+            assert not can_listen(port)
+            code, complaints = viewer.interrupt()
+            assert code == 130
+            assert complaints == ""
+            assert can_listen(port)
+            said = ("open", "from another", "Ctrl-C", "seed ")
+            assert all(line.startswith(said) for line in viewer.lines)
+
+    def in_real_time(self, viewer):
+        start = time.monotonic()
+        lines = [viewer.line("seed 5, step") for _ in range(3)]
+        first, _, last = (float(line.split(", ")[2].removesuffix(" s")) for line in lines)
+        return last - first == pytest.approx(time.monotonic() - start, abs=1.5)
+
+    @pytest.mark.parametrize("count", ["1", pytest.param("2", marks=needs_mjviser)])
+    def test_sigterm_leaves_nothing_behind(self, count, tmp_path, monkeypatch):
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        with running(TASK, "--web", "--num-envs", count, "--port", str(free_port())) as viewer:
+            viewer.line("seed")
+            viewer.process.terminate()
+            _, complaints = viewer.process.communicate(timeout=30)
+            assert (viewer.process.returncode, complaints) == (143, "")
+        assert not list(tmp_path.glob("mjgym-*"))
+
+    def test_only_loopback_is_bound(self):
+        port = free_port()
+        with running(TASK, "--port", str(port)) as viewer:
+            viewer.line("seed")
+            listening = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+            rows = [row.split() for row in listening.splitlines()]
+            where = {r[1].split(":")[0] for r in rows if r[1].endswith(f":{port:04X}")}
+            assert where == {"0100007F"}  # 127.0.0.1
+
+    def test_another_interface_comes_with_a_warning(self):
+        with running(TASK, "--port", str(free_port()), "--host", "0.0.0.0") as viewer:
+            assert "http://127.0.0.1:" in viewer.line("open")
+            viewer.line("others can reach this port")
+
+    @needs_mjviser
+    def test_a_batch_ends_with_ctrl_c(self):
+        port = free_port()
+        with running(TASK, "--num-envs", "4", "--port", str(port)) as viewer:
+            assert f"http://127.0.0.1:{port}/" in viewer.line("open")
+            viewer.line("seed 0, step")
+            code, complaints = viewer.interrupt()
+            assert (code, complaints) == (130, "")
+            assert can_listen(port)
+
+    def test_keys_in_a_terminal(self):
+        leader, follower = pty.openpty()
+        arguments = [str(SCRIPT), "view", TASK, "--port", str(free_port()), "--policy", "zero"]
+        process = subprocess.Popen(
+            arguments, stdin=follower, stdout=follower, stderr=follower, close_fds=True
+        )
+        os.close(follower)
+        screen = ""
+
+        def until(pattern):
+            nonlocal screen
+            end = time.monotonic() + START
+            while not re.search(pattern, screen):
+                assert time.monotonic() < end, screen[-2000:]
+                if select.select([leader], [], [], 1)[0]:
+                    screen += os.read(leader, 65536).decode(errors="replace")
+            screen = ""
+
+        def press(key):
+            os.write(leader, key.encode())
+
+        try:
+            until("space: pause")
+            press("n")
+            until("seed 1, step")
+            press(" ")
+            until("paused")
+            press("r")
+            until(r"seed 1, step 0, .*paused")
+            press("s")
+            until(r"seed 1, step 1, .*paused")
+            press(" ")
+            until(r"seed 1, step \d\d")
+            press("q")
+            assert process.wait(timeout=30) == 0
+        finally:
+            process.kill()
+            process.wait()
+            os.close(leader)
+
+
+class TestSession:
+    def test_commands(self, session):
+        assert session.progress == Progress(3)
+        session.ask(Command.STEP)
+        session.advance()
+        assert session.paused
+        assert session.progress.steps == 1
+        assert set(session.progress.terms) == {"standing", "upright", "moving"}
+        session.ask(Command.RESET)
+        session.advance()
+        assert session.progress == Progress(3, paused=True)
+        session.ask(Command.NEXT)
+        session.advance()
+        assert session.progress.seed == 4
+        assert session.episode == 3
+        session.ask(Command.QUIT)
+        session.advance()
+        assert session.over
+
+    def test_an_episode_that_ends_is_followed_by_the_next(self):
+        env = gymnasium.make(TASK, max_episode_steps=2)
+        session = Session(env, lambda observation: np.zeros(6))
+        session.step()
+        session.step()
+        assert session.progress.seed == 1
+        assert session.progress.ended.startswith("seed 0: time limit, return")
+
+    def test_a_batch_reports_means(self):
+        envs = gymnasium.make_vec(TASK, num_envs=3)
+        session = Session(envs, lambda observation: np.zeros((3, 6)))
+        _, rewards, *_, info = envs.step(np.zeros((3, 6)))
+        session.reset(0)
+        session.step()
+        assert session.progress.reward == pytest.approx(rewards.mean())
+        assert session.progress.terms["upright"] == pytest.approx(info["terms/upright"].mean())
+        session.next()
+        assert session.progress.seed == 3
+        envs.close()
+
+    def test_the_twin_follows(self, session):
+        session.step()
+        np.testing.assert_array_equal(session.follow().qpos, session.env.data.qpos)
+        assert session.twin.model.ntex > 0
+
+    def test_a_force_lasts_while_it_is_renewed(self, session, monkeypatch):
+        still = session.env.get_state()
+        session.step()
+        unpushed = session.env.data.qpos.copy()
+        session.env.set_state(still)
+        forces = np.zeros_like(session.env.data.xfrc_applied)
+        forces[1, 2] = 100.0  # N
+        session.push(forces)
+        session.step()
+        assert session.env.data.qpos[0] > unpushed[0] + 1e-3
+        session.paused = True
+        now = time.monotonic()
+        monkeypatch.setattr(time, "monotonic", lambda: now + 1)
+        session.advance()
+        assert not session.env.data.xfrc_applied.any()
+
+    def test_no_force_leaves_the_tasks_own_alone(self, session):
+        session.env.data.xfrc_applied[1, 0] = 1.0
+        session.push(np.zeros_like(session.env.data.xfrc_applied))
+        assert session.env.data.xfrc_applied[1, 0] == 1.0
+
+    def test_a_simulation_that_is_late_does_not_rush(self, session, monkeypatch):
+        now = time.monotonic()
+        session.advance()
+        steps = session.progress.steps
+        monkeypatch.setattr(time, "monotonic", lambda: now + 100)
+        session.advance()
+        assert session.progress.steps <= steps + 5
+
+    def test_the_report_of_a_pipe_says_nothing_twice(self):
+        text = io.StringIO()
+        with Report(Console(file=text, width=200), keys=False) as report:
+            for _ in range(3):
+                report._due = 0.0
+                report.show(Progress(0, 1, 0.1, 0.5, 0.5, {"near": 0.5}))
+        assert text.getvalue() == "seed 0, step 1, 0.10 s, reward 0.500, return 0.50  near=0.500\n"
+
+    def test_an_error_of_the_policy_closes_the_viewer(self, session):
+        closed = []
+
+        class Shown:
+            def sync(self, session):
+                raise ViewerError("gone")
+
+            def close(self):
+                closed.append(True)
+
+        with pytest.raises(ViewerError, match="gone"):
+            watch(session, Shown(), Keys(), Report(Console(file=io.StringIO()), keys=False))
+        assert closed
+
+
+class TestPorts:
+    def test_the_first_free_port_is_taken(self, monkeypatch):
+        with ports.listen("127.0.0.1", 0) as taken:
+            first = taken.getsockname()[1]
+            monkeypatch.setattr(ports, "FIRST", first)
+            with ports.listen("127.0.0.1", None) as found:
+                assert first < found.getsockname()[1] < first + ports.TRIED
+
+    def test_addresses(self):
+        with ports.listen("127.0.0.1", 0) as found:
+            port = found.getsockname()[1]
+            assert ports.url(found) == f"http://127.0.0.1:{port}/"
+            assert ports.tunnel(found).startswith(f"ssh -L {port}:127.0.0.1:{port} ")
+        assert ports.is_loopback("localhost")
+        assert ports.is_loopback("::1")
+        assert not ports.is_loopback("0.0.0.0")
+
+
+@pytest.fixture
+def browser(home):
+    """A headless Chromium with WebGL in software."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-quic",
+        "no-first-run",
+        "disable-background-networking",
+        "disable-component-update",
+        "disable-sync",
+        "disable-dev-shm-usage",
+        "use-angle=swiftshader",
+        "enable-unsafe-swiftshader",
+        f"window-size={SIZE[0]},{SIZE[1]}",
+        "force-device-scale-factor=0.5",  # a quarter of the pixels to draw in software
+        f"user-data-dir={home / 'chromium'}",
+    ):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """The actions of all episodes that have been driven."""
+    minari = pytest.importorskip("minari", reason='needs pip install "mjgym[minari]"')
+    pytest.importorskip("h5py", reason='needs pip install "mjgym[minari]"')
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+
+    def actions():
+        episodes = minari.load_dataset("driven-v0").iterate_episodes()
+        return np.concatenate([episode.actions for episode in episodes])
+
+    return actions
+
+
+def picture(browser):
+    return np.asarray(Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB"))
+
+
+def complaints(browser):
+    """What the page has written into the console, beside notes and what is expected."""
+    entries = browser.get_log("browser")
+    return [
+        entry["message"]
+        for entry in entries
+        if entry["level"] not in ("INFO", "DEBUG")
+        and not any(words in entry["message"] for words in EXPECTED)
+    ]
+
+
+def colours(pixels):
+    return len(np.unique(pixels.reshape(-1, 3) // 8, axis=0))
+
+
+def wait_for(condition, seconds=START):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def middle(pixels):
+    """Where only the scene is drawn."""
+    height, width = pixels.shape[:2]
+    return pixels[height // 3 : -height // 4, width // 3 : -width // 4]
+
+
+@pytest.mark.browser
+@in_chromium
+class TestWebPage:
+    def test_it_loads_draws_and_moves_without_errors(self, browser):
+        port = free_port()
+        with running(TASK, "--port", str(port)) as viewer:
+            browser.get(viewer.line("open").split()[1])
+            wait_for(lambda: colours(middle(picture(browser))) > 50)
+            first = picture(browser)
+            save(first, "web")
+            assert browser.title == "MuJoCo Web Viewer"
+            drawn = middle(first).astype(int)
+            skin = (drawn[..., 0] > drawn[..., 2] + 40) & (drawn[..., 0] > 120)
+            assert 0.005 < skin.mean() < 0.5  # the walker's orange
+            viewer.process.stdout.readline()
+            wait_for(lambda: (np.abs(middle(picture(browser)) - drawn) > 20).mean() > 0.01)
+            assert complaints(browser) == []
+            assert viewer.interrupt() == (130, "")
+
+    def test_space_pauses_and_the_mouse_pushes(self, browser):
+        from selenium.webdriver.common.keys import Keys as Key
+
+        seen = {"force": 0.0}
+        ready, stop = threading.Event(), threading.Event()
+
+        def loop():
+            from mjgym.viewing.web import Web
+
+            env = gymnasium.make(TASK)
+            session = Session(env, lambda observation: np.zeros(6))
+            session.pause(True)
+            listener = ports.listen("127.0.0.1", 0)
+            viewer = Web(session, 0, listener)
+            seen["url"] = viewer.url
+            seen["viewer"], seen["session"] = viewer, session
+            ready.set()
+            try:
+                while not stop.is_set() and viewer.sync(session):
+                    session.advance()
+                    force = np.abs(session.env.data.xfrc_applied).max()
+                    seen["force"] = max(seen["force"], force)
+                    time.sleep(session.rest())
+            finally:
+                viewer.close()
+                env.close()
+
+        thread = threading.Thread(target=loop)
+        thread.start()
+        try:
+            assert ready.wait(START)
+            session, perturb = seen["session"], seen["viewer"]._panel.viewer.perturb
+            browser.get(seen["url"])
+            wait_for(lambda: colours(middle(picture(browser))) > 50)
+            # A double-click selects a body, if it is quick; in software, WebGL is not.
+            perturb.select = 1
+            Pointer(browser).send_keys(Key.SPACE).perform()
+            wait_for(lambda: not session.paused, 20)
+            Pointer(browser).drag_right(SIZE[0] // 2, SIZE[1] // 2, Key.CONTROL)
+            wait_for(lambda: seen["force"] > 1.0, 20)
+            wait_for(lambda: not session.env.data.xfrc_applied.any(), 20)
+            assert complaints(browser) == []
+        finally:
+            stop.set()
+            thread.join(START)
+
+    def test_keys_drive_a_tool(self, browser, recorded):
+        from selenium.common.exceptions import TimeoutException
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.keys import Keys as Key
+
+        arguments = ("robosuite/Lift", "--port", str(free_port()), "--record", "driven")
+        with running(*arguments, command="teleop") as viewer:
+            browser.get(viewer.line("open").split()[1])
+            for _ in range(5):  # in software, WebGL draws a room slowly, and keys come late
+                with contextlib.suppress(TimeoutException):
+                    chain = ActionChains(browser)
+                    chain.key_down(Key.ARROW_UP).pause(2).key_up(Key.ARROW_UP).perform()
+            assert viewer.interrupt()[0] == 130
+        assert (recorded()[:, 0] > 0).any()
+
+    @needs_mjviser
+    @pytest.mark.parametrize(
+        "id", ["dmc/reacher-easy-v0", "locomotion/rolling_ball-maze_forage-v0"]
+    )  # whose envs have numbers, and a maze, of their own
+    def test_a_batch(self, browser, id):
+        port = free_port()
+        with running(id, "--num-envs", "6", "--port", str(port)) as viewer:
+            browser.get(viewer.line("open").split()[1])
+            wait_for(lambda: colours(middle(picture(browser))) > 50)
+            time.sleep(2)
+            first = picture(browser)
+            save(first, f"batch-{id.split('/')[1]}")
+            assert "Next seed" in browser.page_source
+            drawn = middle(first).astype(int)
+            wait_for(lambda: (np.abs(middle(picture(browser)) - drawn) > 20).mean() > 0.001)
+            assert complaints(browser) == []
+            assert viewer.interrupt() == (130, "")
+
+
+def save(pixels, name):
+    """Keep a screenshot, if somebody wants to look at it."""
+    folder = os.environ.get("MJGYM_SCREENSHOTS")
+    if folder:
+        Image.fromarray(pixels).save(Path(folder) / f"{name}.png")
+
+
+class Pointer:
+    """Mouse and keyboard of a browser, in pixels of its page."""
+
+    def __init__(self, browser):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        self._chain = ActionChains(browser, duration=100)
+
+    def move_to_location(self, x, y):
+        self._chain.w3c_actions.pointer_action.move_to_location(x, y)
+        self._chain.w3c_actions.key_action.pause()
+        return self
+
+    def send_keys(self, key):
+        self._chain.key_down(key).pause(0.15).key_up(key)
+        return self
+
+    def perform(self):
+        self._chain.perform()
+
+    def drag_right(self, x, y, modifier):
+        from selenium.webdriver.common.actions.mouse_button import MouseButton
+
+        self.move_to_location(x, y)
+        self._chain.key_down(modifier).pause(0.2)
+        mouse, keys = (
+            self._chain.w3c_actions.pointer_action,
+            self._chain.w3c_actions.key_action,
+        )
+        mouse.pointer_down(button=MouseButton.RIGHT)
+        keys.pause()
+        for i in range(1, 16):
+            mouse.move_to_location(x + 4 * i, y - 6 * i)
+            keys.pause()
+        mouse.pause(0.5)
+        keys.pause(0.5)
+        mouse.pointer_up(button=MouseButton.RIGHT)
+        keys.pause()
+        self._chain.key_up(modifier).perform()
+
+
+PUSHING = """
+import subprocess, sys, threading, time
+import gymnasium, numpy as np, mjgym
+from mjgym.viewing import Session
+from mjgym.viewing.native import Native, hindrance
+
+assert hindrance() == ""
+env = gymnasium.make("dmc/walker-walk-v0")
+session = Session(env, lambda observation: np.zeros(6))
+session.pause(True)
+viewer = Native(session, 0)
+
+def mouse():
+    time.sleep(3)
+    x, y = viewer._viewer.viewport.width // 2, viewer._viewer.viewport.height // 2
+    xdotool = lambda *words: subprocess.run(["xdotool", *map(str, words)], check=True)
+    xdotool("mousemove", x, y)
+    xdotool("click", "--repeat", 2, "--delay", 100, 1)
+    time.sleep(1)
+    session.pause(False)
+    xdotool("keydown", "ctrl", "mousedown", 3)
+    for i in range(40):
+        xdotool("mousemove", x + 3 * i, y - 3 * i)
+        time.sleep(0.05)
+    xdotool("mouseup", 3, "keyup", "ctrl")
+
+thread = threading.Thread(target=mouse)
+thread.start()
+force = 0.0
+while thread.is_alive() and viewer.sync(session):
+    session.advance()
+    force = max(force, abs(env.unwrapped.data.xfrc_applied).max())
+    time.sleep(session.rest())
+for _ in range(20):
+    viewer.sync(session)
+    session.advance()
+    time.sleep(0.05)
+print(viewer._viewer.perturb.select, force, abs(env.unwrapped.data.xfrc_applied).max())
+viewer.close()
+"""
+
+
+@pytest.fixture
+def display(home, monkeypatch):
+    """The name of a display of its own."""
+    reading, writing = os.pipe()
+    arguments = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x960x24", "-nolisten"]
+    process = subprocess.Popen([*arguments, "tcp"], pass_fds=[writing], stderr=subprocess.DEVNULL)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        name = f":{stream.readline().strip()}"
+    monkeypatch.setenv("DISPLAY", name)
+    yield name
+    process.terminate()
+    process.wait()
+
+
+@pytest.mark.display
+@in_xvfb
+class TestWindow:
+    def test_it_draws_and_obeys_keys(self, display):
+        from PIL import ImageGrab
+
+        with running(TASK) as viewer:
+            viewer.line("seed 0, step")
+            wait_for(lambda: colours(np.asarray(ImageGrab.grab(xdisplay=display))) > 50)
+            save(np.asarray(ImageGrab.grab(xdisplay=display)), "window")
+            subprocess.run(["xdotool", "key", "space"], check=True)
+            while "paused" not in viewer.line("seed 0"):
+                pass
+            subprocess.run(["xdotool", "key", "Return"], check=True)
+            viewer.line("seed 1, step 0")
+            subprocess.run(["xdotool", "key", "Right"], check=True)
+            viewer.line("seed 1, step 1")
+            assert viewer.interrupt() == (130, "")
+
+    def test_keys_drive_a_tool(self, display, recorded):
+        from PIL import ImageGrab
+
+        with running("robosuite/Lift", "--record", "driven", command="teleop") as viewer:
+            viewer.line("seed 0, step")
+            wait_for(lambda: colours(np.asarray(ImageGrab.grab(xdisplay=display))) > 50)
+            save(np.asarray(ImageGrab.grab(xdisplay=display)), "teleop_window")
+            subprocess.run(["xdotool", "key", "period"], check=True)
+            for _ in range(30):  # where pictures are drawn in software, keys come late
+                subprocess.run(["xdotool", "key", "Up"], check=True)
+                if "reach=0.020" not in viewer.line("seed 0, step"):
+                    break
+            assert viewer.interrupt() == (130, "")
+        actions = recorded()
+        assert (actions[:, 0] > 0).any()
+        assert actions[-1, 6] == 1.0
+
+    @pytest.mark.usefixtures("display")
+    def test_the_mouse_pushes(self):
+        done = subprocess.run(
+            [sys.executable, "-c", PUSHING],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        selected, force, afterwards = map(float, done.stdout.split())
+        assert selected > 0
+        assert force > 1.0
+        assert afterwards == 0.0

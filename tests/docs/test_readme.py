@@ -1,0 +1,77 @@
+"""What the README and the guides say is so: the example does what it says, tables are fresh."""
+
+import importlib
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from guide_code import modules, write_modules
+from places import ASSETS, HELPERS, ROOT, SCRIPTS
+from suite import gymnasium_checker
+
+import mjgym
+
+README = ROOT / "README.md"
+
+
+@pytest.fixture(scope="module")
+def puck(tmp_path_factory):
+    """The example task, in a module of its own outside of the package."""
+    folder = tmp_path_factory.mktemp("user")
+    write_modules(folder, README)
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module("puck")
+    sys.path.remove(str(folder))
+
+
+def test_the_example_runs_single_and_batched(puck):
+    envs = gymnasium.make_vec("my/puck-push-v0", num_envs=8, margin=0.5)
+    singles = [gymnasium.make("my/puck-push-v0", margin=0.5) for _ in range(8)]
+    observations, _ = envs.reset(seed=3)
+    for i, env in enumerate(singles):
+        assert np.array_equal(env.reset(seed=3 + i)[0], observations[i])
+    rng = np.random.default_rng(0)
+    for _ in range(99):
+        actions = rng.uniform(-1, 1, (8, 2))
+        observations, rewards, terminations, truncations, info = envs.step(actions)
+        for i, env in enumerate(singles):
+            observation, reward, terminated, truncated, single_info = env.step(actions[i])
+            assert np.array_equal(observation, observations[i])
+            assert (reward, terminated, truncated) == (
+                rewards[i],
+                terminations[i],
+                truncations[i],
+            )
+            assert single_info["success"] == info["success"][i]
+    assert not truncated
+    assert envs.step(actions)[3].all()
+
+
+def test_the_example_passes_the_checker_and_can_be_found(puck):
+    gymnasium_checker(gymnasium.make("my/puck-push-v0"))
+    assert mjgym.registry.ids(tag="mine") == ["my/puck-push-v0"]
+
+
+def test_the_target_of_the_example_is_elsewhere_in_every_episode(puck):
+    env = gymnasium.make("my/puck-push-v0").unwrapped
+    places = []
+    for seed in range(3):
+        env.reset(seed=seed)
+        places.append(env.view.site("target").xpos[:2].copy())
+        assert np.array_equal(env.view.site("target").pos[:2], places[-1])
+    assert len(np.unique(places, axis=0)) == 3
+
+
+@pytest.mark.parametrize("name", ["hexapod", "stairs"])
+def test_the_modules_shown_are_those_that_are_tested(name):
+    code = modules(ASSETS / "guides" / "locomotion.md")[name]
+    assert code == (HELPERS / "extending" / f"{name}.py").read_text()
+
+
+@pytest.mark.slow
+def test_the_tables_are_fresh():
+    check = [sys.executable, str(SCRIPTS / "update_tables.py"), "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,95 @@
+"""The camera that people get where they ask for none: one per task, in view, record and gallery."""
+
+import importlib.util
+from dataclasses import dataclass
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+from PIL import Image
+from places import SCRIPTS
+from typer.testing import CliRunner
+
+import mjgym
+from mjgym.cli.app import app
+from mjgym.cli.view import _make
+from mjgym.envs.pixels import viewpoint
+from mjgym.tasks.dmc.pendulum import Pendulum
+
+RODENT = "locomotion/rodent-maze_forage-v0"
+LEAST = 60  # pixels of 320 x 240, that a creature is high or long at least
+
+
+def test_a_camera_that_is_not_there_is_named():
+    @dataclass(frozen=True)
+    class Askew(Pendulum):
+        viewpoint = "fixd"
+
+    env = mjgym.Env(Askew())
+    with pytest.raises(
+        ValueError, match=r"Askew.viewpoint: there is no 'fixd'; did you mean fixed"
+    ):
+        env.describe()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", mjgym.registry.ids())
+def test_every_id_has_one_and_says_so(id):
+    env = gymnasium.make(id).unwrapped
+    where = viewpoint(env.task, env.model)
+    assert env.describe()["viewpoint"] == where
+    if isinstance(where, str):
+        assert where in env.view.names("camera")
+    env.close()
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("id", mjgym.registry.ids(namespace="locomotion"))
+def test_creatures_are_large_enough_to_be_seen(id):
+    env = gymnasium.make(id).unwrapped
+    env.reset(seed=0)
+    where = viewpoint(env.task, env.model)
+    seen = env.camera(where, kind="segmentation", width=320, height=240)
+    creature = env.task.creatures[0]
+    roots = env.model.body_rootid
+    own = np.flatnonzero(roots[env.model.geom_bodyid] == env.model.body(creature.prefix).id)
+    drawn = np.argwhere(np.isin(seen[..., 0], own) & (seen[..., 1] == mujoco.mjtObj.mjOBJ_GEOM))
+    assert np.ptp(drawn, axis=0).max() >= LEAST
+    env.close()
+
+
+def test_view_opens_there():
+    env, place = _make(RODENT, [], 1, None, {})
+    assert env.unwrapped.model.camera(place).name == "walker/side_alt"
+    _, place = _make(RODENT, [], 1, "walker/top", {})
+    assert env.unwrapped.model.camera(place).name == "walker/top"
+    env.close()
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("envs", [1, 2])
+def test_record_draws_from_there(tmp_path, envs):
+    out = tmp_path / "out.png"
+    size = ("--width", "64", "--height", "48", "--quality", "fast")
+    asked = ["record", RODENT, "--steps", "0", "--num-envs", str(envs), "--out", str(out), *size]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    env = gymnasium.make(RODENT, render_quality="fast").unwrapped
+    env.reset(seed=0)
+    wanted = env.camera("walker/side_alt", width=64, height=48)
+    np.testing.assert_array_equal(np.asarray(Image.open(out))[:, :64], wanted)
+    env.close()
+
+
+@pytest.mark.gl
+def test_the_gallery_draws_from_there():
+    path = SCRIPTS / "make_gallery.py"
+    spec = importlib.util.spec_from_file_location("make_gallery", path)
+    gallery = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(gallery)
+    env = gymnasium.make(RODENT).unwrapped
+    env.reset(seed=0)
+    how = gallery.Shot()
+    picture = np.asarray(gallery.picture(env, how, (64, 48)))
+    np.testing.assert_array_equal(picture, env.camera("walker/side_alt", width=64, height=48))
+    env.close()

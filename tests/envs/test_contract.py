@@ -1,0 +1,186 @@
+"""What every registered id promises: one environment, many of them, and any copy agree.
+
+Modules that register ids of their own (`test_locomotion_extending`) call these tests with them.
+"""
+
+import itertools
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from equivalence import (
+    EXACT,
+    assert_autoreset_equals_sync_vector_env,
+    assert_every_slot_equals_a_single_env,
+    make_vec,
+)
+from gymnasium.vector import AutoresetMode
+from rollouts import COPIES, actions_for, equal, rollout, row
+from suite import gymnasium_checker
+
+from mjgym import registry
+
+N = 3  # sub-environments
+MODES = list(AutoresetMode)
+KINDS = ["flat", "dict"]
+SOME = [
+    "dmc/cartpole-swingup-v0",
+    "dmc/swimmer-swimmer6-v0",  # varies geom_pos and light_pos
+    "dmc/quadruped-fetch-v0",  # activations
+    "locomotion/cmu_humanoid-tracking-v0",
+    "manipulation/stack_2_of_3_bricks_random_order_features-v0",
+    "robosuite/Lift-v0",
+]
+# As published, a walker stands straight at the start, and its target velocity is constant.
+NOTHING_DRAWN = [f"l2m/walk_{name}-v0" for name in ("forward", "forward-fast", "planar",
+                                                    "planar-fast")]  # fmt: skip
+every_id = pytest.mark.parametrize("id", registry.ids())
+# The loop does these by itself, whatever the task: a few ids of each kind will do.
+some_ids = pytest.mark.parametrize("id", SOME)
+# Nor does a task know of the mode: each id is played in one, and each mode by many ids.
+AUTORESET = list(zip(SOME, itertools.product(KINDS, MODES), strict=True)) + [
+    pytest.param(id, ("flat", MODES[i % len(MODES)]), marks=pytest.mark.slow)
+    for i, id in enumerate(registry.ids())
+    if id not in SOME
+]
+
+
+@pytest.mark.parametrize(
+    ("id", "observation"),
+    [*((id, "flat") for id in registry.ids()), *((id, "dict") for id in SOME)],
+)
+def test_gymnasium_checker(id, observation):
+    env = gymnasium.make(id, observation=observation)
+    gymnasium_checker(env)
+    env.close()
+
+
+@every_id
+def test_flat_is_the_entries_joined(id):
+    flat = gymnasium.make(id, observation="flat", dtype="float64")
+    entries = gymnasium.make(id, **EXACT)
+    joined = np.concatenate([np.ravel(x) for x in entries.reset(seed=2)[0].values()])
+    assert np.array_equal(flat.reset(seed=2)[0], joined)
+    rounded = gymnasium.make(id, observation="flat")
+    assert equal(rounded.reset(seed=2)[0], joined.astype(np.float32))
+    for env in (flat, entries, rounded):
+        env.close()
+
+
+@every_id
+def test_seeded_episodes_repeat_also_after_another_one(id):
+    env, fresh = (gymnasium.make(id, observation="flat") for _ in range(2))
+    first = env.reset(seed=5)
+    start = env.unwrapped.get_state()
+    episode = rollout(env, 4)
+    assert np.isfinite([reward for _, reward, *_ in episode]).all()
+    env.reset(seed=6)
+    rollout(env, 3, seed=1)
+    for again in (env, fresh):
+        assert equal(again.reset(seed=5), first)
+        assert equal(again.unwrapped.get_state(), start)
+        assert equal(episode, rollout(again, 4))
+    # The scene is another one with another seed, even where a walker stands as before.
+    observation = fresh.reset(seed=6)[0]
+    if id in NOTHING_DRAWN:
+        assert equal(observation, first[0])
+        env.close()
+        fresh.close()
+        return
+    other = fresh.unwrapped.get_state()
+    assert any(not np.array_equal(x, other[name]) for name, x in start.items() if name != "rng")
+    assert id.startswith("locomotion/") or not np.array_equal(observation, first[0])
+    for one in (env, fresh):
+        one.close()
+
+
+@some_ids
+def test_a_time_limit_truncates_and_does_not_terminate(id):
+    env = gymnasium.make(id, observation="flat", max_episode_steps=3)
+    env.reset(seed=0)
+    ends = [(terminated, truncated) for _, _, terminated, truncated, _ in rollout(env, 3)]
+    assert ends == [(False, False), (False, False), (False, True)]
+    env.close()
+
+
+@every_id
+def test_every_slot_equals_a_single_env(id):
+    """Also behind the end of an episode, which a batch begins anew by itself."""
+    assert_every_slot_equals_a_single_env(id, N if id in SOME else 2)
+
+
+@pytest.mark.parametrize(("id", "played"), AUTORESET)
+def test_autoreset_equals_sync_vector_env(id, played):
+    assert_autoreset_equals_sync_vector_env(id, *played)
+
+
+@some_ids
+def test_a_state_restores_bit_for_bit(id):
+    env, other = (gymnasium.make(id, **EXACT).unwrapped for _ in range(2))
+    env.reset(seed=3)
+    rollout(env, 3)
+    state, here = env.get_state(), env.observe()
+    then = rollout(env, 4, seed=4)
+    after = env.reset()
+    env.reset(seed=11)
+    rollout(env, 2)
+    env.set_state(state)
+    assert equal(env.observe(), here)
+    assert equal(rollout(env, 4, seed=4), then)
+    assert equal(env.reset(), after)  # the random generator too
+    other.reset(seed=99)
+    other.set_state(state)
+    assert equal(rollout(other, 4, seed=4), then)
+    env.close()
+    other.close()
+
+
+@every_id
+@pytest.mark.slow
+def test_states_of_a_batch_restore_bit_for_bit(id):
+    flat = {"observation": "flat", "dtype": "float64"}
+    envs = make_vec(id, num_envs=N, max_episode_steps=6, **flat)
+    envs.reset(seed=0)
+    before = rollout(envs, 3)[-1][0]
+    state = envs.get_state()
+    later = rollout(envs, 6, seed=3)  # into the next episodes
+    envs.reset(seed=50)
+    assert equal(envs.set_state(state), before)
+    assert equal(rollout(envs, 6, seed=3), later)
+    # One slot's state continues in another slot, in a single environment, and in copies of both.
+    envs.set_state(state)
+    part = envs.get_state(ids=[2])
+    envs.reset(seed=60)
+    envs.set_state(part, ids=[1])
+    single = gymnasium.make(id, **flat)
+    single.reset(seed=0)
+    envs, single = pickle.loads(pickle.dumps(envs)), pickle.loads(pickle.dumps(single)).unwrapped
+    single.set_state({name: value[0] for name, value in part.items()})
+    for old, actions in zip(later, actions_for(envs, 6, seed=3), strict=True):
+        actions[1] = actions[2]
+        now, alone = envs.step(actions), single.step(actions[2])
+        assert equal(row(now[0], 1), row(old[0], 2))
+        assert equal(alone[0], row(old[0], 2))
+        assert now[1][1] == alone[1] == old[1][2]
+        if old[2][2] or old[3][2]:
+            break
+    envs.close()
+    single.close()
+
+
+@some_ids
+def test_copies_continue_bit_for_bit(id):
+    """Of one environment and of a batch, pickled or copied, into the next episode."""
+    env = gymnasium.make(id, observation="flat", max_episode_steps=4)
+    envs = make_vec(id, num_envs=2, observation="flat", max_episode_steps=4)
+    for one in (env, envs):
+        one.reset(seed=3)
+        rollout(one, 2)
+        twins = [duplicate(one) for duplicate in COPIES.values()]
+        assert all(twin.spec == one.spec for twin in twins)
+        continued = [[*rollout(each, 2, seed=2), each.reset()] for each in (one, *twins)]
+        assert equal(continued[0], continued[1])
+        assert equal(continued[0], continued[2])
+        for each in (one, *twins):
+            each.close()

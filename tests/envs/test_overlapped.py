@@ -1,0 +1,177 @@
+"""Groups that step in the background: the bits of a batch in every mode, and what is refused."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from mjgym.envs.overlapped import OverlappedVectorEnv
+
+ID = "dmc/reacher-easy-v0"
+MODES = ("NextStep", "SameStep", "Disabled")
+
+
+def same(one, other):
+    """Whether two results are equal in all their parts, whatever these are."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        return all(same(one[name], other[name]) for name in one)
+    if isinstance(one, tuple | list) or getattr(one, "dtype", "") == "object":
+        return len(one) == len(other) and all(map(same, one, other))
+    if one is None or other is None:
+        return one is other
+    return one.dtype == other.dtype and np.array_equal(one, other)
+
+
+def pair(n=5, overlap=2, **options):
+    both = {"max_episode_steps": 4, **options}
+    return (
+        gymnasium.make_vec(ID, num_envs=n, overlap=overlap, **both),
+        gymnasium.make_vec(ID, num_envs=n, **both),
+    )
+
+
+def act(envs, k):
+    low, high = envs.action_space.low, envs.action_space.high
+    return np.random.default_rng(k).uniform(low, high)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+def test_a_step_is_that_of_a_batch(mode, observation):
+    envs, batch = pair(overlap=3, autoreset_mode=mode, observation=observation)
+    assert envs.observation_space == batch.observation_space
+    assert same(envs.reset(seed=3), batch.reset(seed=3))
+    for k in range(11):
+        result, expected = envs.step(act(envs, k)), batch.step(act(envs, k))
+        assert same(result, expected)
+        ended = result[2] | result[3]
+        if mode == "Disabled" and ended.any():
+            mask = ended & (np.arange(5) != 4)  # a group of its own, which goes on as it is
+            options = {"reset_mask": mask}
+            assert same(envs.reset(options=options), batch.reset(options=options))
+            if ended[4]:
+                options = {"reset_mask": ~mask}
+                assert same(envs.reset(options=options), batch.reset(options=options))
+    assert same(envs.get_state(), batch.get_state())
+    envs.close()
+    batch.close()
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_groups_by_turns_give_the_same(mode):
+    envs, batch = pair(autoreset_mode=mode)
+    observations, _ = envs.reset(seed=1)
+    expected, _ = batch.reset(seed=1)
+    assert np.array_equal(observations, expected)
+    steps = [act(envs, k) for k in range(9)]
+    batched = [batch.step(actions) for actions in steps]
+    for ids in envs.groups:
+        envs.send(steps[0][ids], ids)
+    for k in range(len(steps)):
+        for ids in envs.groups:
+            result = envs.recv()
+            assert np.array_equal(result[-1]["env_id"], ids)
+            for ours, whole in zip(result[:4], batched[k][:4], strict=True):
+                assert np.array_equal(ours, whole[ids])
+            if k + 1 < len(steps):
+                envs.send(steps[k + 1][ids], result[-1]["env_id"])
+    envs.close()
+
+
+def test_the_halves_of_a_step():
+    envs, batch = pair()
+    envs.reset(seed=0)
+    batch.reset(seed=0)
+    actions = act(envs, 0)
+    envs.step_async(actions)
+    with pytest.raises(RuntimeError, match="receive its results first"):
+        envs.step_async(actions)
+    assert same(envs.step_wait(timeout=60), batch.step(act(envs, 0)))
+    with pytest.raises(RuntimeError, match="step_async"):
+        envs.step_wait()
+
+
+def test_actions_may_be_written_to_once_they_are_sent():
+    envs, batch = pair()
+    envs.reset(seed=0)
+    batch.reset(seed=0)
+    actions = act(envs, 0)
+    for ids in envs.groups:
+        part = actions[ids]
+        envs.send(part, ids)
+        part[:] = np.nan
+    results = [envs.recv() for _ in envs.groups]
+    assert np.array_equal(np.concatenate([r[0] for r in results]), batch.step(act(envs, 0))[0])
+
+
+def test_states_continue():
+    envs, batch = pair()
+    envs.reset(seed=2)
+    state = envs.get_state()
+    later = [envs.step(act(envs, k)) for k in range(6)]
+    envs.set_state(state)
+    assert same([envs.step(act(envs, k)) for k in range(6)], later)
+    batch.reset(seed=0)
+    batch.set_state(state)
+    assert same([batch.step(act(envs, k)) for k in range(6)], later)
+
+
+def test_a_reset_forgets_what_is_under_way():
+    envs, _ = pair()
+    first, _ = envs.reset(seed=4)
+    envs.send(act(envs, 0)[envs.groups[0]], envs.groups[0])
+    again, _ = envs.reset(seed=4)
+    assert np.array_equal(first, again)
+    with pytest.raises(RuntimeError, match="send"):
+        envs.recv()
+
+
+def test_attributes_of_each():
+    envs, batch = pair()
+    envs.reset(seed=7)
+    batch.reset(seed=7)
+    assert envs.get_attr("np_random_seed") == batch.get_attr("np_random_seed")
+    assert len(envs.call("observe")) == 5
+
+
+def test_what_is_refused():
+    envs, _ = pair()
+    zeros = np.zeros(envs.action_space.shape)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.step(zeros)
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=r"expected shape \(5, 2\)"):
+        envs.step(zeros[:4])
+    with pytest.raises(ValueError, match="the groups are 0 to 2, 3 to 4"):
+        envs.send(zeros[:2], [0, 1])
+    with pytest.raises(ValueError, match=r"expected shape \(2, 2\)"):
+        envs.send(zeros, envs.groups[1])
+    envs.send(zeros[:3], envs.groups[0])
+    with pytest.raises(RuntimeError, match="recv"):
+        envs.send(zeros[:3], envs.groups[0])
+    envs.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        envs.send(zeros[:3], envs.groups[0])
+    for overlap in (0, 6, 1.5, True):
+        with pytest.raises(ValueError, match="overlap: expected a number of groups from 2"):
+            OverlappedVectorEnv(envs.task, 5, overlap=overlap)
+    with pytest.raises(ValueError, match="overlap: matches"):
+        gymnasium.make_vec("soccer/boxhead-1v1-v0", num_envs=2, overlap=2)
+    with pytest.raises(TypeError, match="overlap: only of backend='mujoco'"):
+        gymnasium.make_vec(ID, num_envs=2, overlap=2, backend="warp")
+
+
+def test_an_error_reaches_whoever_receives_and_the_others_go_on():
+    envs, _ = pair(on_divergence="raise")
+    envs.reset(seed=0)
+    state = envs.get_state()
+    state["qvel"][4] = 1e300
+    envs.set_state({"qvel": state["qvel"]})
+    zeros = np.zeros(envs.action_space.shape)
+    for ids in envs.groups:
+        envs.send(zeros[ids], ids)
+    assert np.isfinite(envs.recv()[0]).all()
+    with pytest.raises(RuntimeError, match="no longer finite"):
+        envs.recv()
+    envs.send(zeros[:3], envs.groups[0])
+    envs.recv()

@@ -1,0 +1,11 @@
+"""Folders of the checkout, for the tests."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+ASSETS = ROOT / "assets"
+SCRIPTS = ROOT / "scripts"
+BENCHMARKS = ROOT / "benchmarks"
+DATA = ROOT / "tests" / "data"
+HELPERS = ROOT / "tests" / "helpers"

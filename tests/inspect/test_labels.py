@@ -1,0 +1,355 @@
+"""Labels are derived from the observation itself, and say what was once written by hand."""
+
+import dataclasses
+import gzip
+import json
+import re
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+from places import DATA
+
+import mjgym
+from mjgym.inspect.labels import Label, LabelView, signals
+from mjgym.loop.models import compile_model
+from mjgym.rotations import norm, to_local
+from mjgym.sim import Single
+from mjgym.task import Signal, Task, registrations
+from mjgym.util.docstrings import NAMED, meanings, paragraphs
+
+# Names, units, frames and sources of all numbers as they were stated by hand, entry by entry.
+STATED = json.loads(gzip.decompress((DATA / "labels.json.gz").read_bytes()))
+IDS = sorted(STATED["ids"])
+FIELDS = ("entry", "name", "unit", "frame", "source")
+
+# Where the derived label says the same in other words: domain, entry, field, what was stated (a
+# regular expression) and what is derived. Sensors bear their own names and sites their axes, where
+# a body was named; the velocity of a free joint is the joint's.
+IMU = "walker/sensors_(accelerometer|gyro|velocimeter)"
+OTHER_WORDS = (
+    ("dog", "z_projection", "name", "up in", "vertical in"),
+    ("dog", "torso_com_velocity", "name", "centre of mass velocity", "centre of mass"),
+    ("dog", "foot_forces", "name", "_anchor", ""),
+    ("dog", "ball_state", "name", "ball velocity", "ball_root"),
+    ("dog", "ball_state", "source", "qvel, sensordata, site xmat",
+     "qvel, site xmat, sensor velocimeter"),
+    ("dog", "ball_state|target_position", "frame", "skull", "head"),
+    ("quadruped", "egocentric_state", "name", " activation", ""),
+    ("quadruped", "torso_velocity", "name", "torso", "velocimeter"),
+    ("quadruped", "imu", "name", "accelerometer|gyro",
+     {"accelerometer": "imu_accel", "gyro": "imu_gyro"}),
+    ("quadruped", "ball_state", "name", "ball velocity|ball spin",
+     {"ball velocity": "ball_root", "ball spin": "ball_root about"}),
+    ("swimmer", "body_velocities", "frame", "segment", "site"),
+    ("swimmer", "body_velocities", "name", r"head (?=[xy])", "head_vel "),
+    ("swimmer", "body_velocities", "name", "head about", "head_gyro"),
+    ("swimmer", "body_velocities", "name", r"segment_(\d+) (?=[xy])", r"velocimeter_\1 "),
+    ("swimmer", "body_velocities", "name", r"segment_(\d+) about", r"gyro_\1"),
+    ("ant|rodent", "walker/body_height", "name", "height", "torso z"),
+    ("cmu_humanoid", "walker/body_height", "name", "height", "root z"),
+    (".*_ball", "walker/body_height", "name", "height", "head_body z"),
+    (".*", "walker/world_zaxis", "name", "up", "vertical"),
+    ("ant", IMU, "name", "acceleration|gyro|velocity",
+     {"acceleration": "torso_accel", "gyro": "torso_gyro", "velocity": "torso_vel"}),
+    ("cmu_humanoid", IMU, "name", "acceleration|gyro|velocity",
+     {"acceleration": "sensor_root_accel", "gyro": "sensor_root_gyro",
+      "velocity": "sensor_root_veloc"}),
+    ("rodent", IMU, "name", "acceleration|velocity",
+     {"acceleration": "accelerometer", "velocity": "velocimeter"}),
+    (".*_ball", IMU, "name", "acceleration|gyro|velocity",
+     {"acceleration": "sensor_torso_accel", "gyro": "sensor_torso_gyro",
+      "velocity": "sensor_torso_vel"}),
+    ("ant", IMU, "frame", "walker/torso", "walker/torso_site"),
+    ("rodent", IMU, "frame", "walker/torso", "walker/head"),  # it sits there
+    (".*_ball", IMU, "frame", "walker/head_body", "walker/torso_site"),
+    ("cmu_humanoid", "walker/sensors_torque", "unit", "1", "tanh(30 N m)"),
+    ("ant|rodent", "walker/(end_effectors|appendages)_pos", "source", "body xpos",
+     "body walker/{element} - body walker/torso"),
+    ("cmu_humanoid", "walker/(end_effectors|appendages)_pos", "source", "body xpos",
+     "body walker/{element} - body walker/root"),
+    (".*_ball", "walker/end_effectors_pos", "source", "body xpos", "body xmat"),  # the root itself
+    ("ant|rodent", "walker/origin", "source", "body xpos", "body world - body walker/torso"),
+    ("ant", "walker/target", "source", "site xpos", "site target - body walker/torso"),
+    ("cmu_humanoid", "walker/target", "source", "site xpos", "site target - body walker/root"),
+    (".*_ball", "walker/target", "source", "site xpos", "site target - body walker/head_body"),
+    ("ant", "walker/bodies_pos", "source", "body xpos", "sensor walker/{element}_ego_body_pos"),
+    ("ant", "walker/bodies_pos", "name", " ", "_ego_body_pos "),
+    ("ant", "walker/bodies_quats", "source", "body xquat",
+     "sensor walker/{element}_ego_body_quat"),
+    ("ant", "walker/bodies_quats", "name", " ", "_ego_body_quat quaternion "),
+    ("rodent", "walker/tendons_(pos|vel)", "source", "ten_", "tendon "),
+    ("rodent", "task_logic", "source", "memory", "memory shown"),
+)  # fmt: skip
+
+
+def in_other_words(domain, row):
+    for of, entry, field, stated, derived in OTHER_WORDS:
+        if re.fullmatch(of, domain) and re.fullmatch(entry, row["entry"]):
+            by = (lambda m, by=derived: by[m[0]]) if isinstance(derived, dict) else derived
+            if field == "source" and "{element}" in by:
+                by = by.replace("{element}", row["name"].rpartition(" ")[0])
+            row = {**row, field: re.sub(stated, by, row[field])}
+    return row
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_labels_say_what_was_stated_by_hand(id):
+    domain = id.partition("/")[2].partition("-")[0]
+    derived = gymnasium.make(id).unwrapped.describe()["observation"]
+    stated = [dict(zip(FIELDS, row, strict=True)) for row in STATED["rows"][STATED["ids"][id]]]
+    assert len(derived) == len(stated)
+    for row, said in zip(derived, stated, strict=True):
+        assert row["meaning"].strip(), row
+        wanted = in_other_words(domain, said)
+        for field in FIELDS:
+            if field == "frame" and not said["frame"]:
+                continue  # axes that were left out
+            if field == "frame" and row["source"] == "qvel" and row["unit"] == "rad/s":
+                wanted["frame"] = row["frame"] and wanted["frame"]  # the rate of a hinge has none
+            assert row[field] == wanted[field], (row, wanted)
+
+
+SUITE = sorted({r.task_class for r in registrations.values() if r.id.startswith("dmc/")}, key=str)
+
+
+@pytest.mark.parametrize("cls", SUITE, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+def test_docstrings_name_exactly_the_entries(cls):
+    """Those of every registered task, and of what its switches add."""
+    fields = {f.name for f in dataclasses.fields(cls)}
+    entries = set()
+    for registered in registrations.values():
+        if registered.task_class is not cls:
+            continue
+        task = cls(**registered.fields)
+        switches = [f for f in fields if isinstance(getattr(task, f), bool)]
+        for changed in [{}, *({f: not getattr(task, f)} for f in switches)]:
+            simulation = Single(compile_model(dataclasses.replace(task, **changed)))
+            simulation.forward()
+            entries |= dataclasses.replace(task, **changed).observation(simulation.view).keys()
+    said = {name for text in paragraphs(cls, "Observation") for name in NAMED.findall(text)}
+    assert said - fields == entries
+
+
+def test_meanings_are_what_the_docstring_says_of_an_entry():
+    class Base(Task):
+        """Do something.
+
+        Observation: `height` of the torso (m); `touch`, ln(1 + force in N; see `scale`) on toe
+        and heel.
+        """
+
+    class Own(Base):
+        """Do more.
+
+        Observation: as of every task, then `arm/joint_angles` (rad) and `height`, counted from
+        the table. If asked for, `extra`. `hand`, `box` and, last, `lid`, places (m).
+        """
+
+    found = meanings(
+        Own, ["height", "touch", "arm/joint_angles", "extra", "hand", "box", "lid", "unsaid"]
+    )
+    assert found == {
+        "height": "counted from the table",
+        "touch": "ln(1 + force in N; see scale) on toe and heel",
+        "arm/joint_angles": "joint angles (rad)",
+        "extra": "extra",
+        "hand": "places (m)",
+        "box": "places (m)",
+        "lid": "places (m)",
+        "unsaid": "",
+    }
+
+
+SCENE = """
+<mujoco>
+  <worldbody>
+    <site name="goal" pos="1 2 3"/>
+    <body name="cart">
+      <joint name="rail" type="slide" axis="1 0 0"/>
+      <geom size=".1"/>
+      <body name="pole">
+        <joint name="hinge" axis="0 1 0"/>
+        <geom name="bob" size=".1"/>
+        <site name="tip" pos="0 0 1"/>
+        <body name="bead"><joint name="slot" type="slide"/><geom size=".1"/></body>
+      </body>
+    </body>
+    <body name="box"><freejoint name="free"/><geom size=".1"/></body>
+    <body name="eye"><joint name="ball" type="ball"/><geom size=".1"/></body>
+  </worldbody>
+  <tendon><spatial name="string"><site site="goal"/><site site="tip"/></spatial></tendon>
+  <actuator><motor name="push" joint="rail"/></actuator>
+  <sensor>
+    <velocimeter name="speed" site="tip"/>
+    <framepos name="seen" objtype="site" objname="goal" reftype="body" refname="pole"/>
+    <jointpos name="angle" joint="hinge"/>
+    <touch name="touch" site="tip"/>
+  </sensor>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def v():
+    simulation = Single(mujoco.MjModel.from_xml_string(SCENE))
+    simulation.forward()
+    simulation.view.memory = {"best": np.zeros(()), "goal": np.zeros(3), "many": np.zeros((2, 2))}
+    return LabelView(simulation.view)
+
+
+def said(labels):
+    return [(x.name, x.whole_unit, x.frame, x.source) for x in np.ravel(labels)]
+
+
+def test_what_the_engine_holds_has_labels(v):
+    assert said(v.qpos)[:6] == [
+        ("rail", "m", "world", "qpos"),
+        ("hinge", "rad", "", "qpos"),
+        ("slot", "m", "", "qpos"),  # along axes that turn with the pole
+        ("free x", "m", "world", "qpos"),
+        ("free y", "m", "world", "qpos"),
+        ("free z", "m", "world", "qpos"),
+    ]
+    assert [x.name for x in v.qpos[-4:]] == [f"ball quaternion {part}" for part in "wxyz"]
+    assert said(v.qvel)[6:8] == [
+        ("free about x", "rad/s", "box", "qvel"),
+        ("free about y", "rad/s", "box", "qvel"),
+    ]
+    assert said(v.body("pole").xpos)[2] == ("pole z", "m", "world", "body xpos")
+    assert said(v.xpos[..., 2, 2]) == said(v.body("pole").xpos)[2:]
+    assert said(v.site_xpos[1]) == said(v.site("tip").xpos)
+    assert said(v.tendon("string").length) == [("string", "m", "", "tendon length")]
+    assert said(v.ctrl) == [("push", "N", "", "ctrl")]
+    assert said(v.sensordata)[2:] == [
+        ("speed z", "m/s", "tip", "sensor speed"),
+        ("seen x", "m", "pole", "sensor seen"),
+        ("seen y", "m", "pole", "sensor seen"),
+        ("seen z", "m", "pole", "sensor seen"),
+        ("angle", "rad", "", "sensor angle"),
+        ("touch", "N", "", "sensor touch"),
+    ]
+    assert said(v.memory["best"]) == [("best", "", "", "memory best")]
+    assert said(v.memory["goal"])[1] == ("goal y", "", "", "memory goal")
+    assert v.memory["many"][1, 0].name == "many[1, 0]"
+    assert v.jnt_type.dtype.kind == "i"
+
+
+def test_places_are_seen_from_one_another(v):
+    goal, tip, pole = v.site("goal").xpos, v.site("tip").xpos, v.body("pole")
+    assert said(goal - tip)[0] == ("goal x", "m", "world", "site goal - site tip")
+    # What both are seen from drops out.
+    assert said((goal - pole.xpos) - (tip - pole.xpos)) == said(goal - tip)
+    assert said(-pole.xpos)[2] == ("origin z", "m", "world", "body world - body pole")
+    assert said(norm(goal - tip)) == [("distance", "m", "", "site goal - site tip")]
+
+
+def test_rotations_turn_labels_into_their_frame(v):
+    pole, goal = v.body("pole"), v.site("goal").xpos
+    seen = to_local(pole.xmat, goal - pole.xpos)
+    assert said(seen)[1] == ("goal y", "m", "pole", "site goal - body pole")
+    flat = pole.xmat[..., 0::3] * goal[..., :1] + pole.xmat[..., 1::3] * goal[..., 1:2]
+    assert [x.frame for x in flat] != ["pole"] * 3  # not a rotation into the pole's axes
+    spinning = to_local(pole.xmat[..., None, :], np.stack([v.qvel[3:6], v.qvel[6:9]], axis=-2))
+    assert [(x.unit, x.frame) for x in spinning[:, 0]] == [("m/s", "pole"), ("rad/s", "pole")]
+
+
+def test_units_combine(v):
+    place, touch = v.qpos[0], v.sensor("touch").data
+    xp = v.xp
+    assert said(xp.log1p(touch))[0][1] == "ln(1 + N)"
+    assert said(xp.asinh(touch) + 1)[0][1] == "arcsinh(N)"
+    assert said(xp.tanh(v.qpos[:1] / 10))[0][1] == "tanh(10 m)"
+    assert (place * place).unit == "m^2"
+    assert xp.sqrt(place * place).unit == "m"
+    assert (place / v.qvel[0]).unit == "s"
+    assert (1 / v.qvel[0]).unit == "s/m"
+    assert (touch[0] * place).unit == "N m"
+    assert said(xp.sin(v.qpos[1:2]))[0][:2] == ("sine of hinge", "1")
+    assert xp.maximum(v.qpos, 0.0)[1] == xp.minimum(0.0, v.qpos)[1] == v.qpos[1]
+    assert said(xp.where(touch > 0, touch, 0.0))[0][1] == "N"
+    assert (place + v.qpos[1]).unit == ""  # metres and radians
+
+
+@dataclasses.dataclass(frozen=True)
+class Free(Task):
+    """With an entry of each kind.
+
+    Observation: `angle`, how the pole stands; `lost`, of which nothing is known.
+    """
+
+    time_limit = 1.0
+    control_timestep = 0.002
+
+    def observation(self, v):
+        return {
+            "angle": v.body("pole").xmat[..., 6:9:2],
+            "lost": np.asarray(v.qpos[..., :2], dtype=float),
+            "both": v.xp.concat([v.qpos[..., :1], v.qvel[..., :1]], axis=-1),
+        }
+
+
+class Stating(Free):
+    def labels(self, v):
+        return {"lost": Signal(unit="m", names=("", "second"))}
+
+
+class Numbers(Free):
+    def observation(self, v):
+        return {"lost": np.linalg.inv(np.eye(2) * float(v.qpos[1] + 1) + np.isfinite(v.qpos[0]))}
+
+
+def described(task):
+    simulation = Single(mujoco.MjModel.from_xml_string(SCENE))
+    simulation.forward()
+    with np.errstate(all="ignore"):
+        own = task.observation(simulation.view)
+    return signals(task, simulation.view, {name: np.shape(x) for name, x in own.items()})
+
+
+def test_what_cannot_be_derived_is_named_after_its_place_or_stated():
+    found = described(Free())
+    assert found["angle"].meaning == "how the pole stands"
+    assert found["both"].names == ("rail", "rail velocity")
+    assert found["lost"].names == ("lost[0]", "lost[1]")
+    assert found["lost"].unit == ("", "")
+    stated = described(Stating())["lost"]
+    assert stated.names == ("lost[0]", "second")
+    assert stated.unit == ("m", "m")
+    assert stated.meaning == "of which nothing is known"
+    # A hook may do what labels cannot: the numbers then have places alone.
+    assert described(Numbers())["lost"].names[3] == "lost[1, 1]"
+
+
+def test_statements_of_what_is_not_there_are_refused():
+    class Misnamed(Free):
+        def labels(self, v):
+            return {"angel": Signal(unit="1")}
+
+    class Miscounted(Free):
+        def labels(self, v):
+            return {"angle": Signal(unit=("1", "1", "1"))}
+
+    with pytest.raises(ValueError, match=r"Misnamed\.labels: no entry 'angel'.*angle"):
+        described(Misnamed())
+    with pytest.raises(
+        ValueError, match=r"Miscounted\.labels: 3 units for the 2 numbers of 'angle'"
+    ):
+        described(Miscounted())
+
+
+def test_only_what_cannot_be_derived_is_stated_in_the_suite():
+    own = {cls.__name__ for cls in SUITE if cls.labels is not Task.labels}
+    assert own == {"Move", "Fetch"}  # of the dog: the names of the reward's terms
+
+
+def test_a_label_is_its_name_unit_frame_and_source():
+    label = Label("torso", "x", "m", "world", "body xpos")
+    assert (label.name, label.unit, label.frame, label.source) == (
+        "torso x",
+        "m",
+        "world",
+        "body xpos",
+    )
+    assert mjgym.inspect.labels.Label is Label

@@ -1,0 +1,407 @@
+"""Finding, loading, extending and cutting models."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from places import ASSETS
+
+from mjgym import mjcf
+from mjgym.mjcf import add, asset_path, load, remove, without_textures
+
+NAMES = sorted(p.relative_to(ASSETS).as_posix() for p in ASSETS.glob("*/*.xml"))
+
+MJCF = """
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 .1"/>
+    <body name="upper">
+      <joint name="shoulder"/>
+      <geom name="upper" size=".1"/>
+      <body name="lower" pos="0 0 .5">
+        <joint name="elbow"/>
+        <geom name="lower" size=".1"/>
+        <site name="tip"/>
+        <camera name="wrist"/>
+      </body>
+    </body>
+    <body name="other" pos="2 0 0"><freejoint/><geom name="other" size=".1"/><site name="o"/></body>
+  </worldbody>
+  <tendon><spatial name="string"><site site="tip"/><site site="o"/></spatial></tendon>
+  <actuator>
+    <motor name="shoulder" joint="shoulder"/>
+    <motor name="elbow" joint="elbow"/>
+    <motor name="string" tendon="string"/>
+  </actuator>
+  <sensor>
+    <jointpos name="elbow" joint="elbow"/>
+    <touch name="tip" site="tip"/>
+    <framepos name="other" objtype="body" objname="other"/>
+  </sensor>
+  <contact>
+    <exclude name="arm" body1="upper" body2="lower"/>
+    <pair name="touching" geom1="lower" geom2="other"/>
+  </contact>
+  <equality><weld name="grasp" body1="lower" body2="other"/></equality>
+</mujoco>
+"""
+
+
+def arm():
+    return mujoco.MjSpec.from_string(MJCF)
+
+
+def counts(spec):
+    """How many elements of each kind a spec has."""
+    kinds = "bodies joints geoms sites cameras tendons actuators sensors excludes pairs equalities"
+    return {kind: len(getattr(spec, kind)) for kind in kinds.split()}
+
+
+class TestAssets:
+    def test_a_name_is_relative_to_the_assets_folder(self):
+        path = asset_path("dmc/walker.xml")
+        assert path.is_file()
+        assert path.samefile(ASSETS / "dmc" / "walker.xml")
+        assert asset_path("dmc/common/visual.xml").is_file()
+
+    @pytest.mark.parametrize("finder", [asset_path, load])
+    def test_an_unknown_name_names_the_nearest(self, finder):
+        with pytest.raises(FileNotFoundError, match=r"'dmc/walkr\.xml'.*dmc/walker\.xml"):
+            finder("dmc/walkr.xml")
+        with pytest.raises(FileNotFoundError, match=r"no asset 'qqq' in .*assets"):
+            finder("qqq")
+        with pytest.raises(FileNotFoundError, match="'dmc'"):  # a folder is not an asset
+            finder("dmc")
+
+    def test_the_working_directory_does_not_matter(self, tmp_path, monkeypatch):
+        before = asset_path("dmc/walker.xml")
+        monkeypatch.chdir(tmp_path)
+        assert asset_path("dmc/walker.xml") == before
+        assert load("dmc/walker.xml").body("torso") is not None
+
+    def test_a_file_of_the_same_name_does_not_take_an_assets_place(self, tmp_path, monkeypatch):
+        (tmp_path / "dmc").mkdir()
+        (tmp_path / "dmc" / "walker.xml").write_text("<mujoco model='impostor'/>")
+        monkeypatch.chdir(tmp_path)
+        assert load("dmc/walker.xml").modelname == "walker"
+
+
+class TestLoad:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_every_asset_compiles(self, name):
+        load(name).compile()  # an error where it does not
+
+    def test_any_file(self, tmp_path, monkeypatch):
+        path = tmp_path / "mine.xml"
+        path.write_text("<mujoco model='mine'/>")
+        monkeypatch.chdir(tmp_path)
+        for name in (path, str(path), "mine.xml", Path("mine.xml")):
+            assert load(name).modelname == "mine"
+
+    def test_each_call_gives_a_spec_of_its_own(self):
+        first, second = load("dmc/pendulum.xml"), load("dmc/pendulum.xml")
+        first.delete(first.bodies[1])
+        assert len(second.bodies) > len(first.bodies)
+
+    def test_mistakes_in_a_file_are_value_errors(self, tmp_path):
+        path = tmp_path / "wrong.xml"
+        path.write_text("<mujoco><worldbody><gom/></worldbody></mujoco>")
+        with pytest.raises(ValueError, match="gom"):
+            load(path)
+
+
+class TestAdd:
+    def test_elements_to_bodies_and_to_the_spec(self):
+        spec = mujoco.MjSpec()
+        body = add(spec.worldbody, "body", name="ball", pos=[1, 2, 3])
+        add(body, "joint", name="slide", type="slide", axis=[0, 1, 0], range=[-2, 2], damping=0.5)
+        add(body, "geom", name="capsule", type="capsule", size=[0.1, 0.2, 0])
+        add(body, "site", name="site", type="box", size=[0.1, 0.2, 0.3])
+        add(body, "camera", name="camera", mode="trackcom", fovy=30)
+        add(body, "light", name="light", mode="targetbody", targetbody="ball")
+        add(spec, "sensor", name="where", type="framepos", objtype="site", objname="site")
+        add(spec, "actuator", name="motor", trntype="joint", target="slide")
+        model = spec.compile()
+        assert model.body("ball").pos.tolist() == [1, 2, 3]
+        assert model.jnt_type.tolist() == [mujoco.mjtJoint.mjJNT_SLIDE]
+        assert model.joint("slide").range.tolist() == [-2, 2]
+        assert model.dof_damping.tolist() == [0.5]
+        assert model.geom_type.tolist() == [mujoco.mjtGeom.mjGEOM_CAPSULE]
+        assert model.site_type.tolist() == [mujoco.mjtGeom.mjGEOM_BOX]
+        assert model.cam_mode.tolist() == [mujoco.mjtCamLight.mjCAMLIGHT_TRACKCOM]
+        assert model.cam_fovy.tolist() == [30]
+        assert model.light_mode.tolist() == [mujoco.mjtCamLight.mjCAMLIGHT_TARGETBODY]
+        assert model.sensor_type.tolist() == [mujoco.mjtSensor.mjSENS_FRAMEPOS]
+        assert model.sensor_objtype.tolist() == [mujoco.mjtObj.mjOBJ_SITE]
+        assert model.actuator_trntype.tolist() == [mujoco.mjtTrn.mjTRN_JOINT]
+
+    def test_equals_the_same_model_in_mjcf(self):
+        written = """
+          <mujoco><worldbody>
+            <geom type="plane" size="1 1 .1"/>
+            <body name="b" pos="0 0 1">
+              <joint name="j" type="ball" damping=".1"/>
+              <geom type="ellipsoid" size=".1 .2 .3"/>
+              <site name="s" type="sphere" size=".1 0 0"/>
+            </body>
+          </worldbody><sensor><gyro name="g" site="s"/></sensor></mujoco>"""
+        spec = mujoco.MjSpec()
+        add(spec.worldbody, "geom", type="plane", size=[1, 1, 0.1])
+        body = add(spec.worldbody, "body", name="b", pos=[0, 0, 1])
+        add(body, "joint", name="j", type="ball", damping=0.1)
+        add(body, "geom", type="ellipsoid", size=[0.1, 0.2, 0.3])
+        add(body, "site", name="s", type="sphere", size=[0.1, 0, 0])
+        add(spec, "sensor", name="g", type="gyro", objtype="site", objname="s")
+        assert differences(spec.compile(), mujoco.MjModel.from_xml_string(written)) == []
+
+    @pytest.mark.parametrize(
+        ("kind", "attribute", "word", "value"),
+        [
+            ("equality", "type", "weld", mujoco.mjtEq.mjEQ_WELD),
+            ("equality", "objtype", "body", mujoco.mjtObj.mjOBJ_BODY),
+            ("actuator", "dyntype", "filterexact", mujoco.mjtDyn.mjDYN_FILTEREXACT),
+            ("actuator", "gaintype", "affine", mujoco.mjtGain.mjGAIN_AFFINE),
+            ("actuator", "biastype", "affine", mujoco.mjtBias.mjBIAS_AFFINE),
+            ("texture", "type", "skybox", mujoco.mjtTexture.mjTEXTURE_SKYBOX),
+            ("texture", "builtin", "checker", mujoco.mjtBuiltin.mjBUILTIN_CHECKER),
+            ("sensor", "reftype", "site", mujoco.mjtObj.mjOBJ_SITE),
+        ],
+    )
+    def test_words_of_all_enumerations(self, kind, attribute, word, value):
+        element = add(mujoco.MjSpec(), kind, name="element", **{attribute: word})
+        assert getattr(element, attribute) == value
+
+    def test_the_enumerations_own_members_are_taken_too(self):
+        geom = add(mujoco.MjSpec().worldbody, "geom", type=mujoco.mjtGeom.mjGEOM_BOX)
+        assert geom.type == mujoco.mjtGeom.mjGEOM_BOX
+
+    @pytest.mark.parametrize(
+        ("kind", "attribute", "wrong", "near"),
+        [
+            ("geom", "type", "capsul", "capsule"),
+            ("joint", "type", "hing", "hinge"),
+            ("camera", "mode", "trakcom", "trackcom"),
+        ],
+    )
+    def test_a_wrong_word_names_the_nearest_and_adds_nothing(self, kind, attribute, wrong, near):
+        spec = arm()
+        before = counts(spec)
+        with pytest.raises(ValueError, match=f"{kind} {attribute}.*'{wrong}'.*{near}"):
+            add(spec.body("lower"), kind, **{attribute: wrong})
+        assert counts(spec) == before
+
+    def test_a_word_like_no_other_gets_the_list(self):
+        with pytest.raises(ValueError, match=r"joint type.*free.*ball.*slide.*hinge"):
+            add(arm().body("lower"), "joint", type="xxxx")
+
+    def test_an_unknown_kind_names_the_nearest(self):
+        with pytest.raises(ValueError, match=r"'gom'.*geom"):
+            add(arm().body("lower"), "gom")
+        with pytest.raises(ValueError, match=r"'sensor'.*body.*joint"):
+            add(arm().body("lower"), "sensor")  # of the spec, not of a body
+
+    def test_an_unknown_attribute_is_a_type_error(self):
+        spec = arm()
+        before = counts(spec)
+        with pytest.raises(TypeError, match="add_geom"):
+            add(spec.body("lower"), "geom", sise=[1])
+        assert counts(spec) == before
+
+
+class TestRemove:
+    def test_a_body_goes_with_all_in_it_and_all_that_refers_to_it(self):
+        spec = arm()
+        remove(spec, "body", "lower")
+        model = spec.compile()
+        for count, expected in {
+            "nbody": 3,
+            "njnt": 2,
+            "ngeom": 3,
+            "nsite": 1,
+            "ncam": 0,
+            "ntendon": 0,
+            "nexclude": 0,
+            "npair": 0,
+            "neq": 0,
+        }.items():
+            assert getattr(model, count) == expected, count
+        assert [model.actuator(i).name for i in range(model.nu)] == ["shoulder"]
+        assert [model.sensor(i).name for i in range(model.nsensor)] == ["other"]
+        assert model.joint("shoulder").id == 0
+
+    def test_several_at_once(self):
+        spec = arm()
+        remove(spec, "actuator", "string", "elbow")
+        remove(spec, "sensor", "tip", "elbow", "other")
+        model = spec.compile()
+        assert [model.actuator(i).name for i in range(model.nu)] == ["shoulder"]
+        assert model.nsensor == 0
+        assert model.njnt == 3
+
+    @pytest.mark.parametrize(
+        ("kind", "name", "count"),
+        [
+            ("geom", "floor", "ngeom"),
+            ("camera", "wrist", "ncam"),
+            ("equality", "grasp", "neq"),
+            ("exclude", "arm", "nexclude"),
+            ("pair", "touching", "npair"),
+            ("actuator", "elbow", "nu"),
+        ],
+    )
+    def test_every_kind(self, kind, name, count):
+        before = getattr(arm().compile(), count)
+        spec = arm()
+        remove(spec, kind, name)
+        assert getattr(spec.compile(), count) == before - 1
+
+    def test_no_names_remove_nothing(self):
+        spec = arm()
+        remove(spec, "body")
+        assert counts(spec) == counts(arm())
+
+    @pytest.mark.parametrize(
+        ("kind", "wrong", "near"),
+        [
+            ("body", "lwer", "lower"),
+            ("joint", "elbw", "elbow"),
+            ("equality", "grsp", "grasp"),
+            ("camera", "zzz", "wrist"),  # like none of them: all are listed
+        ],
+    )
+    def test_an_unknown_name_names_the_nearest_and_deletes_nothing(self, kind, wrong, near):
+        spec = arm()
+        known = {"body": "other", "joint": "shoulder", "equality": "grasp", "camera": "wrist"}[kind]
+        with pytest.raises(ValueError, match=f"no {kind} '{wrong}'.*{near}"):
+            remove(spec, kind, known, wrong)
+        assert counts(spec) == counts(arm())
+        assert spec.compile().nbody == 4
+
+    def test_an_unknown_kind_is_a_value_error(self):
+        with pytest.raises(ValueError, match="bdy"):
+            remove(arm(), "bdy", "lower")
+
+    @pytest.mark.parametrize(
+        ("names", "left"),
+        [
+            ("'lower', 'upper'", 2),
+            ("'upper', 'lower'", 2),  # the second is gone when its turn comes
+            ("'other', 'other'", 3),
+        ],
+    )
+    def test_names_that_go_together(self, names, left):
+        # In a process of its own: the engine crashes when it deletes an element twice.
+        program = (
+            "import mujoco, sys\n"
+            "from mjgym import mjcf\n"
+            "spec = mujoco.MjSpec.from_string(sys.stdin.read())\n"
+            f"mjcf.remove(spec, 'body', {names})\n"
+            "print(spec.compile().nbody)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], input=MJCF, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout.strip()) == (0, str(left)), done.stderr
+
+    def test_the_world_stays(self):
+        program = (
+            "import mujoco, sys\n"
+            "from mjgym import mjcf\n"
+            "spec = mujoco.MjSpec.from_string(sys.stdin.read())\n"
+            "try:\n    mjcf.remove(spec, 'body', 'world')\n"
+            "except ValueError as error:\n    print('refused', spec.compile().nbody)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], input=MJCF, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "refused 4\n"), done.stderr
+
+
+def differences(ours, other):
+    """Names of the numbers and arrays of two models that are not equal."""
+    names = []
+    for name in dir(ours):
+        a, b = getattr(ours, name), getattr(other, name)
+        if name.startswith("_") or callable(a):
+            continue
+        if name in ("opt", "stat"):
+            names += [f"{name}.{n}" for n in _unequal(a, b)]
+        elif isinstance(a, int | float | np.ndarray) and not np.array_equal(a, b):
+            names.append(name)
+    return names
+
+
+def _unequal(a, b):
+    fields = [n for n in dir(a) if isinstance(getattr(a, n), int | float | np.ndarray)]
+    return [n for n in fields if not np.array_equal(getattr(a, n), getattr(b, n))]
+
+
+class TestWithoutTextures:
+    # What holds textures and names, or counts the bytes of them, or depends on the counts.
+    PICTURES = (
+        "signature",
+        "tex_",
+        "ntex",
+        "mat_texid",
+        "name",
+        "nname",
+        "path",
+        "npath",
+        "nbuffer",
+        "nmat_tex",
+    )
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_everything_but_the_pictures_is_equal(self, name):
+        spec = load(name)
+        full, bare = spec.compile(), without_textures(spec).compile()
+        assert bare.ntex == 0
+        assert (bare.mat_texid == -1).all()
+        different = [n for n in differences(full, bare) if not n.startswith(self.PICTURES)]
+        assert different == []
+        for kind, count in [("body", "nbody"), ("joint", "njnt"), ("sensor", "nsensor")]:
+            for i in range(getattr(full, count)):
+                assert getattr(full, kind)(i).name == getattr(bare, kind)(i).name
+
+    def test_the_spec_itself_keeps_its_textures(self):
+        spec = load("dmc/walker.xml")
+        before = spec.compile()
+        without_textures(spec)
+        assert len(spec.textures) == before.ntex > 0
+        assert differences(before, spec.compile()) == []
+
+    def test_saves_memory(self):
+        spec = load("dmc/walker.xml")
+        assert without_textures(spec).compile().nbuffer < spec.compile().nbuffer / 20
+
+    def test_the_same_physics(self):
+        spec = load("dmc/hopper.xml")
+        states = []
+        for model in (spec.compile(), without_textures(spec).compile()):
+            data = mujoco.MjData(model)
+            data.ctrl[:] = 0.5
+            mujoco.mj_step(model, data, 300)
+            states.append(np.concatenate([data.qpos, data.qvel, data.sensordata]))
+        assert np.abs(states[0]).max() > 0.1
+        assert (states[0] == states[1]).all()
+
+    def test_a_spec_without_textures_or_materials(self):
+        assert differences(without_textures(arm()).compile(), arm().compile()) == []
+
+
+def test_the_public_names():
+    assert set(mjcf.__all__) >= {"Spec", "add", "asset_path", "load", "remove", "without_textures"}
+    assert mjcf.Spec is mujoco.MjSpec
+
+
+def test_loading_a_wrong_file_says_what_is_wrong_and_where(tmp_path):
+    (tmp_path / "parts.xml").write_text(
+        '<mujoco><worldbody>\n<geom tpye="box" size="1"/>\n</worldbody></mujoco>'
+    )
+    main = tmp_path / "main.xml"
+    main.write_text('<mujoco>\n<include file="parts.xml"/>\n</mujoco>')
+    with pytest.raises(ValueError, match=r"parts\.xml:2: geom has no attribute 'tpye'.* type\?"):
+        mjcf.load(main)

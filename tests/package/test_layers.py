@@ -1,0 +1,545 @@
+"""Who may import whom, and what happens when the package is imported: nothing."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from places import SOURCE
+
+# The layers of the design: a file imports from the layers below its own and from its own row. A row
+# is a folder or a module, the longest that stands here; "mjgym" is the package itself.
+LAYERS = {
+    "arrays": 0,
+    "mocap": 0,
+    "rewards": 0,
+    "rotations": 0,
+    "util": 0,
+    "version": 0,
+    "actions": 1,
+    "sim": 1,
+    "variation": 1,
+    "mjcf": 1,
+    "muscles": 1,
+    "observables": 1,
+    "resets": 1,
+    "controllers": 1,
+    "robots": 1,
+    "contract": 2,
+    "task": 2,
+    "loop.models": 2,
+    "loop.timing": 2,
+    "loop.visuals": 2,
+    "tasks": 3,
+    "loop": 4,
+    "envs": 4,
+    "inspect.array_libraries": 4,
+    "inspect.describe": 4,
+    "inspect.labels": 4,
+    "rendering": 4,
+    "registry": 5,
+    "inspect.benchmark": 5,
+    "inspect.fingerprint": 5,
+    "mjgym": 5,
+    "adapters": 6,
+    "cli": 6,
+    "datasets": 6,
+    "envs.wrappers": 6,
+    "inspect": 6,
+    "train": 6,
+    "train.learn": 6,
+    "train.results": 6,
+    "viewing": 6,
+}
+BELOW = {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2}, 4: {0, 1, 2, 4}, 5: {0, 1, 2, 3, 4, 5}}
+BELOW[6] = BELOW[5] | {6}
+
+# What else is forbidden: rows that a row's files do not touch although they lie below it.
+NEVER = {
+    "registry": {"sim", "mjcf", "resets"},
+    "inspect.benchmark": {"tasks"},
+    "inspect.fingerprint": {"tasks"},
+    "adapters": {"sim", "tasks"},
+    "cli": {"sim", "tasks"},
+    "train": {"sim", "tasks"},
+    "train.results": {"sim", "tasks", "train.learn"},
+    "train.learn": {"sim", "tasks"},
+    "datasets": {"sim", "tasks", "viewing"},
+    "viewing": {"sim", "tasks"},
+}
+
+# Packages of others that a row may import, besides NumPy; a row that is not here may import any.
+PACKAGES = {
+    "actions": {"mujoco"},
+    "arrays": {"array_api_compat"},
+    "rewards": {"array_api_compat"},
+    "rotations": {"array_api_compat"},
+    "util": set(),
+    "version": set(),
+    "mocap": set(),
+    "observables": set(),
+    "variation": {"mujoco"},
+    "sim": {"mujoco", "mujoco_warp", "warp", "torch", "array_api_compat"},
+    "mjcf": {"mujoco", "lxml"},
+    "resets": {"mujoco"},
+    "robots": {"mujoco", "mujoco_menagerie"},
+    "controllers": {"array_api_compat"},
+    "contract": set(),
+    "task": set(),
+    "tasks": set(),
+    "loop": set(),
+    "loop.models": {"mujoco"},
+    "loop.timing": {"mujoco"},
+    "loop.visuals": {"mujoco"},
+    "envs": {"gymnasium", "mujoco", "pettingzoo", "torch"},
+    "inspect.array_libraries": set(),
+    "inspect.describe": {"gymnasium", "mujoco"},
+    "inspect.labels": {"mujoco"},
+    "rendering": {"gymnasium", "imageio", "mujoco", "PIL"},
+    "registry": {"gymnasium"},
+    "train.results": {"gymnasium", "matplotlib", "yaml"},
+    "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
+}
+
+ENGINE_CALL = re.compile(r"mj[a-z]?_")
+
+
+def row(module):
+    """The row of a module: "rewards" of "mjgym.rewards", "tasks" of "mjgym.tasks.dmc.walker"."""
+    parts = module.split(".")[1:]
+    longest = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((r for r in longest if r in LAYERS), parts[0] if parts else "mjgym")
+
+
+def is_module(name, root):
+    path = root.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or path.is_dir()
+
+
+def imports(tree, module, root):
+    """Every import in a file, wherever it stands: (line, module or name, as absolute)."""
+    package = module if (root.joinpath(*module.split(".")) / "__init__.py").is_file() else None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = (package or module.rpartition(".")[0]).split(".")
+                base = ".".join([*parts[: len(parts) - node.level + 1], *filter(None, [base])])
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield node.lineno, full if is_module(full, root) else f"{base}:{alias.name}"
+
+
+def violations(path, root=SOURCE):
+    """What a file below `root` does that its layer may not, as sentences."""
+    shown = path.relative_to(root)
+    module = ".".join(shown.with_suffix("").parts).removesuffix(".__init__")
+    own = row(module)
+    if own not in LAYERS:
+        return [f"{shown}: no layer is given to it; add it to LAYERS here and to the design"]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = []
+    for line, imported in imports(tree, module, root):
+        target, _, name = imported.partition(":")
+        where = f"{shown}:{line}: a file of {own!r} (layer {LAYERS[own]})"
+        top = target.split(".")[0]
+        if top == "mjgym":
+            found += [f"{where} {reason}" for reason in _inside(module, target, name)]
+        elif top not in sys.stdlib_module_names | {"numpy"}:
+            if own in PACKAGES and top not in PACKAGES[own]:
+                allowed = ", ".join(sorted(PACKAGES[own] | {"numpy"}))
+                found.append(f"{where} imports {top}; it may import {allowed}")
+        elif LAYERS[own] <= 3 and top == "importlib" and module != "mjgym.util.catalogue":
+            found.append(f"{where} imports importlib, which would hide from this test")
+    if own == "tasks":
+        for node in ast.walk(tree):
+            name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+            if isinstance(node, ast.Attribute | ast.Name) and ENGINE_CALL.match(name):
+                where = f"{shown}:{node.lineno}"
+                found.append(f"{where}: a task calls {name}; it gets all it needs from its view")
+    return list(dict.fromkeys(found))
+
+
+def _inside(module, target, name):
+    own, other = row(module), row(target)
+    if name.startswith("_") and not name.endswith("__") and target != module:
+        yield f"imports {name}, which is private to {target}"
+    if other not in LAYERS:
+        yield f"imports {target}, which has no layer"
+    elif own == other == "tasks":
+        family, others = module.split(".")[2:3], target.split(".")[2:3]
+        if family != others:
+            yield f"imports {target}, which belongs to another family of tasks"
+    elif own != other and (
+        LAYERS[other] not in BELOW[LAYERS[own]] or other in NEVER.get(own, set())
+    ):
+        layers = ", ".join(str(n) for n in sorted(BELOW[LAYERS[own]]))
+        but = f" but not {', '.join(sorted(NEVER[own]))}" if own in NEVER else ""
+        yield (
+            f"imports {target} of {other!r} (layer {LAYERS[other]});"
+            f" it may import from layers {layers}{but}"
+        )
+
+
+FILES = sorted((SOURCE / "mjgym").rglob("*.py"))
+
+
+# Rooms whose circles are being removed; a file of them counts neither as importer nor as imported.
+CIRCULAR: set[str] = set()
+
+
+def graph(root=SOURCE):
+    """The modules that each module imports, at its top or in a function, but not for types only.
+
+    Packages count by what their own `__init__` holds: `from mjgym.sim import View` needs all that
+    `mjgym.sim` imports, and the package of a module is no import of the module's own.
+    """
+    edges = {}
+    for path in sorted((root / "mjgym").rglob("*.py")):
+        module = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        typed = {
+            inner
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for child in node.body
+            for inner in ast.walk(child)
+        }
+        shown = ast.Module(
+            [
+                n
+                for n in ast.walk(tree)
+                if isinstance(n, ast.Import | ast.ImportFrom)
+                if n not in typed
+            ],
+            [],
+        )
+        targets = {name.partition(":")[0] for _, name in imports(shown, module, root)}
+        edges[module] = {t for t in targets if t != module and t.split(".")[0] == "mjgym"}
+    return {
+        module: {t for t in targets if t in edges and row(t) not in CIRCULAR}
+        for module, targets in edges.items()
+        if row(module) not in CIRCULAR
+    }
+
+
+def circles(edges):
+    """Groups of modules that import each other, by way of others or at once."""
+    order, low, stack, found = {}, {}, [], []
+
+    def visit(module):
+        order[module] = low[module] = len(order)
+        stack.append(module)
+        for target in sorted(edges.get(module, ())):
+            if target not in order:
+                visit(target)
+                low[module] = min(low[module], low[target])
+            elif target in stack:
+                low[module] = min(low[module], order[target])
+        if low[module] == order[module]:
+            group = []
+            while not group or group[-1] != module:
+                group.append(stack.pop())
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for module in sorted(edges):
+        if module not in order:
+            visit(module)
+    return found
+
+
+def test_no_modules_import_each_other():
+    found = circles(graph())
+    assert not found, "\n".join(", ".join(group) for group in found)
+
+
+def test_a_circle_is_found(tmp_path):
+    package = tmp_path / "mjgym"
+    package.mkdir()
+    for name, text in {
+        "__init__": "",
+        "a": "from mjgym import b",
+        "b": "def f():\n    from mjgym.c import g",
+        "c": "import mjgym.a",
+        "d": "import mjgym.a\nif TYPE_CHECKING:\n    import mjgym.e",
+        "e": "import mjgym.d",
+    }.items():
+        (package / f"{name}.py").write_text(text)
+    assert circles(graph(tmp_path)) == [["mjgym.a", "mjgym.b", "mjgym.c"]]
+
+
+def test_there_are_files():
+    names = {path.relative_to(SOURCE / "mjgym").as_posix() for path in FILES}
+    assert {"rewards.py", "sim/views.py", "tasks/dmc/walker.py", "registry.py"} < names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(SOURCE / "mjgym").as_posix())
+def test_a_file_imports_only_from_lower_layers(path):
+    found = violations(path)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("rewards.py", "import mujoco", "imports mujoco; it may import array_api_compat, numpy"),
+        ("rotations.py", "from mjgym.sim import View", "layer 0.*imports mjgym.sim of 'sim'"),
+        ("rewards.py", "def f():\n    import mjgym.task", "rewards.py:2.*mjgym.task"),
+        ("resets.py", "import gymnasium", "imports gymnasium"),
+        ("resets.py", "from lxml import etree", "imports lxml"),
+        ("sim/views.py", "from mjgym.tasks.dmc import walker", "imports mjgym.tasks.dmc.walker"),
+        ("sim/views.py", "from .. import task", "imports mjgym.task of 'task'"),
+        ("sim/__init__.py", "from ..envs.env import Env", "mjgym.envs.env of 'envs'"),
+        ("task.py", "import mujoco", "imports mujoco; it may import numpy"),
+        ("task.py", "from mjgym.envs import env", "imports mjgym.envs.env"),
+        ("tasks/dmc/walker.py", "import mujoco.batch as b", "imports mujoco"),
+        ("tasks/dmc/walker.py", "from gymnasium import spaces", "imports gymnasium"),
+        ("tasks/dmc/walker.py", "from mjgym.envs.spaces import X", "imports mjgym.envs.spaces"),
+        ("tasks/dmc/walker.py", "import mjgym", "imports mjgym of 'mjgym'"),
+        ("tasks/dmc/walker.py", "from mjgym import Env", "imports mjgym of 'mjgym'"),
+        ("tasks/dmc/walker.py", "from mjgym.tasks.locomotion import ant", "another family"),
+        ("tasks/dmc/walker.py", "from ..locomotion import ant", "another family"),
+        ("tasks/dmc/walker.py", "def f(v):\n    v.mj_step()", "walker.py:2: a task calls mj_step"),
+        ("tasks/dmc/walker.py", "x = mju_norm(y)", "a task calls mju_norm"),
+        ("tasks/dmc/walker.py", "import importlib", "hide"),
+        ("tasks/dmc/walker.py", "import torch", "imports torch"),
+        (
+            "envs/env.py",
+            "from mjgym.tasks.dmc.walker import Walker",
+            "imports mjgym.tasks.dmc.walker",
+        ),
+        ("envs/vector.py", "from mjgym import registry", "imports mjgym.registry"),
+        ("rendering/renderer.py", "from mjgym.cli import app", "imports mjgym.cli.app"),
+        ("registry.py", "from mjgym.sim import Single", "but not .*sim"),
+        ("registry.py", "import typer", "imports typer"),
+        ("cli/app.py", "from mjgym.sim import Single", "imports mjgym.sim"),
+        ("adapters/dm_env.py", "from mjgym.tasks.dmc.walker import Walker", "imports mjgym.tasks"),
+        ("adapters/dm_env.py", "from mjgym.registry import _load", "_load, which is private"),
+        ("novelty.py", "", "no layer is given to it"),
+        ("envs/env.py", "import mjgym.novelty", "which has no layer"),
+    ],
+)
+def test_what_a_violation_looks_like(file, text, complaint, tmp_path):
+    for folder in (
+        "sim",
+        "envs",
+        "mjcf",
+        "tasks/dmc",
+        "tasks/locomotion",
+        "cli",
+        "adapters",
+        "rendering",
+    ):
+        (tmp_path / "mjgym" / folder).mkdir(parents=True)
+        (tmp_path / "mjgym" / folder / "__init__.py").touch()
+    for name in (
+        "task",
+        "envs/env",
+        "registry",
+        "envs/spaces",
+        "novelty",
+        "tasks/dmc/walker",
+        "cli/app",
+    ):
+        (tmp_path / "mjgym" / f"{name}.py").touch()
+    (tmp_path / "mjgym" / "tasks" / "locomotion" / "ant.py").touch()
+    path = tmp_path / "mjgym" / file
+    path.write_text(text)
+    found = violations(path, tmp_path)
+    assert len(found) == 1, found
+    assert re.search(complaint, found[0]), found
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("rewards.py", "import math\nimport numpy as np\nfrom mjgym.arrays import Array"),
+        ("tasks/dmc/walker.py", "from mjgym import mjcf\nfrom mjgym.tasks.dmc.upright import x"),
+        ("tasks/dmc/walker.py", "from mjgym.rewards import tolerance\nfrom . import upright"),
+        ("mjcf/tables.py", "from lxml import etree\nimport mujoco"),
+        ("envs/env.py", "import gymnasium\nfrom mjgym.sim import Single\nfrom mjgym.loop import x"),
+        ("registry.py", "import importlib\nimport mjgym.tasks\nfrom mjgym.envs.env import Env"),
+        ("cli/app.py", "import typer\nimport mjgym\nfrom mjgym import registry\nimport rich"),
+    ],
+)
+def test_what_is_allowed(file, text, tmp_path):
+    path = tmp_path / "mjgym" / file
+    path.parent.mkdir(parents=True)
+    (tmp_path / "mjgym" / "mjcf").mkdir(exist_ok=True)
+    for name in ("registry.py", "tasks/dmc/upright.py"):
+        (tmp_path / "mjgym" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mjgym" / name).touch()
+    path.write_text(text)
+    assert violations(path, tmp_path) == []
+
+
+# Runs in a fresh interpreter. The libraries that the package stands on are imported first: what
+# they do is their own affair (MuJoCo imports glfw, if it is there).
+IMPORT = """
+import json, logging, os, random, sys, threading
+
+happened = []
+
+def watch(event, arguments):
+    if event == "open":
+        path, mode, flags = arguments
+        writes = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
+        if flags & writes:
+            happened.append(f"wrote {path}")
+    elif event in ("os.mkdir", "os.rename", "os.remove", "shutil.copyfile", "tempfile.mkstemp"):
+        happened.append(f"{event} {arguments[0]}")
+    elif event in ("socket.connect", "subprocess.Popen", "os.fork", "os.system", "os.putenv"):
+        happened.append(f"{event} {arguments[:2]}")
+
+def libraries():
+    maps = open("/proc/self/maps") if os.path.exists("/proc/self/maps") else ()
+    return {os.path.basename(line.split()[-1]) for line in maps if "/" in line}
+
+import numpy, gymnasium, mujoco
+
+config = lambda: [getattr(mujoco.MjLogConfig.get(), n) for n in ("logto_console", "logto_file")]
+legacy = lambda: [numpy.array(part).tolist() for part in numpy.random.get_state()]
+state = lambda: {
+    "environment": dict(os.environ),
+    "numpy's generator": legacy(),
+    "Python's generator": str(random.getstate()),
+    "working directory": os.getcwd(),
+    "the engine's log": config(),
+    "threads": threading.active_count(),
+    "floating point": str(numpy.geterr()) + str(numpy.get_printoptions()),
+    "recursion limit": sys.getrecursionlimit(),
+    "search path": sys.path[:],
+}
+earlier, modules, mapped = state(), set(sys.modules), libraries()
+sys.addaudithook(watch)
+
+import mjgym
+
+done = happened[:]
+later = state()
+loggers = [logging.root, *(logging.getLogger(name) for name in logging.root.manager.loggerDict)]
+handlers = [
+    f"{logger.name}: {handler}"
+    for logger in loggers
+    for handler in logger.handlers
+    if not isinstance(handler, logging.NullHandler)
+]
+print(json.dumps({
+    "happened": done,
+    "changed": [name for name in earlier if earlier[name] != later[name]],
+    "handlers": handlers,
+    "level": logging.root.level,
+    "modules": sorted(set(sys.modules) - modules),
+    "libraries": sorted(libraries() - mapped),
+    "ids": len([i for i in gymnasium.registry if i.startswith("dmc/")]),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """What `import mjgym` did to a fresh interpreter."""
+    folder, home = tmp_path_factory.mktemp("empty"), tmp_path_factory.mktemp("home")
+    kept = {n: v for n, v in os.environ.items() if n not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
+    environment = {**kept, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(IMPORT)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout.splitlines()[-1])
+    facts["said"] = done.stdout.splitlines()[:-1] + done.stderr.splitlines()
+    facts["left"] = [p.name for place in (folder, home) for p in place.rglob("*")]
+    return facts
+
+
+class TestImport:
+    def test_registers_the_ids(self, imported):
+        assert imported["ids"] > 40
+        assert "mjgym.envs.env" in imported["modules"]  # the facts are those of this import
+
+    @pytest.mark.parametrize(
+        "package",
+        [
+            "OpenGL",
+            "glfw",
+            "mujoco.cgl",
+            "mujoco.egl",
+            "mujoco.glfw",
+            "mujoco.osmesa",
+            "mujoco.studio",
+            "mujoco.viewer",
+            "dm_env",
+            "imageio",
+            "jax",
+            "matplotlib",
+            "rich",
+            "torch",
+            "typer",
+            "yaml",
+        ],
+    )
+    def test_loads_no(self, package, imported):
+        loaded = [m for m in imported["modules"] if m == package or m.startswith(f"{package}.")]
+        assert loaded == []
+
+    def test_loads_no_opengl_library(self, imported):
+        pattern = re.compile(r"lib(EGL|GLX?|GLdispatch|OpenGL|OSMesa|glfw|X11)\b")
+        assert [name for name in imported["libraries"] if pattern.match(name)] == []
+
+    def test_changes_nothing_global(self, imported):
+        """The environment, the random generators, the engine's log, threads, ..."""
+        assert imported["changed"] == []
+
+    def test_configures_no_logging(self, imported):
+        assert imported["handlers"] == []
+        assert imported["level"] == 30  # WARNING, as Python starts
+
+    def test_writes_no_file_and_starts_nothing(self, imported):
+        assert imported["happened"] == []
+        assert imported["left"] == []
+
+    def test_says_nothing(self, imported):
+        assert imported["said"] == []
+
+
+def test_environments_need_no_opengl():
+    """Not even the Python packages of it; only pictures do."""
+    program = """
+        import sys
+
+        class Missing:
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] in ("glfw", "OpenGL"):
+                    raise ImportError(f"{name} is not installed")
+
+        sys.meta_path.insert(0, Missing())
+        import gymnasium
+        import mjgym
+        env = gymnasium.make("dmc/walker-walk-v0")
+        env.reset(seed=0)
+        env.step(env.action_space.sample())
+        envs = gymnasium.make_vec("dmc/walker-walk-v0", num_envs=2)
+        envs.reset(seed=0)
+        envs.step(envs.action_space.sample())
+        assert not [name for name in sys.modules if name.split(".")[0] in ("glfw", "OpenGL")]
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,151 @@
+"""Batches whose pictures several processes draw: the same pixels, and no process left behind."""
+
+import gc
+import os
+import signal
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from suite import begin, shown, started
+
+from mjgym.loop.models import compile_model
+from mjgym.rendering import Renderer, RenderingError, Shot, backends, renderer
+from mjgym.sim import Batched
+
+pytestmark = pytest.mark.gl
+
+SIZE = 5  # of the batch: more than there are processes
+
+
+@pytest.fixture
+def batch():
+    """Terrain and places of its own for each simulation."""
+    described, _ = started("quadruped-escape")
+    simulations = Batched(compile_model(described), SIZE, 1, described.varies)
+    begin(simulations, described.initialize, np.random.default_rng)
+    return described, simulations
+
+
+@pytest.fixture
+def helped(batch, monkeypatch):
+    """A renderer whose helpers run from its second batch on."""
+    monkeypatch.setattr(renderer, "SLOW", 0.0)
+    drawn = Renderer(batch[0].model, batch[1].model, "fast", processes=3)
+    yield drawn
+    drawn.close()
+
+
+def shots(simulations, **options):
+    options = {"width": 40, "height": 30, **options}
+    return [Shot(shown(simulations, i), **options) for i in range(SIZE)]
+
+
+def processes(drawn):
+    return [process.pid for process, _ in drawn._helpers._running]
+
+
+def runs(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_they_draw_what_one_process_draws(batch, monkeypatch):
+    monkeypatch.setattr(renderer, "SLOW", 0.0)
+    described, simulations = batch
+    helped = Renderer(described.model, simulations.model, "reference", processes=3)
+    alone = Renderer(described.model, simulations.model, "reference")
+    wanted = alone.render_all(shots(simulations))
+    assert len({picture.tobytes() for picture in wanted}) == SIZE
+    np.testing.assert_array_equal(helped.render_all(shots(simulations)), wanted)
+    assert helped._helpers is None  # not before it is known to be worth it
+    for kind in ("rgb", "depth", "segmentation"):
+        asked = shots(simulations, kind=kind)
+        np.testing.assert_array_equal(helped.render_all(asked), alone.render_all(asked))
+    assert len(processes(helped)) == 2
+    simulations.model.mat_rgba[:, :3] = 1.0  # a user may write into the model at any time
+    white = alone.render_all(shots(simulations))
+    assert not np.array_equal(white, wanted)
+    np.testing.assert_array_equal(helped.render_all(shots(simulations)), white)
+    rewarded = shots(simulations, reward=0.5, hidden_groups=(1,))
+    np.testing.assert_array_equal(helped.render_all(rewarded), alone.render_all(rewarded))
+    alone.close()
+    helped.close()
+
+
+def test_fewer_pictures_than_processes(batch, helped):
+    asked = shots(batch[1])
+    every = [helped.render_all(asked) for _ in range(2)][1]
+    np.testing.assert_array_equal(helped.render_all(asked[:2]), every[:2])
+    np.testing.assert_array_equal(helped.render(asked[3].state, width=40, height=30), every[3])
+
+
+def test_nothing_is_started_where_it_is_not_worth_it(batch, monkeypatch):
+    described, simulations = batch
+    quick = Renderer(described.model, simulations.model, "fast", processes=3)
+    monkeypatch.setattr(renderer, "SLOW", 1e6)
+    for _ in range(2):
+        quick.render_all(shots(simulations))
+    monkeypatch.setattr(renderer, "SLOW", 0.0)
+    monkeypatch.setattr(backends, "draws_in_caller", lambda: False)  # a graphics card
+    for _ in range(2):
+        quick.render_all(shots(simulations))
+    assert quick._helpers is None
+    quick.close()
+
+
+def test_closing_and_forgetting_end_them(batch, helped):
+    for _ in range(2):
+        helped.render_all(shots(batch[1]))
+    before = processes(helped)
+    assert all(map(runs, before))
+    helped.close()
+    assert not any(map(runs, before))
+    other = Renderer(batch[0].model, batch[1].model, "fast", processes=2)
+    for _ in range(2):
+        other.render_all(shots(batch[1]))
+    (pid,) = processes(other)
+    gone = weakref.ref(other)
+    del other
+    gc.collect()
+    assert gone() is None
+    assert not runs(pid)
+    for thread in threading.enumerate():
+        if thread.name == "mjgym rendering":
+            thread.join(10)
+
+
+def test_one_that_is_killed_is_an_error_and_no_more(batch, helped):
+    wanted = [helped.render_all(shots(batch[1])) for _ in range(2)][1]
+    os.kill(processes(helped)[0], signal.SIGKILL)
+    with pytest.raises(RenderingError, match="a process that draws has ended"):
+        helped.render_all(shots(batch[1]))
+    np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
+
+
+def test_an_unknown_camera(batch, helped):
+    for _ in range(2):
+        helped.render_all(shots(batch[1]))
+    asked = [*shots(batch[1])[:-1], Shot(shown(batch[1], 0), "nosuch", width=40, height=30)]
+    with pytest.raises(ValueError, match="no camera 'nosuch'"):
+        helped.render_all(asked)
+    assert len(helped.render_all(shots(batch[1]))) == SIZE
+
+
+def test_after_a_fork_the_child_leaves_them_to_its_parent(batch, helped):
+    wanted = [helped.render_all(shots(batch[1])) for _ in range(2)][1]
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            here = helped.render_all(shots(batch[1]))
+            code = 0 if np.array_equal(here, wanted) else 2
+        finally:
+            os._exit(code)
+    np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)

@@ -1,0 +1,170 @@
+"""Pairs of robots, grippers and controllers: a small contract, and what actions do."""
+
+import itertools
+
+import gymnasium
+import numpy as np
+import pytest
+from compiling import nothing_compiled
+from equivalence import assert_every_slot_equals_a_single_env
+from suite import gymnasium_checker
+
+from mjgym import Env
+from mjgym.controllers import controllers
+from mjgym.robots import arms, hands
+from mjgym.tasks.robosuite.lift import Lift
+
+ID = "robosuite/Lift-v0"
+
+
+def composes(**fields):
+    """Whether there is such a task; nothing is compiled for that."""
+    try:
+        Lift(**fields)
+    except ValueError:
+        return False
+    return True
+
+
+ROBOTS = [name for name in arms.names() if composes(robot=name)]
+GRIPPERS = [name for name in hands.names() if composes(gripper=name)]
+CONTROLLERS = controllers.names()
+PAIRS = [  # every robot with every gripper, and each of both with every controller
+    (robot, gripper, CONTROLLERS[(i + k) % len(CONTROLLERS)])
+    for i, robot in enumerate(ROBOTS)
+    for k, gripper in enumerate(GRIPPERS)
+]
+FEW = PAIRS[7:78:7]  # every robot, every gripper and every controller
+COMBINATIONS = [
+    pytest.param(*each, marks=[] if each in FEW else pytest.mark.slow, id="-".join(each))
+    for each in PAIRS
+]
+
+
+def test_all_are_there():
+    assert len(ROBOTS) == 8
+    assert len(GRIPPERS) == 11
+    assert len(CONTROLLERS) == 6
+    for robot, gripper, controller in itertools.product(ROBOTS, GRIPPERS, CONTROLLERS):
+        assert composes(robot=robot, gripper=gripper, controller=controller)
+
+
+def test_every_pair_is_tried():
+    kinds = ROBOTS, GRIPPERS, CONTROLLERS
+    assert [set(each) for each in zip(*FEW, strict=True)] == [set(kind) for kind in kinds]
+    for one, other in itertools.combinations(range(3), 2):
+        tried = {(each[one], each[other]) for each in PAIRS}
+        assert tried == set(itertools.product(kinds[one], kinds[other]))
+
+
+@pytest.mark.parametrize(("robot", "gripper", "controller"), COMBINATIONS)
+def test_small_contract(robot, gripper, controller):
+    """Gymnasium's checker; a batch as single environments; bad input, before anything moves."""
+    fields = {"robot": robot, "gripper": gripper, "controller": controller}
+    env = gymnasium.make(ID, **fields)
+    gymnasium_checker(env)
+    env.reset(seed=0)
+    before = env.unwrapped.get_state()
+    for wrong in (np.full(env.action_space.shape, np.nan), np.zeros(len(before["ctrl"]) + 9)):
+        with pytest.raises(ValueError, match="action"):
+            env.step(wrong)
+    after = env.unwrapped.get_state()
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+    names = [action.name for action in env.unwrapped.task.actions(env.unwrapped.model)]
+    assert len(set(names)) == len(names) == env.action_space.shape[0]
+    env.close()
+    assert_every_slot_equals_a_single_env(ID, count=2, steps=2, **fields)
+
+
+# What actions do, in a task.
+
+PUSH = {  # what an action of 1 in its first number moves, and by how much at least in 10 steps
+    "OSC_POSE": ("tool", 0.05),
+    "OSC_POSITION": ("tool", 0.05),
+    "IK_POSE": ("tool", 0.02),
+    "JOINT_POSITION": ("joint", 0.04),
+    "JOINT_VELOCITY": ("joint", 0.05),
+    "JOINT_TORQUE": ("joint", 0.02),
+}
+STRONG = {"type": "JOINT_TORQUE", "output_max": 8.0, "output_min": -8.0}  # N m, over friction
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+@pytest.mark.parametrize(
+    "robot", [pytest.param(r, marks=[] if r == "Panda" else pytest.mark.slow) for r in ROBOTS]
+)
+def test_first_number_moves_what_it_names(robot, controller):
+    law = STRONG if controller == "JOINT_TORQUE" else controller
+    env = Env(Lift(robot=robot, controller=law, start_noise=0.0, gripper=None), dtype="float64")
+    env.reset(seed=0)
+    arm, view = env.task.manipulators[0], env.view
+    what, least = PUSH[controller]
+    frame = view.site(arm.origin).xmat.reshape(3, 3) if controller.startswith("OSC") else np.eye(3)
+
+    def place():
+        return view.site(arm.tool).xpos.copy(), view.qpos[view.rows("qpos", arm.joints)].copy()
+
+    (tool, joints), action = place(), np.zeros(env.action_space.shape)
+    action[0] = env.action_space.high[0]
+    for _ in range(10):
+        env.step(action)
+    new_tool, new_joints = place()
+    assert np.isfinite(new_joints).all()
+    if what == "joint":
+        turned = new_joints - joints
+        assert turned[0] > least
+        if robot != "Baxter":  # whose joints are so light that one moves the others
+            assert np.abs(turned[1:]).max() < max(0.02, turned[0])
+    else:
+        moved = frame.T @ (new_tool - tool)
+        assert moved[0] > least
+        assert np.abs(moved[1:]).max() < 0.3 * moved[0]
+
+
+HOLDING = [  # Jaco's take 100 control steps
+    pytest.param(name, marks=[pytest.mark.slow] if "Jaco" in name else [])
+    for name in GRIPPERS
+    if name not in ("none", "WipingGripper")
+]
+
+
+@pytest.mark.parametrize("gripper", HOLDING)
+def test_fingers_close_and_open_in_a_task(gripper):
+    """The pads come nearer with 1 and go apart with -1, on an arm that is not the gripper's own."""
+    env = Env(Lift(robot="Sawyer", gripper=gripper, start_noise=0.0), dtype="float64")
+    hand, prefix = env.task.manipulators[0].hand, env.task.manipulators[0].hand_prefix
+    count = env.task.manipulators[0].hand.law.dimensions
+    steps = 100 if "Jaco" in gripper else 20
+
+    def width(sign):
+        env.reset(seed=0)
+        action = np.zeros(env.action_space.shape)
+        action[6 : 6 + count] = sign
+        for _ in range(steps):
+            env.step(action)
+        pads = [
+            np.mean([env.data.geom(prefix + pad).xpos for pad in side], axis=0)
+            for side in hand.fingers
+        ]
+        return np.linalg.norm(pads[0] - pads[1])
+
+    assert width(-1.0) > width(1.0) + 0.02
+
+
+# What does not compose.
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"robot": "jaco_6_joints"}, "not driven by torques"),
+        ({"gripper": "jaco_3_fingers"}, "cannot carry"),
+        ({"robot": "Baxter", "gripper": ("PandaGripper", "PandaGripper")}, "2 of them for 1"),
+        ({"robot": "UR5e", "controller": {"type": "JOINT_POSITION", "kp": [50.0] * 7}}, "or 6"),
+        ({"robot": "Panda", "controller": {"type": "OSC_POSE", "kp": [150.0] * 7}}, "or 6"),
+    ],
+    ids=str,
+)
+def test_what_does_not_compose_is_refused(fields, message):
+    with nothing_compiled(), pytest.raises(ValueError, match=message):
+        Lift(**fields)

@@ -1,0 +1,66 @@
+"""Scores of random and zero actions: the file has every id, and is what is measured."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from suite import packaged_ids
+from training_runs import ID, mjgym_
+
+from mjgym.train.results import baselines, metrics
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from training import random_and_zero
+
+pytestmark = pytest.mark.torch
+
+
+def test_every_id_has_both():
+    assert set(baselines.read()) == {
+        (id, policy) for id in packaged_ids() for policy in baselines.POLICIES
+    }
+
+
+def test_numbers_fit_together():
+    for row in baselines.read().values():
+        assert row.lowest <= row.mean <= row.highest
+        rounding = 1e-4 * max(abs(row.lowest), abs(row.highest))  # five digits are kept
+        assert row.std <= (row.highest - row.lowest) / 2 + rounding
+        assert row.episodes in random_and_zero.EPISODES
+        assert row.steps > 0
+
+
+@pytest.mark.parametrize("policy", baselines.POLICIES)
+def test_the_file_is_what_is_measured(policy):
+    """On a task without contacts, whose numbers do not swing with the processor."""
+    kept = baselines.of(ID)[policy]
+    found = random_and_zero.measure(ID, policy, kept.episodes)
+    assert (found.episodes, found.steps) == (kept.episodes, kept.steps)
+    assert found.mean == pytest.approx(kept.mean, rel=1e-3)
+    assert found.std == pytest.approx(kept.std, rel=1e-2)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    row = baselines.Baseline("dmc/x-v0", "random", 20, 1000, 1.5, 0.25, 1.0, 2.0)
+    other = baselines.Baseline("dmc/x-v0", "zero", 20, 1000, 0.0, 0.0, 0.0, 0.0)
+    baselines.write([other, row], tmp_path / "b.csv")
+    found = baselines.read(tmp_path / "b.csv")
+    assert list(found.values()) == [row, other]
+    assert baselines.read(tmp_path / "none.csv") == {}
+
+
+def test_the_episodes_are_those_that_fit():
+    assert random_and_zero.affordable(ID, 1e9) == 100
+    assert random_and_zero.affordable(ID, 0.0) == 2
+
+
+def test_compare_shows_them(tmp_path):
+    file = tmp_path / "metrics.csv"
+    metrics.append(file, [metrics.Metric("a", ID, 0, metrics.RETURN, 100, 900.0)])
+    metrics.append(file, [metrics.Metric("a", "own/task-v0", 0, metrics.RETURN, 100, 3.0)])
+    wanted = baselines.of(ID)["random"].mean
+    found = json.loads(mjgym_("compare", file, "--json").stdout)["scores"]
+    assert {score["id"]: score["random"] for score in found} == {ID: wanted, "own/task-v0": None}
+    assert f"{wanted:.1f}" in mjgym_("compare", file).output

@@ -1,0 +1,378 @@
+"""Runs with samplers and a trainer: what they say to each other, and as actors of Ray."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
+
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
+from mjgym.train.learn.trainer import Progress
+from mjgym.train.learn.training import make_trainer
+from mjgym.train.results import config, evaluation, metrics
+from mjgym.train.results.errors import ConfigError, RunError
+from mjgym.train.results.run import Run
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    torch.set_num_threads(1)
+
+
+def read(*settings, algorithm="td3", steps=240, **given):
+    cls = algorithms.find(algorithm).Config
+    given |= {"algorithm": algorithm, "id": ID, "steps": steps}
+    return config.read(cls, (), [*SMALL_REPLAY, "evaluations=4", *settings], **given)
+
+
+def created(folder, settings):
+    run = Run(folder)
+    run.create(settings)
+    return run
+
+
+class TestShards:
+    def shards(self, *counts, n_step=2):
+        made = Shards([ReplayBuffer(40, 2, 1, 1, n_step=n_step) for _ in counts])
+        for k, count in enumerate(counts):
+            made.choose(k, begun=True)
+            for step in range(count):
+                self.add(made, 100 * k + step)
+        return made
+
+    def add(self, shards, value):
+        column = torch.full((2, 1), float(value))
+        ended = torch.zeros(2, dtype=torch.bool)
+        shards.add(
+            observation=column,
+            action=column,
+            reward=column[:, 0],
+            following=column + 1,
+            terminated=ended,
+            ended=ended,
+            age=torch.zeros(2, dtype=torch.int32),
+        )
+
+    def test_each_transition_is_as_likely_as_another(self):
+        torch.manual_seed(0)
+        shards = self.shards(3, 0, 12)
+        assert len(shards) == 30
+        drawn = shards.sample(30_000).observation[:, 0, 0]
+        values, counts = drawn.unique(return_counts=True)
+        assert values.tolist() == [0, 1, 2, *range(200, 212)]
+        assert (counts / 2_000 - 1).abs().max() < 0.1  # some 4.6 standard deviations
+
+    def test_batches_are_mixed(self):
+        torch.manual_seed(0)
+        first, *_ = self.shards(10, 10).sample(512).split(64)
+        share = (first.observation < 100).float().mean()
+        assert 0.25 < share < 0.75
+
+    def test_a_new_life_does_not_follow_on_the_old(self):
+        shards = self.shards(3)
+        shards.choose(0, begun=True)
+        self.add(shards, 50)
+        drawn = shards.sample(200)
+        last = drawn.observation[:, 0, 0] == 2
+        assert drawn.steps[last].unique().tolist() == [1]
+        assert drawn.following[last].unique().tolist() == [3]
+        assert not drawn.terminated.any()  # what follows has a value
+        before = drawn.observation[:, 0, 0] == 1
+        assert drawn.rewards[before].unique(dim=0).tolist() == [[1, 2]]
+
+    def test_are_kept_whole(self):
+        shards, again = self.shards(3, 5), self.shards(0, 0)
+        again.load_state_dict(shards.state_dict())
+        torch.manual_seed(0)
+        one = shards.sample(50)
+        torch.manual_seed(0)
+        other = again.sample(50)
+        assert all(torch.equal(value, vars(other)[name]) for name, value in vars(one).items())
+        with pytest.raises(RunError, match="of 2 samplers, not of 1"):
+            self.shards(0).load_state_dict(shards.state_dict())
+
+
+class TestWithoutRay:
+    """Samplers and the trainer in one process, which take turns."""
+
+    def learner(self, folder, settings, samplers=2, resume=False):
+        actors = [Sampler(settings, k, None) for k in range(samplers)]
+        turn = iter(range(10**6))
+
+        def take():
+            index = next(turn) % samplers
+            fragment, _ = actors[index].collect(weights(made.agent), made.env_step)
+            return index, fragment
+
+        run = Run(folder)
+        if not resume:
+            run.create(settings)
+        made = Learner(run, settings, samplers=samplers, take=take, resume=resume)
+        made.actors = actors
+        return made
+
+    @pytest.mark.parametrize(
+        ("algorithm", "more"),
+        [
+            ("td3", ()),
+            ("sac", ("history=3",)),
+            ("ddpg", ("ensemble=[{history: 1}, {history: 4}]", "exploration={parameter: 1}")),
+        ],
+    )
+    def test_learns_as_often_as_one_process(self, algorithm, more, tmp_path):
+        settings = read(*more, algorithm=algorithm)
+        made = self.learner(tmp_path / "run", settings)
+        end = made.train()
+        assert (end.env_step, end.updates) == (240, 20)  # as a run in one process
+        rows = made.run_folder.metrics()
+        named = {row.metric.partition(" ")[0] for row in rows}  # without an ensemble's agents
+        assert {"training/critic_loss", metrics.RETURN, metrics.TRAINING_RETURN} <= named
+        assert all(np.isfinite(row.value) for row in rows)
+        assert len(made.buffer) == 240
+
+    def test_what_is_stored_is_what_samplers_did(self, tmp_path):
+        made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
+        made.train()
+        shards = made.buffer.state_dict()["shards"]
+        assert [shard["added"] for shard in shards] == [FRAGMENT_STEPS] * 2
+        for shard in shards:
+            stored = {name: a.unflatten(0, (-1, 4)) for name, a in shard["arrays"].items()}
+            going = ~stored["ended"][:-1]
+            follows = stored["following"][:-1][going].equal(stored["observation"][1:][going])
+            assert follows
+            assert not stored["terminated"].any()
+            assert stored["ended"].sum() == 4  # each sub-environment's time limit, once
+        first, second = (shard["arrays"]["observation"] for shard in shards)
+        assert not first.equal(second)
+
+    def test_the_policy_is_the_trainers(self, tmp_path):
+        made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
+        made.train()
+        made._take()
+        acting = made.actors[0]._acting.agent
+        sent = weights(made.agent)
+        assert {name.partition(".")[0] for name in sent} == {"actor", "normalizer", "updates"}
+        assert acting.actor.body[0].weight.equal(made.agent.actor.body[0].weight)
+
+    def test_a_schedule_is_the_whole_runs(self):
+        settings = read("noise_schedule=linear", "noise_steps=20_000", "noise_final=0.5")
+        sampler = Sampler(settings, 0, None)
+        sampler.collect({}, 10_000)
+        acted = FRAGMENT_STEPS * settings.num_envs
+        exploration = sampler._acting.agent.exploration
+        assert exploration.factor() == pytest.approx(0.75 - 0.5 * acted / 20_000)
+
+    def test_a_sampler_of_another_life_begins_anew(self, tmp_path):
+        settings = read("env.max_episode_steps=1000", "stagger=false", steps=800)
+        made = self.learner(tmp_path / "run", settings, samplers=1)
+        for _ in range(FRAGMENT_STEPS):
+            made.step()
+        made.actors[0] = Sampler(settings, 0, None)
+        for _ in range(FRAGMENT_STEPS + 1):
+            made.step()
+        made.close()
+        ended = made.buffer.state_dict()["shards"][0]["arrays"]["ended"].unflatten(0, (-1, 4))
+        assert ended.nonzero()[:, 0].unique().tolist() == [FRAGMENT_STEPS - 1]
+
+    def test_goes_on_from_its_checkpoint(self, tmp_path):
+        self.learner(tmp_path / "run", read()).train()
+        again = self.learner(tmp_path / "run", read(steps=300), resume=True)
+        assert (again.env_step, len(again.buffer)) == (240, 240)
+        assert again.train().env_step == 300
+        shard = again.buffer.state_dict()["shards"][0]["arrays"]
+        assert shard["ended"][124:128].all()  # the last of the first life
+
+    def test_other_ways_of_going_on_are_refused(self, tmp_path):
+        self.learner(tmp_path / "run", read()).train()
+        with pytest.raises(RunError, match="of 2 samplers, not of 3"):
+            self.learner(tmp_path / "run", read(), samplers=3, resume=True)
+        with pytest.raises(RunError, match="go on with it with --ray"):
+            make_trainer(Run(tmp_path / "run"), read(), resume=True)
+        make_trainer(created(tmp_path / "own", read()), read()).train()
+        with pytest.raises(RunError, match="without --ray"):
+            self.learner(tmp_path / "own", read(), resume=True)
+
+    def test_a_run_without_a_checkpoint_begins_its_metrics_anew(self, tmp_path):
+        made = self.learner(tmp_path / "run", read())
+        made._write({"training/mark": 1.0})
+        made.env_step = 80
+        made._write({"training/mark": 1.0})
+        made.close()
+        self.learner(tmp_path / "run", read(), resume=True).train()
+        rows = [r for r in Run(tmp_path / "run").metrics() if r.metric == "training/mark"]
+        assert [row.env_step for row in rows] == [0]
+
+    def test_seeds_follow_from_the_runs_the_index_and_the_steps(self):
+        def first(index, env_step, **given):
+            fragment, _ = Sampler(read(**given), index, None).collect({}, env_step)
+            return fragment.steps["observation"][0]
+
+        assert np.array_equal(first(0, 0), first(0, 0))
+        for other in (first(1, 0), first(0, 128), first(0, 0, seed=1)):
+            assert not np.array_equal(first(0, 0), other)
+
+
+class TestMistakes:
+    def test_without_ray_the_extra_is_named(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "ray", None)
+        with pytest.raises(RunError, match=r'pip install "mjgym\[ray\]"'):
+            ClusterTrainer(Run(tmp_path / "run"), read())
+        words = ("--ray", "--steps", 80, "--out", tmp_path / "run")
+        done = mjgym_("train", "td3", ID, *words, code=1)
+        assert 'ray is not installed: pip install "mjgym[ray]"' in done.stderr
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize("option", ["--samplers", "--address"])
+    def test_options_of_ray_alone(self, option, tmp_path):
+        done = mjgym_("train", "td3", ID, option, 3, "--out", tmp_path / "run", code=2)
+        assert f"{option} is for --ray" in done.stderr
+
+    def test_algorithms_that_learn_from_their_own_steps_alone(self, tmp_path):
+        settings = config.read(algorithms.find("ppo").Config, algorithm="ppo", id=ID, steps=80)
+        with pytest.raises(ConfigError, match="ppo learns from its own latest steps"):
+            ClusterTrainer(Run(tmp_path / "run"), settings)
+
+
+@dataclass
+class Life:
+    """Events of a run.
+
+    Args:
+        run: its folder.
+        samplers: pids of those that were killed.
+        trainers: the actor that was killed, and the one in its place.
+        kept: steps in the checkpoint when the trainer was killed, and after Ctrl-C.
+        stopped: how far it was after Ctrl-C.
+        printed: by the command that brought it to its end.
+    """
+
+    run: Run
+    samplers: list[int] = field(default_factory=list)
+    trainers: list[Any] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    stopped: Progress | None = None
+    printed: str = ""
+
+
+@pytest.fixture(scope="module")
+def life(ray, tmp_path_factory):
+    """A run whose sampler and trainer are killed, which is stopped, and goes on to its end."""
+    settings = read(steps=4_000)
+    run = created(tmp_path_factory.mktemp("cluster") / "run", settings)
+    life = Life(run)
+
+    def keep():
+        content = torch.load(run.checkpoint_file, weights_only=True)
+        life.kept.append(content["trainer"]["env_step"])
+
+    def kill(actor):
+        pid = ray.get(actor.__ray_call__.remote(lambda self: os.getpid()))
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def show(progress):
+        if not life.samplers:
+            if progress.env_step > 500:
+                life.samplers.append(kill(made.samplers[0]))
+        elif not life.trainers:
+            if run.checkpoint_file.exists():
+                life.trainers.append(made.trainer)
+                keep()
+                kill(made.trainer)
+        elif progress.env_step >= 2_000:
+            made._show = lambda progress: None
+            os.kill(os.getpid(), signal.SIGINT)
+
+    made = ClusterTrainer(run, settings, samplers=1, show=show)
+    life.stopped = made.train()
+    life.trainers.append(made.trainer)
+    keep()
+    words = ("--ray", "--samplers", 1, "--resume", "--steps", 4_000, "--out", run.path)
+    life.printed = mjgym_("train", "td3", ID, *words).stdout
+    return life
+
+
+class TestWithRay:
+    def test_a_sampler_that_is_killed_is_replaced(self, life):
+        assert life.samplers
+        assert life.kept[0] >= 1_000  # which nobody else could have taken
+
+    def test_a_trainer_that_is_killed_goes_on_from_its_checkpoint(self, life):
+        assert 1_000 <= life.kept[0] < 4_000
+        killed, following = life.trainers
+        assert killed is not following
+        assert life.stopped.env_step > life.kept[0]
+
+    def test_ctrl_c_ends_a_run_and_keeps_it(self, life):
+        assert 2_000 <= life.stopped.env_step < 4_000
+        assert life.kept[1] == life.stopped.env_step
+
+    def test_it_goes_on_and_ends_with_the_asked_steps(self, life):
+        assert re.search(r"steps +4,000\n *updates +396", life.printed)
+        assert {path.name for path in life.run.path.iterdir()} == FILES
+
+    def test_its_metrics_are_those_of_one_run(self, life):
+        rows = life.run.metrics()
+        assert all(np.isfinite(row.value) for row in rows)
+        steps = [row.env_step for row in rows]
+        assert steps == sorted(steps)
+        seen = [(row.metric, row.env_step) for row in rows]
+        assert len(seen) == len(set(seen))
+        scored = {row.env_step for row in rows if row.metric == metrics.RETURN}
+        assert scored == {1_000, 2_000, 3_000, 4_000}
+
+    def test_the_score_is_that_of_the_policy_that_is_kept(self, life):
+        """On the same seeds as ever."""
+        rows = life.run.metrics()
+        (*_, score) = (row.value for row in rows if row.metric == metrics.RETURN)
+        envs = evaluation.make(ID, 2, 1, max_episode_steps=30)
+        result = evaluation.evaluate(life.run.policy(), envs, evaluation.TRAINING_SEEDS[:2])
+        envs.close()
+        assert score == result.returns.mean()
+
+    def test_the_package_does_not_import_ray(self):
+        pytest.importorskip("ray")
+        program = "import sys, mjgym.train.learn.cluster; sys.exit('ray' in sys.modules)"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+    @pytest.mark.usefixtures("ray")
+    def test_a_mistake_is_said_as_in_one_process(self, tmp_path):
+        settings = read("env.observation=dict")
+        with pytest.raises(ConfigError, match='observation="flat"'):
+            ClusterTrainer(created(tmp_path / "run", settings), settings, samplers=1).train()
+
+    @pytest.mark.usefixtures("ray")
+    def test_a_cluster_that_is_too_small(self, tmp_path):
+        settings = read()
+        with pytest.raises(RunError, match="take 10 CPUs, and the cluster has 4"):
+            ClusterTrainer(created(tmp_path / "run", settings), settings, samplers=9).train()
+
+    @pytest.mark.usefixtures("ray")
+    def test_what_dies_again_and_again_ends_the_run(self, tmp_path, monkeypatch):
+        settings = read()
+        run = created(tmp_path / "run", settings)
+        made = ClusterTrainer(run, settings)
+        killed = []
+        monkeypatch.setattr(made._ray, "kill", killed.append)
+        for _ in range(ATTEMPTS - 1):
+            made._died(TRAINER, "one", OSError("gone"))
+        kept = Report(Progress(0, 0, 0.0, 0.0, None, None), {run.checkpoint_file.name: b""})
+        made._note(kept)  # it has got on
+        for _ in range(ATTEMPTS - 1):
+            made._died(TRAINER, "one", OSError("gone"))
+        assert killed == ["one"] * 2 * (ATTEMPTS - 1)
+        with pytest.raises(RunError, match=r"the trainer has died 4 times without.*gone"):
+            made._died(TRAINER, "one", OSError("gone"))

@@ -1,0 +1,316 @@
+"""Ensembles on one buffer: who acts, what each learns from, what they do together."""
+
+import copy
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from stories import Story
+
+from mjgym.train.learn import algorithms, critics
+from mjgym.train.learn.algorithms.ensemble import Ensemble
+from mjgym.train.learn.algorithms.td3 import TD3
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.results import config, policy
+from mjgym.train.results.errors import ConfigError
+
+pytestmark = pytest.mark.torch
+
+SIZE, ACTIONS = 3, 2
+LOW, HIGH = np.array([-1.0, 0.0], np.float32), np.array([1.0, 5.0], np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+
+
+def made(*settings, algorithm="td3"):
+    cls = algorithms.find(algorithm)
+    read = config.read(
+        cls.Config, (), ["hidden=[8]", "atoms=5", "heads=3", "num_envs=6", *settings]
+    )
+    made = Ensemble(cls, read, SIZE, ACTIONS) if read.ensemble else cls(read, SIZE, ACTIONS)
+    return made, read
+
+
+def batch_of(read, rows=8):
+    """Transitions from episodes in as many sub-environments as the run has."""
+    buffer = ReplayBuffer(
+        600, read.num_envs, SIZE, 1, n_step=read.n_step, history=read.longest_history
+    )
+    Story(buffer, read.num_envs, 40, np.random.default_rng(0))
+    drawn = buffer.sample(rows)
+    return dataclasses.replace(drawn, action=drawn.action.tanh().repeat(1, ACTIONS))
+
+
+class TestMembers:
+    def test_each_has_its_settings_and_its_share_of_the_slots(self):
+        agent, read = made(
+            "num_envs=7", "ensemble=[{history: 1}, {history: 4, critic: mean}, {}]", "discount=0.9"
+        )
+        assert isinstance(agent, Ensemble)
+        settings = [own.config for own in agent.members]
+        assert [own.history for own in settings] == [1, 4, 1]
+        assert [own.critic for own in settings] == ["categorical", "mean", "categorical"]
+        assert [own.num_envs for own in settings] == [3, 2, 2]
+        assert {own.discount for own in settings} == {0.9}
+        assert agent.names == ["history=1", "history=4,critic=mean", "#2"]
+        assert read.longest_history == 4
+
+    def test_without_an_ensemble_there_is_one_agent(self):
+        agent, read = made()
+        assert isinstance(agent, TD3)
+        assert read.members() == [read]
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ("ensemble=[{historie: 1}]", "ensemble[0]: there is no setting 'historie'; did you"),
+            ("ensemble=[{}, {history: 0}]", "ensemble[1]: history: must be at least 1"),
+            ("ensemble=[{}, {history: two}]", "ensemble[1]: history must be int"),
+            ("ensemble=[{batch_size: 2}]", "ensemble: batch_size is the same for all agents"),
+            ("ensemble=[{seed: 2}]", "ensemble: seed is the same for all agents"),
+            ("ensemble=[{n_step: 2}]", "ensemble: n_step is the same for all agents"),
+            ("ensemble=3", "ensemble must be"),
+            ("ensemble=[{}, {}, {}, {}, {}, {}, {}, {}]", "8 agents need as many"),
+        ],
+    )
+    def test_mistakes_are_named(self, settings, message):
+        with pytest.raises(ConfigError) as caught:
+            made(settings)
+        assert message in str(caught.value)
+
+    def test_a_file_that_was_written_is_read_again(self, tmp_path):
+        _, read = made("ensemble=[{history: 1}, {hidden: [4, 4]}]")
+        (tmp_path / "config.yaml").write_text(config.to_yaml(read))
+        assert config.read(type(read), [tmp_path / "config.yaml"]) == read
+
+    def test_a_critic_that_values_otherwise_is_refused(self):
+        with pytest.raises(ConfigError, match="Own has a value of its own"):
+            made("ensemble=[{}, {}]", f"critic={__name__}:Own")
+
+
+class Own(critics.Mean):
+    """A critic with a value that the package does not know."""
+
+    def value(self, outputs):
+        return outputs[..., 0].square()
+
+
+class TestActing:
+    def test_each_slot_is_its_agents(self):
+        """Brute force: the agent of the slot acts, with a history of its length."""
+        agent, _ = made("ensemble=[{history: 1}, {history: 3}]", "exploration={none: 1}")
+        agent.normalizer.update(torch.randn(50, SIZE))
+        stack = torch.randn(6, 3, SIZE)
+        action = agent.act(stack)
+        for slot in range(6):
+            own = agent.members[slot % 2]
+            seen = own.normalizer(stack[slot : slot + 1, -own.config.history :])
+            with torch.no_grad():
+                torch.testing.assert_close(action[slot], own.actor(seen)[0])
+
+    def test_new_episodes_draw_the_noise_of_their_agents(self):
+        agent, _ = made("ensemble=[{}, {noise_min: 0.3}]")
+        agent.act(torch.randn(6, 1, SIZE))
+        before = [own.exploration.scales.clone() for own in agent.members]
+        agent.begin(torch.tensor([True, False, False, False, False, True]))
+        agent.act(torch.randn(6, 1, SIZE))
+        changed = [
+            (own.exploration.scales != old)[:, 0].tolist()
+            for own, old in zip(agent.members, before, strict=True)
+        ]
+        assert changed == [[True, False, False], [False, False, True]]
+
+    def test_a_schedule_of_noise_takes_the_steps_of_the_whole_run(self):
+        settings = ("noise_schedule=linear", "noise_steps=60", "noise_final=0.5")
+        agent, _ = made("num_envs=6", "ensemble=[{}, {noise_steps: 120}, {}, {}]", *settings)
+        for _ in range(5):
+            agent.act(torch.randn(6, 1, SIZE))
+        factors = [own.exploration.factor() for own in agent.members]
+        assert factors == pytest.approx([0.75, 0.875, 0.75, 0.75])
+
+    @pytest.mark.parametrize("critic", ["mean", "categorical", "quantile"])
+    @pytest.mark.parametrize("discounting", ["exponential", "hyperbolic"])
+    def test_together_they_take_what_is_best_on_average(self, critic, discounting, tmp_path):
+        """Brute force over the agents' proposals, with PyTorch's networks."""
+        agent, _ = made(
+            "ensemble=[{history: 1}, {history: 3}, {hidden: [6, 6]}]",
+            f"critic={critic}",
+            f"discounting={discounting}",
+            "acting_value=mean",
+            "value_max=5",
+        )
+        with torch.no_grad():  # actors at their start all act alike, and critics expect the same
+            for own in agent.members:
+                for body in (own.actor_body(), *own.critics.bodies):
+                    body[-1].weight.add_(torch.randn_like(body[-1].weight))
+        agent.normalizer.update(2 * torch.randn(50, SIZE) + 1)
+        agent.policy(LOW, HIGH).save(tmp_path / "policy.npz")
+        together = policy.load(tmp_path / "policy.npz")
+        past = [torch.randn(40, SIZE)] * 3
+        chosen = set()
+        for _ in range(4):
+            now = torch.randn(40, SIZE)
+            past = [*past[1:], now] if chosen else [now] * 3
+            stack = torch.stack(past, 1)
+            action = together(now.numpy())
+            for row in range(40):
+                seen = [
+                    own.normalizer(stack[row : row + 1, -own.config.history :])
+                    for own in agent.members
+                ]
+                with torch.no_grad():
+                    proposals = [own.actor(x) for own, x in zip(agent.members, seen, strict=True)]
+                    values = [
+                        sum(
+                            float(own.acting_value(own.critics(x, proposal)).mean())
+                            for own, x in zip(agent.members, seen, strict=True)
+                        )
+                        for proposal in proposals
+                    ]
+                best = int(np.argmax(values))
+                chosen.add(best)
+                wanted = LOW + (proposals[best][0].numpy() + 1) / 2 * (HIGH - LOW)
+                np.testing.assert_allclose(action[row], wanted, atol=1e-4)
+        assert len(chosen) > 1  # none is the best everywhere
+
+    def test_a_row_does_not_depend_on_the_others(self):
+        agent, _ = made("ensemble=[{history: 2}, {hidden: [256, 256]}]")
+        together = agent.policy(LOW, HIGH)
+        rows = np.random.default_rng(0).normal(size=(30, SIZE)).astype(np.float32)
+        whole = together(rows)
+        together.begin()
+        one = together(rows[:11])
+        together.begin()
+        assert np.array_equal(whole, np.concatenate([one, together(rows[11:])]))
+        together.begin()
+        assert np.array_equal(whole[0], together(rows[0]))
+
+
+class TestLearning:
+    def test_histories_are_those_of_the_episodes(self):
+        """Brute force: what each agent learns from, against the episodes in the one buffer."""
+        agent, read = made("ensemble=[{history: 1}, {history: 4}]", "normalize_observations=false")
+        seen = []
+        for own in agent.members:
+            own.update = lambda batch: seen.append(batch) or {}
+        buffer = ReplayBuffer(600, 6, SIZE, 1, n_step=3, history=read.longest_history)
+        story = Story(buffer, 6, 100, np.random.default_rng(0))
+        agent.update(agent.preprocess(buffer.sample(500)))
+        short, long = seen
+        assert short.observation.shape == (500, 1, SIZE)
+        assert long.observation.shape == (500, 4, SIZE)
+        for row in range(500):
+            env, episode, age = short.observation[row, 0].int().tolist()
+            rewards, _ = story.episodes[env, episode]
+            count = min(3, len(rewards) - age)
+            for k in range(4):
+                # The first observation is repeated before the beginning of an episode.
+                assert long.observation[row, 3 - k].tolist() == [env, episode, max(age - k, 0)]
+                last = [env, episode, max(age + count - k, 0)]
+                assert long.following[row, 3 - k].tolist() == last
+            assert short.following[row, 0].tolist() == [env, episode, age + count]
+            np.testing.assert_allclose(
+                short.rewards[row, :count].numpy(), rewards[age : age + count], rtol=1e-6
+            )
+        assert torch.equal(short.rewards, long.rewards)
+
+    def test_each_agent_learns_as_it_would_alone(self):
+        agent, read = made("ensemble=[{history: 1}, {history: 4, critic: quantile}]")
+        alone = [TD3(own, SIZE, ACTIONS) for own in read.members()]
+        for one, own in zip(alone, agent.members, strict=True):
+            one.load_state_dict(own.state_dict())
+        batch = batch_of(read)
+        torch.manual_seed(3)
+        losses = agent.update(agent.preprocess(batch))
+        torch.manual_seed(3)
+        for one, own in zip(alone, agent.members, strict=True):
+            one.update(one.preprocess(batch.recent(one.config.history)))
+            for name, value in one.state_dict().items():
+                assert torch.equal(value, own.state_dict()[name]), name
+        assert {f"critic_loss {name}" for name in agent.names} <= set(losses)
+
+    def test_statistics_of_observations_are_shared(self):
+        agent, _ = made("ensemble=[{}, {history: 2}, {normalize_observations: false}]")
+        agent.normalizer.update(5 + torch.randn(20, SIZE))
+        scales = [own.normalizer.scale()[0] for own in agent.members]
+        assert torch.equal(scales[0], scales[1])
+        assert scales[0].mean() > 4
+        assert scales[2].eq(0).all()
+
+    def test_goes_on_from_its_checkpoint(self):
+        settings = ("ensemble=[{history: 1}, {history: 2}]", "exploration={gaussian: 1, none: 1}")
+        one, read = made(*settings)
+        other, _ = made(*settings)
+        one.normalizer.update(torch.randn(9, SIZE))
+        for _ in range(3):
+            one.update(one.preprocess(batch_of(read)))
+        one.act(torch.randn(6, 2, SIZE))
+        other.restore(copy.deepcopy(one.checkpoint()))
+        found = []
+        for agent in (one, other):
+            torch.manual_seed(1)
+            agent.update(agent.preprocess(batch_of(read)))
+            agent.begin(torch.ones(6, dtype=torch.bool))
+            found.append((agent.act(torch.ones(6, 2, SIZE)), agent.state_dict()))
+        assert torch.equal(found[0][0], found[1][0])
+        assert all(torch.equal(v, found[1][1][name]) for name, v in found[0][1].items())
+
+
+BOTH = "[{}, {history: 2}]"
+COMBINED = [  # every value of a setting with every value of each other one
+    ("td3", "mean", "hyperbolic", 1, 1, ""),
+    ("td3", "categorical", "hyperbolic", 3, 4, ""),
+    ("td3", "quantile", "exponential", 3, 1, BOTH),
+    ("ddpg", "mean", "exponential", 3, 4, ""),
+    ("ddpg", "categorical", "exponential", 3, 1, ""),
+    ("ddpg", "quantile", "hyperbolic", 1, 4, BOTH),
+    ("d4pg", "mean", "exponential", 3, 1, BOTH),
+    ("d4pg", "categorical", "hyperbolic", 3, 1, BOTH),
+    ("d4pg", "quantile", "hyperbolic", 1, 4, ""),
+    ("sac", "mean", "hyperbolic", 3, 4, ""),
+    ("sac", "categorical", "exponential", 1, 1, BOTH),
+    ("sac", "quantile", "exponential", 1, 4, BOTH),
+]
+
+
+def test_every_pair_of_settings_is_combined():
+    values = [set(column) for column in zip(*COMBINED, strict=True)]
+    assert [len(each) for each in values] == [4, 3, 2, 2, 2, 2]
+    for one, other in itertools.combinations(range(len(values)), 2):
+        tried = {(each[one], each[other]) for each in COMBINED}
+        assert tried == set(itertools.product(values[one], values[other]))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "critic", "discounting", "n_step", "history", "ensemble"), COMBINED
+)
+def test_combined_settings_learn(algorithm, critic, discounting, n_step, history, ensemble):
+    agent, read = made(
+        f"critic={critic}",
+        f"discounting={discounting}",
+        f"n_step={n_step}",
+        f"history={history}",
+        f"ensemble={ensemble or []}",
+        "acting_value=mean",
+        algorithm=algorithm,
+    )
+    before = {name: value.clone() for name, value in agent.state_dict().items()}
+    for _ in range(2):
+        losses = agent.update(agent.preprocess(batch_of(read)))
+    assert all(torch.isfinite(loss).all() for loss in losses.values())
+    after = agent.state_dict()
+    networks = [name for name in before if name.endswith("weight")]
+    assert all(not torch.equal(before[name], after[name]) for name in networks)
+    acting = agent.policy(LOW, HIGH)
+    observation = np.random.default_rng(0).normal(size=(6, SIZE)).astype(np.float32)
+    action = acting(observation)
+    assert action.shape == (6, ACTIONS)
+    assert ((action >= LOW) & (action <= HIGH)).all()
+    stack = torch.randn(6, read.longest_history, SIZE)
+    assert agent.act(stack).abs().max() <= 1

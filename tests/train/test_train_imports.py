@@ -1,0 +1,116 @@
+"""`train/results` works without PyTorch, and no imports of `train` go round in circles."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src"
+TRAIN = sorted((SOURCE / "mjgym" / "train").rglob("*.py"))
+RESULTS = sorted((SOURCE / "mjgym" / "train" / "results").glob("*.py"))
+
+
+def name_of(path, root=SOURCE):
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def nodes(tree, *, deferred):
+    """Statements of a module; with those of its functions if `deferred`, never those for types."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not deferred:
+            continue
+        yield node
+        yield from nodes(node, deferred=deferred)
+
+
+def imports(path, *, deferred, root=SOURCE):
+    """Names of the modules that a file imports; a module's packages are imported with it."""
+    found = set()
+    for node in nodes(ast.parse(path.read_text(encoding="utf-8")), deferred=deferred):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                found.add(full if file_of(full, root) else node.module)
+    return found
+
+
+def file_of(module, root=SOURCE):
+    path = root.joinpath(*module.split("."))
+    candidates = path.with_suffix(".py"), path / "__init__.py"
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def circles(graph):
+    """The modules of a graph {module: imported modules} from which imports lead back to them."""
+
+    def reached(start):
+        seen, left = set(), [start]
+        while left:
+            for imported in graph.get(left.pop(), ()):
+                if imported not in seen:
+                    seen.add(imported)
+                    left.append(imported)
+        return seen
+
+    return sorted(module for module in graph if module in reached(module))
+
+
+def test_imports_have_no_circles():
+    graph = {name_of(path): imports(path, deferred=True) for path in TRAIN}
+    assert circles(graph) == []
+
+
+def test_a_circle_is_found(tmp_path):
+    package = tmp_path / "mjgym"
+    package.mkdir()
+    (package / "one.py").write_text("from mjgym import two\n")
+    (package / "two.py").write_text("def later():\n    from mjgym.one import x\n")
+    files = [package / "one.py", package / "two.py"]
+    graph = {name_of(f, tmp_path): imports(f, deferred=True, root=tmp_path) for f in files}
+    assert circles(graph) == ["mjgym.one", "mjgym.two"]
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_results_import_neither_pytorch_nor_what_learns(path):
+    named = imports(path, deferred=True)
+    assert not [m for m in named if m.split(".")[0] == "torch" or ".train.learn" in m]
+    left, seen = list(imports(path, deferred=False)), set()
+    while left:  # all that their own import brings with it
+        module = left.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        assert module.split(".")[0] != "torch", f"{path.name} imports PyTorch by way of {seen}"
+        parents = [module.rsplit(".", n)[0] for n in range(module.count(".") + 1)]
+        for file in filter(None, map(file_of, {module, *parents})):
+            left += imports(file, deferred=False)
+
+
+def test_results_import_no_pytorch_in_a_fresh_interpreter():
+    program = "\n".join(
+        [
+            "import sys",
+            "class Missing:",
+            "    def find_spec(self, name, path=None, target=None):",
+            "        if name.split('.')[0] == 'torch':",
+            "            raise ImportError('torch is not installed')",
+            "sys.meta_path.insert(0, Missing())",
+            *(f"import {name_of(path)}" for path in RESULTS),
+            "from mjgym.train.results import evaluation, trained",
+            "policy = trained.of('dmc/cartpole-swingup-v0').policy",
+            "envs = evaluation.make('dmc/cartpole-swingup-v0', 2, 1, max_episode_steps=3)",
+            "assert evaluation.evaluate(policy, envs, (1, 2)).lengths.tolist() == [3, 3]",
+            "assert 'torch' not in sys.modules",
+        ]
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

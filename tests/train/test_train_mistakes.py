@@ -1,0 +1,406 @@
+"""Mistakes and damage: a sentence that names it, and nothing is written or lost."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import torch
+from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
+
+from mjgym.train.learn.training import make_trainer
+from mjgym.train.results import comparison, config, metrics, policy, trained
+from mjgym.train.results.errors import ConfigError, RunError
+from mjgym.train.results.run import Run, code_of
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    torch.set_num_threads(1)
+
+
+def train(folder, *words, code=0):
+    return mjgym_("train", "td3", ID, *SMALL_REPLAY, "--out", folder, *words, code=code)
+
+
+def refused(folder, *words):
+    """The error message on one line; `folder` is as it was."""
+    before = content(folder)
+    done = mjgym_(*words, code=None)
+    assert done.exit_code in (1, 2), done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert content(folder) == before
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert said
+    assert "Traceback" not in said
+    assert "Aborted" not in said
+    return said
+
+
+def content(folder):
+    return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a small run."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    torch.set_num_threads(1)
+    made = trainer(folder, *SMALL_REPLAY, algorithm="td3", steps=80)
+    made.train()
+    return folder
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """A copy of it, to be damaged."""
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+def evaluated(folder):
+    return sorted({m.env_step for m in Run(folder).metrics() if m.metric == metrics.RETURN})
+
+
+class TestResume:
+    def test_a_longer_budget_has_as_many_evaluations(self, tmp_path):
+        words = ["evaluations=4", "evaluation_episodes=1"]
+        trainer(tmp_path / "run", *SMALL_REPLAY, *words, algorithm="td3", steps=80).train()
+        assert evaluated(tmp_path / "run") == [20, 40, 60, 80]
+        again = trainer(
+            tmp_path / "run", *SMALL_REPLAY, *words, algorithm="td3", steps=160, resume=True
+        )
+        again.train()
+        assert evaluated(tmp_path / "run") == [20, 40, 60, 80, 120, 160]
+
+    @pytest.mark.parametrize(
+        ("words", "named"),
+        [
+            (["hidden=[8]"], "hidden is [16] in the run, not [8]"),
+            (["num_envs=2"], "num_envs is 4 in the run, not 2"),
+            (["history=2"], "history is 1 in the run, not 2"),
+            (["critic=mean"], "critic is categorical in the run, not mean"),
+            (["discount=0.9"], "discount is 0.99 in the run, not 0.9"),
+            (["env.max_episode_steps=9"], "env is"),
+            (["--seed", 9], "seed is 0 in the run, not 9"),
+        ],
+        ids=str,
+    )
+    def test_what_the_checkpoint_fixes_is_refused_by_name(self, run, words, named):
+        said = refused(run, "train", "td3", ID, "--out", run, "--resume", "--steps", 160, *words)
+        assert named in said
+
+    @pytest.mark.parametrize("words", [("sac", ID), ("td3", "cartpole-swingup")])
+    def test_another_algorithm_or_id(self, run, words):
+        assert "is a run of" in refused(run, "train", *words, "--out", run, "--resume")
+
+    def test_what_is_free_is_taken(self, run):
+        words = ["learning_rate=0.002", "batch_size=8", "--steps", 120]
+        mjgym_("train", "td3", ID, "--out", run, "--resume", *words)
+        kept = Run(run).settings()
+        assert (kept["learning_rate"], kept["batch_size"], kept["steps"]) == (0.002, 8, 120)
+        state = torch.load(Run(run).checkpoint_file, weights_only=True)
+        rates = [
+            group["lr"]
+            for optimizer in state["agent"]["optimizers"].values()
+            for group in optimizer["param_groups"]
+        ]
+        assert set(rates) == {0.002}
+
+    def test_settings_that_a_subclass_gives_another_default_stay_fixed(self):
+        names = config.marked(_config("sac"), config.FIXED)
+        assert {"critic", "temperature", "hidden", "id", "seed", "buffer_size"} <= set(names)
+        assert not {"learning_rate", "steps", "batch_size", "threads"} & set(names)
+
+
+def _config(algorithm):
+    from mjgym.train.learn import algorithms
+
+    return algorithms.find(algorithm).Config
+
+
+class TestAStartThatFails:
+    @pytest.mark.parametrize(
+        ("words", "named"),
+        [
+            (["env.speeed=2"], "env:"),
+            (["seed=-1"], "seed: must be at least 0"),
+            (["seed=99999999999999999999999"], "seed: must be at most"),
+            (["learning_rate=.nan"], "learning_rate must be float"),
+            (["learning_rate=.inf"], "learning_rate must be float"),
+            (["learning_rate=-1"], "learning_rate: must be positive"),
+            (["hidden=[0]"], "hidden: widths lie within 1"),
+            (["hidden=[1e9]"], "hidden: widths lie within 1"),
+            (["n_step=.inf"], "n_step must be int"),
+            (["num_envs=100000000000"], "num_envs: must be at most"),
+            (["buffer_size=1000000000000000"], "more memory than there is"),
+            (["env=3"], "env must be"),
+            (["steps=2020-13-45"], "steps must be"),
+        ],
+        ids=str,
+    )
+    def test_leaves_nothing(self, tmp_path, words, named):
+        said = refused(
+            tmp_path, "train", "td3", ID, *SMALL_REPLAY, "--out", tmp_path / "run", *words
+        )
+        assert named in said
+
+    def test_a_folder_below_a_file(self, tmp_path):
+        (tmp_path / "file").touch()
+        out = tmp_path / "file" / "x"
+        said = refused(tmp_path, "train", "td3", ID, *SMALL_REPLAY, "--out", out)
+        assert f"{tmp_path / 'file'} is a file" in said
+
+    @pytest.mark.parametrize(
+        ("text", "named"),
+        [
+            (b"batch_size: \xff\xfe", "is not text in UTF-8"),
+            (b"[1, 2]: 3", ":1: the name of a setting is a word"),
+            (b"env:\n  ? [1, 2]\n  : 3", ":2: found unhashable key"),
+            (b"- 1", ":1: expected names with values"),
+            (b"steps: 1\nbatch_size: [", ":2:"),
+            (b"steps: 1\nseed: 2020-13-45", "month must be"),
+        ],
+        ids=str,
+    )
+    def test_a_file_of_settings(self, tmp_path, text, named):
+        (tmp_path / "mine.yaml").write_bytes(text)
+        words = ["--config", tmp_path / "mine.yaml", "--out", tmp_path / "run"]
+        said = refused(tmp_path, "train", "td3", ID, *words)
+        assert named in said
+        assert "mine.yaml" in said
+
+    def test_settings_from_a_pipe(self, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=("n_step: 2\n",))
+        writer.start()
+        read = config.read(_config("td3"), [pipe])
+        writer.join()
+        assert read.n_step == 2
+
+    def test_settings_that_depend_on_each_other_in_any_order(self):
+        read = config.read(_config("td3"), (), ["value_min=200", "value_max=300"])
+        assert (read.value_min, read.value_max) == (200, 300)
+        with pytest.raises(ConfigError, match=r"'value_min=400': value_min: must be less"):
+            config.read(_config("td3"), (), ["value_min=400", "value_max=300"])
+
+    def test_an_interpreted_number_too_large_for_a_double(self):
+        read = config.read(_config("td3"), (), ["seed=9007199254740993"])
+        assert read.seed == 9007199254740993
+
+
+class TestCodeOfOthers:
+    def mine(self, folder, **changed):
+        run = Run(folder)
+        text = config.to_yaml(config.read(_config("td3"), [run.config_file]))
+        lines = text.splitlines()
+        for name, value in changed.items():
+            lines = [
+                f"{name}: {json.dumps(value)}" if s.startswith(f"{name}:") else s for s in lines
+            ]
+            if isinstance(value, dict):
+                lines = [s for s in lines if not s.startswith("  max_episode")]
+        run.config_file.write_text("\n".join(lines))
+
+    @pytest.fixture
+    def evil(self, tmp_path):
+        (tmp_path / "evil.py").write_text(
+            f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass C: pass\n"
+        )
+        return tmp_path / "evil.py"
+
+    @pytest.mark.parametrize("how", ["module", "id", "env"])
+    def test_evaluate_asks(self, run, evil, tmp_path, how):
+        changed = {
+            "module": {"module": str(evil)},
+            "id": {"id": f"{evil}:{ID}"},
+            "env": {"env": {"anything": [f"{evil}:C"]}},
+        }[how]
+        self.mine(run, **changed)
+        said = refused(run, "evaluate", run)
+        assert "evil.py" in said.replace(" ", "")
+        assert "--trust" in said
+        assert not (tmp_path / "ran").exists()
+
+    def test_evaluate_runs_it_when_told(self, run, evil, tmp_path):
+        self.mine(run, module=str(evil))
+        mjgym_("evaluate", run, "--trust", "--episodes", 1)
+        assert (tmp_path / "ran").exists()
+
+    def test_evaluate_takes_the_module_of_the_command_line(self, run, evil, tmp_path):
+        other = tmp_path / "other.py"
+        other.touch()
+        self.mine(run, module=str(evil))
+        mjgym_("evaluate", run, "--module", other, "--episodes", 1)
+        assert not (tmp_path / "ran").exists()
+
+    def test_resume_asks(self, run, evil, tmp_path):
+        self.mine(run, critic="evil:C")
+        said = refused(run, "train", "td3", ID, "--out", run, "--resume", "--steps", 160)
+        assert "evil:C" in said
+        assert "--trust" in said
+        assert not (tmp_path / "ran").exists()
+
+    def test_what_counts(self):
+        assert code_of({"env": {"device": "cuda:0", "opponent": "still"}, "id": ID}) == []
+        assert code_of({"critic": "mjgym.train.learn.critics:Mean"}) == []
+        assert code_of({"ensemble": [{"critic": "a.b:C"}], "module": ""}) == ["a.b:C"]
+
+
+FILES = ["config.yaml", "metrics.csv", "policy.npz", "checkpoint.pt", "fingerprint.json"]
+
+
+def damaged(file, how):
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    new = {
+        "empty": b"",
+        "cut": whole[:middle],
+        "flipped": whole[:middle] + bytes(255 - b for b in whole[middle : middle + 64])
+        + whole[middle + 64 :],
+        "keys": {"config.yaml": b"seed: 0\n", "fingerprint.json": b"{}\n",
+                 "metrics.csv": b"exp_name,seed\ntd3,0\n"}.get(file.name, b"[]"),
+    }[how]  # fmt: skip
+    file.write_bytes(new)
+
+
+@pytest.mark.parametrize("how", ["empty", "cut", "flipped", "keys"])
+@pytest.mark.parametrize("name", FILES)
+class TestDamage:
+    """Each command takes what it does not need as damaged, and names what it does."""
+
+    def check(self, folder, name, *words):
+        done = mjgym_(*words, code=None)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        said = " ".join(done.stderr.split())
+        assert "Aborted" not in said
+        if done.exit_code:
+            assert (
+                name.replace(".", "") in said.replace(" ", "").replace(".", "")
+                or str(folder) in said
+            )
+        return done
+
+    def test_evaluate(self, run, name, how):
+        damaged(run / name, how)
+        done = self.check(run, name, "evaluate", run, "--num-envs", 50)
+        needed = name in ("config.yaml", "policy.npz")
+        if not needed:
+            assert done.exit_code == 0
+            assert (run / "evaluation.json").exists()
+        elif how in ("empty", "keys") or name == "policy.npz":
+            assert done.exit_code
+
+    def test_resume(self, run, name, how):
+        damaged(run / name, how)
+        before = content(run)
+        words = ("train", "td3", ID, "--out", run, "--resume", "--steps", 120)
+        done = self.check(run, name, *words)
+        if done.exit_code:
+            assert content(run) == before
+        # A line of metrics that a killed run has begun is left out.
+        needed = name in ("checkpoint.pt", "metrics.csv", "config.yaml")
+        assert bool(done.exit_code) == (needed and (name, how) != ("metrics.csv", "cut"))
+
+    def test_compare(self, run, name, how):
+        (run / "evaluation.json").write_text('{"mean": 3.0}')
+        damaged(run / name, how)
+        done = self.check(run, name, "compare", run)
+        assert not (done.exit_code and name in ("config.yaml", "policy.npz", "checkpoint.pt"))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"mean": "?"}', '{"mean": nul'])
+def test_a_score_that_is_damaged(run, text):
+    (run / "evaluation.json").write_text(text)
+    with pytest.raises(RunError, match=r"evaluation\.json is damaged"):
+        comparison.read([run])
+
+
+class TestPolicyFiles:
+    def test_a_layer_that_is_far_away(self, tmp_path):
+        """Its index must not be how many layers are made."""
+        arrays = trained.of("dmc/cartpole-swingup-v0").policy.arrays()
+        np.savez(tmp_path / "p.npz", **arrays, **{"99999999.weight": np.zeros((1, 1))})
+        with pytest.raises(policy.PolicyError, match="99999999"):
+            policy.load(tmp_path / "p.npz")
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"0.weight": np.zeros((3, 3))},
+            {"low": np.zeros(7)},
+            {"history": np.array(0)},
+            {"deviation": np.zeros(1)},
+            {"0.bias": np.zeros((2, 2))},
+        ],
+        ids=lambda change: next(iter(change)),
+    )
+    def test_parts_that_do_not_fit(self, tmp_path, change):
+        arrays = trained.of("dmc/cartpole-swingup-v0").policy.arrays()
+        np.savez(tmp_path / "p.npz", **(arrays | change))
+        with pytest.raises(policy.PolicyError):
+            policy.load(tmp_path / "p.npz")
+
+    def test_a_policy_of_another_task_is_not_scored(self, run):
+        said = refused(run, "evaluate", run / "policy.npz", "--id", "walker-walk")
+        assert "was trained with 5 observed numbers" in said
+
+
+@pytest.mark.slow
+def test_a_full_disk(tmp_path):
+    """Files cannot grow beyond some kB; the run ends with a sentence, and the checkpoint before."""
+    program = (
+        "import resource, sys\n"
+        "from mjgym.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "main()\n"
+    )
+    words = ["train", "td3", ID, *SMALL_REPLAY, "--steps", "80", "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / "checkpoint.pt").exists()
+
+
+def test_old_settings_are_read():
+    """Those of the policies in the package, which were trained long ago."""
+    for id in trained.ids():
+        about = trained.of(id).about
+        read = config.read(_config("td3"), **about.settings)
+        for name, value in about.settings.items():
+            assert getattr(read, name) == (tuple(value) if isinstance(value, list) else value)
+
+
+def test_the_trainer_writes_nothing_before_it_trains(run):
+    before = content(run)
+    read = config.read(_config("td3"), [run / "config.yaml"])
+    make_trainer(Run(run), read, resume=True).close()
+    assert content(run) == before
+
+
+def test_a_buffer_that_never_holds_enough_to_learn():
+    words = ["buffer_size=1000", "learning_starts=1000", "num_envs=16"]
+    with pytest.raises(ConfigError, match="learning_starts: a buffer of 1000 transitions never"):
+        config.read(_config("td3"), (), words)
+    config.read(_config("td3"), (), ["buffer_size=1016", *words[1:]])
+
+
+def test_a_run_from_before_there_was_a_setting_goes_on_without(run):
+    file = Run(run).config_file
+    lines = [s for s in file.read_text().splitlines() if not s.startswith("clip_observations")]
+    file.write_text("\n".join(lines))
+    assert config.read_run(_config("td3"), file).clip_observations is None
+    assert config.read(_config("td3")).clip_observations == 10

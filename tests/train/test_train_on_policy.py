@@ -1,0 +1,262 @@
+"""PPO and A2C: advantages against brute force, updates, runs that stop and go on, the commands."""
+
+import json
+import math
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+import training_runs
+from training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
+
+from mjgym.cli.policies import load_policy
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.algorithms.a2c import A2C, A2CConfig
+from mjgym.train.learn.algorithms.ppo import PPO, PPOConfig
+from mjgym.train.learn.rollout import Rollout, advantages
+from mjgym.train.results import config, evaluation, metrics
+from mjgym.train.results.errors import ConfigError, DivergedError
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(autouse=True)
+def _one_thread_one_seed():
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+
+
+def rollout(agent, steps=6, n=3, reward=None):
+    """A rollout of the agent over observations that depend on nothing."""
+    observation = torch.randn(steps, n, 1, agent.inputs)
+    latent, log_density = agent.draw(observation)
+    ended = torch.rand(steps, n) < 0.3
+    return Rollout(
+        observation=observation,
+        latent=latent,
+        log_density=log_density,
+        reward=torch.randn(steps, n) if reward is None else reward(latent),
+        following=torch.randn(steps, n, 1, agent.inputs),
+        terminated=ended & (torch.rand(steps, n) < 0.5),
+        ended=ended,
+    )
+
+
+class TestAdvantages:
+    @pytest.mark.parametrize("gae_lambda", [0.0, 0.9, 1.0])
+    def test_against_the_sums(self, gae_lambda):
+        discount = 0.97
+        made = rollout(PPO(PPOConfig(hidden=(4,)), 2, 1), steps=12)
+        assert made.terminated.any()
+        assert (made.ended & ~made.terminated).any()
+        value, following = torch.randn(12, 3), torch.randn(12, 3)
+        found = advantages(made, value, following, discount, gae_lambda)
+        for i in range(3):
+            for t in range(12):
+                wanted, k = 0.0, t
+                while k < 12:
+                    after = 0.0 if made.terminated[k, i] else float(following[k, i])
+                    delta = float(made.reward[k, i]) + discount * after - float(value[k, i])
+                    wanted += (discount * gae_lambda) ** (k - t) * delta
+                    if made.ended[k, i]:
+                        break
+                    k += 1
+                assert float(found[t, i]) == pytest.approx(wanted, abs=1e-5)
+
+    def test_of_whole_returns(self):
+        """Closed form: with lambda = 1, rewards of one and values of 1 / (1 - discount), none."""
+        discount, value = 0.9, torch.full((5, 2), 10.0)
+        made = rollout(PPO(PPOConfig(hidden=(4,)), 2, 1), steps=5, n=2)
+        made = Rollout(**{**vars(made), "reward": torch.ones(5, 2)})
+        going = Rollout(**{**vars(made), "terminated": torch.zeros(5, 2, dtype=torch.bool)})
+        found = advantages(going, value, value, discount, 1.0)
+        torch.testing.assert_close(found, torch.zeros(5, 2), atol=1e-5, rtol=0)
+        over = torch.ones(5, 2, dtype=torch.bool)
+        ends = Rollout(**{**vars(made), "terminated": over, "ended": over})
+        torch.testing.assert_close(advantages(ends, value, value, discount, 1.0), 1 - value)
+
+
+class TestUpdates:
+    def test_the_density_is_that_of_the_gaussian(self):
+        agent = PPO(PPOConfig(hidden=(8,), deviation=0.7), 3, 2)
+        observation = torch.randn(5, 1, 3)
+        latent, log_density = agent.draw(observation)
+        with torch.no_grad():
+            policy = torch.distributions.Normal(agent.mean(observation), 0.7)
+        torch.testing.assert_close(log_density, policy.log_prob(latent).sum(-1))
+        torch.testing.assert_close(agent.entropy(), policy.entropy()[0].sum())
+
+    def test_the_first_minibatch_is_of_the_same_policy(self):
+        agent = PPO(PPOConfig(hidden=(8,), epochs=2, minibatch_size=9), 3, 2)
+        losses = list(agent.update(rollout(agent)))
+        assert len(losses) == 4  # 18 transitions in minibatches of 9, twice
+        assert float(losses[0]["divergence"]) == pytest.approx(0, abs=1e-6)
+        assert float(losses[0]["clipped"]) == 0
+        assert float(losses[-1]["divergence"]) > 0
+
+    @pytest.mark.parametrize("advantage", [1.0, -1.0])
+    @pytest.mark.parametrize("ratio", [0.5, 0.9, 1.1, 1.5])
+    def test_the_surrogate_is_clipped_where_it_would_gain(self, advantage, ratio):
+        """The gradient of a ratio that has gone far enough to the better side is none."""
+        settings = PPOConfig(hidden=(8,), value_weight=0.0, max_gradient_norm=1e9)
+        agent = PPO(settings, 3, 1)
+        observation = torch.randn(2, 1, 3)
+        latent, log_density = agent.draw(observation)
+        with torch.no_grad():
+            z = (latent - agent.mean(observation)) / settings.deviation
+        ratios, advantages_ = torch.tensor([ratio, 1.0]), torch.tensor([advantage, -advantage])
+        agent.minibatch(observation, latent, log_density - ratios.log(), advantages_, torch.ones(2))
+        gains = (advantage > 0) == (ratio > 1)
+        counts = torch.tensor([not (gains and abs(ratio - 1) > settings.clip), True])
+        # The log density's derivative by the log deviation is z^2 - 1.
+        wanted = -(counts * ratios * advantages_ * (z.square()[:, 0] - 1)).mean()
+        torch.testing.assert_close(agent.log_deviation.grad[0], wanted)
+
+    def test_the_gradient_of_a2c_is_the_paper_s(self):
+        settings = A2CConfig(hidden=(8,), entropy_weight=0.1, value_weight=0.25, discount=0.9,
+                             max_gradient_norm=1e9)  # fmt: skip
+        agent = A2C(settings, 3, 1)
+        made = rollout(agent)
+        value, following = agent.value(made.observation), agent.value(made.following)
+        gain = advantages(made, value, following, 0.9, 1.0).detach()
+        loss = torch.zeros(())
+        for t in range(6):
+            for i in range(3):
+                log_density = agent.log_density(made.observation[t, i], made.latent[t, i])
+                target = gain[t, i] + value[t, i].detach()
+                error = (value[t, i] - target) * 0.1
+                entropy = 0.5 * math.log(2 * math.pi * math.e) + agent.log_deviation[0]
+                loss = loss - log_density * gain[t, i] + 0.25 * error.square() - 0.1 * entropy
+        wanted = torch.autograd.grad(loss / 18, list(agent.parameters()))
+        (losses,) = agent.update(made)
+        assert float(losses["loss"]) == pytest.approx(float(loss.detach()) / 18, rel=1e-4)
+        for parameter, gradient in zip(agent.parameters(), wanted, strict=True):
+            torch.testing.assert_close(parameter.grad, gradient, atol=1e-5, rtol=1e-4)
+
+    @pytest.mark.parametrize("name", ["ppo", "a2c"])
+    def test_learns_which_action_pays(self, name):
+        """A bandit: the reward is the lower the further the action is from 0.6, -0.3."""
+        cls = algorithms.find(name)
+        small = {"hidden": (16,), "learning_rate": 1e-2, "discount": 0.1}
+        agent = cls(cls.Config(**small), 2, 2)
+        best = torch.tensor([0.6, -0.3])
+
+        def reward(latent):
+            return -(torch.tanh(latent) - best).square().sum(-1)
+
+        for _ in range(30 if name == "ppo" else 400):
+            for _ in agent.update(rollout(agent, 32, 4, reward)):
+                pass
+        low = np.full(2, -1.0, np.float32)
+        acting = agent.policy(low, -low)
+        actions = acting(np.random.default_rng(0).normal(size=(20, 2)))
+        assert np.abs(actions - best.numpy()).max() < 0.15
+
+    def test_a_loss_that_is_not_finite_changes_nothing(self):
+        agent = PPO(PPOConfig(hidden=(8,)), 3, 1)
+        made = rollout(agent)
+        before = {name: value.clone() for name, value in agent.state_dict().items()}
+        broken = Rollout(**{**vars(made), "reward": made.reward * float("nan")})
+        with pytest.raises(DivergedError, match="nan"):
+            next(agent.update(broken))
+        assert_equal(before, agent.state_dict())
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ("buffer_size=100", "no setting 'buffer_size'"),
+            ("rollout_step=9", "did you mean rollout_steps"),
+            ("gae_lambda=1.5", "gae_lambda: must be at most 1"),
+            ("clip=0", "clip: must be positive"),
+            ("minibatch_size=1", "minibatch_size: must be at least 2"),
+            ("deviation=0", "deviation: must be positive"),
+            ("discount=1", "discount: must lie between 0 and 1"),
+        ],
+    )
+    def test_a_mistake_is_named(self, setting, message):
+        with pytest.raises(ConfigError, match=message):
+            config.read(PPOConfig, (), [setting])
+
+    def test_off_policy_ones_have_no_rollouts(self):
+        with pytest.raises(ConfigError, match="no setting 'rollout_steps'"):
+            config.read(algorithms.find("td3").Config, (), ["rollout_steps=9"])
+
+
+ROLLOUTS = ("rollout_steps=15",)
+
+
+def trainer(folder, *settings, algorithm="ppo", **given):
+    more = ("minibatch_size=20", "epochs=2") if algorithm == "ppo" else ()
+    return training_runs.trainer(folder, *ROLLOUTS, *more, *settings, algorithm=algorithm, **given)
+
+
+@pytest.mark.slow
+class TestRuns:
+    @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
+    @pytest.mark.parametrize("settings", [(), ("history=3", "layer_norm=false", "stagger=false")])
+    def test_trains(self, algorithm, settings, tmp_path):
+        made = trainer(tmp_path / "run", *settings, algorithm=algorithm)
+        before = weights(made)
+        end = made.train()
+        assert end.env_step == 240
+        # Four rollouts of 15 steps of 4: PPO takes 60 / 20 minibatches of each, twice.
+        assert end.updates == (24 if algorithm == "ppo" else 4)
+        after = weights(made)
+        changed = {name.partition(".")[0] for name in before if not before[name].equal(after[name])}
+        assert {"actor", "critic", "log_deviation"} <= changed
+        rows = made.run_folder.metrics()
+        assert {"training/entropy", metrics.RETURN, metrics.TRAINING_RETURN} <= {
+            row.metric for row in rows
+        }
+        assert all(np.isfinite(row.value) for row in rows)
+
+    @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
+    def test_an_interrupted_run_ends_as_one_that_was_not(self, algorithm, tmp_path):
+        """Bit for bit, also when it is stopped in the middle of a rollout."""
+        whole = trainer(tmp_path / "whole", "history=2", algorithm=algorithm)
+        whole.train()
+        first = trainer(tmp_path / "parts", "history=2", algorithm=algorithm)
+        interrupt_at(first, 140)
+        assert first.train().env_step == 140
+        second = trainer(tmp_path / "parts", "history=2", algorithm=algorithm, resume=True)
+        assert second.env_step == 140
+        assert len(second.rollout) == 5
+        second.train()
+        assert_equal(weights(whole), weights(second))
+        one, other = ([(m.metric, m.env_step, m.value) for m in t.run_folder.metrics()]
+                      for t in (whole, second))  # fmt: skip
+        assert one == other
+
+    def test_what_a_time_limit_led_to_is_the_last_observation(self, tmp_path):
+        made = trainer(tmp_path / "run", "stagger=false", "normalize_observations=false",
+                       "rollout_steps=100")  # fmt: skip
+        for _ in range(32):
+            made.step()
+        steps = made.rollout
+        assert [k for k, step in enumerate(steps) if step["ended"].any()] == [29]
+        assert not any(step["terminated"].any() for step in steps)
+        assert torch.equal(steps[28]["following"], steps[29]["observation"])
+        assert not torch.equal(steps[29]["following"], steps[30]["observation"])
+        made.close()
+
+    def test_the_commands(self, tmp_path):
+        folder = tmp_path / "run"
+        words = [*SMALL, *ROLLOUTS, "--steps", 120]
+        for k, name in enumerate(("ppo", "a2c")):
+            mjgym_("train", name, "cartpole-balance", *words, "--out", folder / str(k))
+        found = json.loads(mjgym_("evaluate", folder / "0", "--json").stdout)
+        assert len(found["returns"]) == len(evaluation.SEEDS)
+        table = mjgym_("compare", folder / "0", folder / "1").output
+        assert "ppo" in table
+        assert "a2c" in table
+        mjgym_("train", "ppo", "cartpole-balance", "--steps", 180, "--resume", "--out",
+               folder / "0")  # fmt: skip
+        env = gymnasium.make(ID)
+        action = load_policy(str(folder / "0"), env)(env.reset(seed=0)[0])
+        assert env.action_space.contains(action.astype(env.action_space.dtype))
+        env.close()
+        done = mjgym_("train", "ppo", ID, "buffer_size=9", code=2)
+        assert "no setting 'buffer_size'" in " ".join(done.stderr.split())

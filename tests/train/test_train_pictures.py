@@ -1,0 +1,193 @@
+"""Learning from pictures: the shift, the encoder in PyTorch and NumPy, what is kept, updates."""
+
+import itertools
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+import training_runs
+from training_runs import SMALL, assert_equal, mjgym_, weights
+
+from mjgym.cli.policies import load_policy
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.buffer import ReplayBuffer
+from mjgym.train.learn.pictures import Encoder, random_shift
+from mjgym.train.results import config, policy
+from mjgym.train.results.errors import ConfigError
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(autouse=True)
+def _one_thread_one_seed():
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+
+
+def pictures(*shape):
+    return torch.randint(256, shape, dtype=torch.uint8)
+
+
+class TestShift:
+    def test_moves_each_history_and_repeats_the_edge(self):
+        """Every outcome is a crop of the picture with its edge repeated, the same of a history."""
+        given, most = pictures(200, 2, 7, 9, 3), 2
+        found = random_shift(given, most)
+        assert found.dtype == torch.uint8
+        assert found.shape == given.shape
+        seen = set()
+        for one, moved in zip(given.numpy(), found.numpy(), strict=True):
+            padded = np.pad(one, ((0, 0), (most, most), (most, most), (0, 0)), mode="edge")
+            fits = [
+                (top, left)
+                for top, left in itertools.product(range(2 * most + 1), repeat=2)
+                if np.array_equal(padded[:, top : top + 7, left : left + 9], moved)
+            ]
+            assert len(fits) == 1
+            seen.update(fits)
+        assert len(seen) == 25
+
+    def test_all_displacements_are_as_likely(self):
+        """A bright pixel in the middle is found everywhere around it, equally often."""
+        given = torch.zeros(10_000, 1, 5, 5, 1, dtype=torch.uint8)
+        given[:, :, 2, 2] = 1
+        counts = random_shift(given, 2).sum((0, 1, 4))
+        assert int(counts.sum()) == 10_000
+        assert (counts - 400).abs().max() < 5 * 20
+
+    def test_by_nothing_it_changes_nothing(self):
+        given = pictures(3, 2, 6, 6, 3)
+        assert torch.equal(random_shift(given, 0), given)
+
+
+class TestReplay:
+    def test_keeps_bytes_and_stacks_them(self):
+        buffer = ReplayBuffer(60, 2, (4, 5, 3), 1, n_step=2, history=3)
+        for name in ("observation", "following"):
+            assert buffer.state_dict()["arrays"][name].dtype == torch.uint8
+        for k in range(20):
+            buffer.add(
+                observation=torch.full((2, 4, 5, 3), k, dtype=torch.uint8),
+                action=torch.zeros(2, 1),
+                reward=torch.ones(2),
+                following=torch.full((2, 4, 5, 3), k + 1, dtype=torch.uint8),
+                terminated=torch.zeros(2, dtype=torch.bool),
+                ended=torch.zeros(2, dtype=torch.bool),
+                age=torch.full((2,), k, dtype=torch.int32),
+            )
+        batch = buffer.sample(300)
+        assert batch.observation.dtype == batch.following.dtype == torch.uint8
+        assert batch.observation.shape == (300, 3, 4, 5, 3)
+        now = batch.observation[:, -1, 0, 0, 0].int()
+        for k in range(3):
+            wanted = (now - 2 + k).clamp(min=0)
+            assert torch.equal(batch.observation[:, k, 3, 4, 2].int(), wanted)
+        assert torch.equal(batch.following[:, -1, 0, 0, 0].int(), now + batch.steps)
+
+
+class TestEncoder:
+    @pytest.mark.parametrize("history", [1, 3])
+    def test_the_policy_sees_as_the_encoder_does(self, history, tmp_path):
+        settings = algorithms.find("td3").Config(hidden=(16,), history=history, features=7)
+        agent = algorithms.find("td3")(settings, (33, 40, 3), 2)
+        low = np.full(2, -1.0, np.float32)
+        agent.policy(low, -low).save(tmp_path / "policy.npz")
+        acting = policy.load(tmp_path / "policy.npz")
+        seen = [pictures(4, 33, 40, 3) for _ in range(4)]
+        for k, now in enumerate(seen):
+            stack = torch.stack([seen[max(i, 0)] for i in range(k - history + 1, k + 1)], 1)
+            with torch.no_grad():
+                action = agent.actor(agent.encode(stack)).numpy()
+            np.testing.assert_allclose(acting(now.numpy()), action, atol=1e-5)
+        acting.begin()
+        whole = acting(seen[0].numpy())
+        acting.begin()
+        assert np.array_equal(acting(seen[0][2].numpy()), whole[2])  # a row, to the bit
+
+    def test_it_is_trained_by_the_critics_alone(self):
+        encoder = Encoder((33, 33, 3), 2, 4, 5)
+        assert encoder(pictures(6, 2, 33, 33, 3)).shape == (6, 5)
+        settings = algorithms.find("td3").Config(hidden=(8,), history=2, policy_delay=1)
+        agent = algorithms.find("td3")(settings, (33, 33, 3), 1)
+        trained = {id(p) for p in agent.critic_optimizer.param_groups[0]["params"]}
+        assert {id(p) for p in agent.encoder.parameters()} <= trained
+        others = {id(p) for p in agent.actor_optimizer.param_groups[0]["params"]}
+        assert not others & {id(p) for p in agent.encoder.parameters()}
+
+    def test_pictures_that_are_too_small_are_refused(self):
+        assert Encoder((31, 31, 3), 1, 4, 5)(pictures(1, 1, 31, 31, 3)).shape == (1, 5)
+        with pytest.raises(ConfigError, match="at least 31 x 31 pixels, got 30 x 40"):
+            Encoder((30, 40, 3), 1, 4, 5)
+
+    def test_on_policy_algorithms_refuse_pictures(self):
+        cls = algorithms.find("ppo")
+        with pytest.raises(ConfigError, match="ppo learns from vectors"):
+            cls(config.read(cls.Config, algorithm="ppo"), (33, 33, 3), 1)
+
+
+PIXELS = (
+    "env.observation=pixels",
+    "env.render_quality=fast",
+    "env.pixels={width: 32, height: 36}",
+    "env.max_episode_steps=12",
+    "num_envs=2",
+    "history=3",
+    "channels=4",
+    "learning_starts=16",
+    "batch_size=8",
+    "updates_per_step=0.25",
+    "evaluation_episodes=1",
+)
+
+
+def trainer(folder, *settings, algorithm="td3", **given):
+    return training_runs.trainer(folder, *PIXELS, *settings, algorithm=algorithm, **given)
+
+
+@pytest.mark.gl
+class TestRuns:
+    @pytest.mark.parametrize(
+        ("algorithm", "settings"),
+        [
+            ("td3", ()),
+            ("sac", ()),
+            ("td3", ("ensemble=[{}, {history: 1}]", "exploration={parameter: 1}")),
+        ],
+    )
+    def test_trains(self, algorithm, settings, tmp_path):
+        made = trainer(tmp_path / "run", *settings, algorithm=algorithm, steps=48)
+        before = weights(made)
+        assert made.train().updates == 8
+        after = weights(made)
+        changed = {part for k in before if not before[k].equal(after[k]) for part in k.split(".")}
+        assert {"encoder", "actor", "critics"} <= changed
+        stored = made.buffer.state_dict()["arrays"]
+        assert stored["observation"].dtype == torch.uint8
+        assert len(stored["observation"].flatten(1).unique(dim=0)) > 20  # pictures, not a blank
+
+    def test_goes_on_as_if_it_had_not_been_stopped(self, tmp_path):
+        whole = trainer(tmp_path / "whole", steps=48)
+        whole.train()
+        trainer(tmp_path / "parts", steps=24, evaluations=1).train()
+        # Evaluations draw nothing: how many there are changes no weight.
+        rest = trainer(tmp_path / "parts", steps=48, resume=True)
+        assert rest.env_step == 24
+        rest.train()
+        assert_equal(weights(whole), weights(rest))
+
+    def test_the_commands(self, tmp_path):
+        words = [*SMALL, *PIXELS, "--steps", 24, "--out", tmp_path / "run"]
+        mjgym_("train", "td3", "cartpole-swingup", *words)
+        run = str(tmp_path / "run")
+        looks = {"observation": "pixels", "pixels": {"width": 32, "height": 36}}
+        env = gymnasium.make("dmc/cartpole-swingup-v0", **looks)
+        action = load_policy(run, env)(env.reset(seed=0)[0])
+        assert action.shape == (1,)
+        env.close()
+        film = tmp_path / "film.gif"
+        done = mjgym_("record", "cartpole-swingup", "--policy", run, "--out", film, code=2)
+        assert "was trained with 36 x 32 x 3 observed numbers" in " ".join(done.stderr.split())
+        more = [f"--set={name}={value}" for name, value in looks.items()]
+        mjgym_("record", "cartpole-swingup", "--policy", run, "--steps", 4, "--out", film, *more)
+        assert film.exists()

@@ -1,0 +1,248 @@
+"""Trained policies that come with the package: what they score, what they refuse, how they are
+written."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+import training_runs
+from suite import packaged_ids
+from training_runs import ID, mjgym_
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+import bundle_policy
+from bundle_policy import Beside, RefusedError, TorchPolicy
+
+from mjgym.train.results import evaluation, trained
+from mjgym.train.results.policy import Policy
+from mjgym.train.results.run import Run
+
+pytestmark = pytest.mark.torch
+
+IDS = trained.ids()
+SEEDS = 2  # of the short check
+
+
+def replayed(id: str, count: int) -> np.ndarray:
+    """Returns of the first seeds that a policy of the package was scored with."""
+    envs = evaluation.make(id, count, 1)
+    found = evaluation.evaluate(trained.of(id).policy, envs, evaluation.SEEDS[:count])
+    envs.close()
+    return found.returns
+
+
+def assert_scores(id: str, count: int) -> None:
+    """It earns what its file says, within the spread of its own episodes."""
+    about = trained.of(id).about
+    found, stated = replayed(id, count).mean(), np.mean(about.returns[:count])
+    # Another processor rounds otherwise, and an episode may take another way from there.
+    assert abs(found - stated) <= 3 * about.std / np.sqrt(count) + 1e-3 * stated
+
+
+@pytest.mark.parametrize("id", IDS)
+class TestOfThePackage:
+    def test_says_what_it_is(self, id):
+        found = trained.of(id)
+        assert id in packaged_ids()
+        assert (found.about.id, found.about.fingerprint["id"]) == (id, id)
+        assert len(found.about.returns) == len(evaluation.SEEDS)
+        assert found.about.env_step > found.about.updates > 0
+        assert trained.file(id).stat().st_size <= trained.LIMIT
+        assert {"algorithm", "seed", "env"} <= set(found.about.settings)
+        env = gymnasium.make(id)
+        found.about.check(env)
+        assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
+
+    def test_earns_what_it_says(self, id):
+        assert_scores(id, SEEDS)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not IDS, reason="no policy has been bundled yet")
+def test_one_earns_what_it_says_with_all_seeds():
+    assert_scores(IDS[-1], len(evaluation.SEEDS))
+
+
+@pytest.fixture
+def run(tmp_path):
+    return short_run(tmp_path / "run")
+
+
+def short_run(folder: Path, *settings: str, algorithm: str = "td3", **given) -> Run:
+    small = training_runs.SMALL if algorithm == "ppo" else training_runs.SMALL_REPLAY
+    torch.set_num_threads(1)
+    made = training_runs.trainer(folder, *small, *settings, algorithm=algorithm, **given)
+    made.train()
+    return made.run_folder
+
+
+def shelf(monkeypatch, folder: Path, run: Run, **changed) -> trained.About:
+    """Make a run's policy, with a made-up score, the only one that the package has."""
+    about = trained.About(
+        settings=run.settings(),
+        env_step=240,
+        updates=20,
+        minutes=0.1,
+        returns=(100.0,) * 100,
+        fingerprint={**json.loads(run.fingerprint_file.read_text()), **changed},
+    )
+    monkeypatch.setattr(trained, "FOLDER", folder)
+    trained.file(ID).parent.mkdir(parents=True)
+    trained.file(ID).write_bytes(trained.Trained(run.policy(), about).packed())
+    return about
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [
+        ("td3", ()),
+        pytest.param("td3", ("history=3", "layer_norm=false"), marks=pytest.mark.slow),
+        pytest.param("ddpg", ("normalize_observations=false",), marks=pytest.mark.slow),
+        pytest.param("d4pg", ("hidden=[32, 8, 16]",), marks=pytest.mark.slow),
+        pytest.param("sac", (), marks=pytest.mark.slow),
+        pytest.param("ppo", ("history=2",), marks=pytest.mark.slow),
+    ],
+)
+def test_numpy_computes_what_torch_does(algorithm, settings, tmp_path):
+    """On the observations of three episodes, to the rounding of single precision."""
+    run = short_run(tmp_path / "run", *settings, algorithm=algorithm)
+    policy = run.policy()
+    beside = Beside(policy, TorchPolicy(run, policy))
+    envs = evaluation.make(ID, 3, 1, max_episode_steps=80)
+    evaluation.evaluate(beside, envs, evaluation.SEEDS[:3])
+    envs.close()
+    assert beside.distance < 1e-5
+    policy.layers[-1]["bias"] = policy.layers[-1]["bias"] + 0.1
+    changed = Beside(policy, TorchPolicy(run, policy))
+    changed(np.zeros((3, len(policy.mean)), np.float32))
+    assert changed.distance > 1e-2
+
+
+@pytest.mark.slow
+class TestBundling:
+    def test_a_run_becomes_a_file(self, run, tmp_path):
+        found = bundle_policy.bundled(run.path)
+        said = bundle_policy.put(found, tmp_path / "policies")
+        path = tmp_path / "policies" / f"{ID}.npz"
+        assert f"after 240 steps of TD3: {path}" in said
+        again = trained.read(path)
+        assert again.about == found.about
+        assert again.about.settings == run.settings()
+        envs = evaluation.make(ID, 100)
+        scored = evaluation.evaluate(again.policy, envs)
+        envs.close()
+        assert again.about.mean == pytest.approx(scored.returns.mean(), rel=1e-5)
+        observation = np.random.default_rng(0).normal(size=(5, 5))
+        assert np.array_equal(again.policy(observation), run.policy()(observation))
+
+        better = trained.Trained(
+            found.policy, trained.About(**{**vars(found.about), "returns": (900.0,) * 100})
+        )
+        bundle_policy.put(better, tmp_path / "policies")
+        assert "stays, with 900" in bundle_policy.put(found, tmp_path / "policies")
+        assert trained.read(path).about.mean == 900.0
+
+    def test_another_score_is_refused(self, run):
+        run.write_json(run.evaluation_file, {"returns": [900.0] * 100})
+        with pytest.raises(RefusedError, match=r"by NumPy, and 900.0 in the run's evaluation"):
+            bundle_policy.bundled(run.path)
+
+    def test_another_policy_than_the_checkpoints_is_refused(self, run):
+        policy = run.policy()
+        policy.layers[0]["weight"] = policy.layers[0]["weight"] * 1.5
+        policy.save(run.policy_file)
+        with pytest.raises(RefusedError, match="its actions differ by"):
+            bundle_policy.bundled(run.path)
+
+    def test_another_task_is_refused(self, tmp_path):
+        run = short_run(tmp_path / "run", "env.swingup=true", steps=80)
+        with pytest.raises(RefusedError, match="trained with swingup=True, here swingup=False"):
+            bundle_policy.bundled(run.path)
+
+    def test_ensembles_and_pictures_are_refused(self, run, tmp_path, capsys, monkeypatch):
+        whole = short_run(tmp_path / "whole", "ensemble=[{}, {history: 2}]", steps=80)
+        seen = run.policy()
+        features = {"weight": np.zeros((seen.mean.size, 2)), "bias": np.zeros(seen.mean.size)}
+        seen.encoder = [features]
+        seen.save(run.policy_file)
+        words = ["bundle_policy.py", str(whole.path), str(run.path), str(tmp_path / "none")]
+        monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "policies")])
+        assert bundle_policy.main() == 1
+        said = capsys.readouterr().err.splitlines()
+        assert said[0] == f"{whole.path}: it is the policy of an ensemble: train one agent alone"
+        assert "acts by pictures" in said[1]
+        assert "holds no run" in said[2]
+        assert not (tmp_path / "policies").exists()
+
+    def test_a_large_one_is_refused(self, run, tmp_path):
+        layers = [{"weight": np.random.default_rng(0).normal(size=(500, 500)), "bias": np.zeros(5)}]
+        about = trained.About(run.settings(), 1, 1, 1.0, (1.0,), {})
+        large = trained.Trained(Policy(layers, *[np.zeros(5)] * 4), about)
+        with pytest.raises(RefusedError, match="of 1,000,000 at most"):
+            bundle_policy.put(large, tmp_path)
+
+
+class TestPlaying:
+    def refused(self, *words) -> str:
+        done = mjgym_("record", *words, "--policy", "trained", "--out", "x.png", code=2)
+        return " ".join(done.stderr.replace("│", " ").split())
+
+    def test_what_is_refused(self, run, tmp_path, monkeypatch):
+        """Another id, other arguments, other spaces; each says why."""
+        shelf(monkeypatch, tmp_path / "policies", run)
+        monkeypatch.chdir(tmp_path)
+        said = self.refused("walker-walk")
+        assert f"dmc/walker-walk-v0 has no trained policy; there are {ID}" in said
+        said = self.refused(ID, "--set", "poles=2")
+        assert "it was trained with poles=1, here poles=2" in said
+        said = self.refused(ID, "--set", "observation=dict")
+        assert "was trained with 5 observed numbers and 1 actions; here there are no and 1" in said
+        assert not (tmp_path / "x.png").exists()
+
+    def test_another_model_is_refused_where_hashes_can_be_compared(
+        self, run, tmp_path, monkeypatch
+    ):
+        about = shelf(monkeypatch, tmp_path / "policies", run, model_sha256="other")
+        assert "on another model" in self.refused(ID)
+        versions = {**about.fingerprint["versions"], "mujoco": "3.0.0"}
+        elsewhere = {**about.fingerprint, "versions": versions}
+        trained.About(**{**vars(about), "fingerprint": elsewhere}).check(gymnasium.make(ID))
+
+    def test_another_task_of_the_same_name_is_refused(self, run, tmp_path, monkeypatch):
+        shelf(monkeypatch, tmp_path / "policies", run, task="mine:Cartpole")
+        assert f"it was trained on {ID} (mine:Cartpole), here is {ID}" in self.refused(ID)
+
+    def test_it_acts_in_one_environment_and_in_a_batch(self, run, tmp_path, monkeypatch):
+        from mjgym.cli.policies import load_policy
+
+        shelf(monkeypatch, tmp_path / "policies", run)
+        env, envs = gymnasium.make(ID), gymnasium.make_vec(ID, 3, dtype="float64")
+        one, several = load_policy("trained", env), load_policy("trained", envs)
+        observations, _ = envs.reset(seed=5)
+        actions = several(observations)
+        assert np.array_equal(actions, run.policy()(observations))
+        assert np.array_equal(actions[0], one(env.reset(seed=5)[0]))
+
+    @pytest.mark.gl
+    def test_it_is_filmed_without_torch_and_yaml(self, run, tmp_path, monkeypatch):
+        shelf(monkeypatch, tmp_path / "policies", run)
+        program = f"""
+            import sys
+            from pathlib import Path
+            sys.modules.update(dict.fromkeys(("torch", "yaml", "matplotlib", "tensorboard")))
+            from mjgym.train.results import trained
+            trained.FOLDER = Path({str(tmp_path / "policies")!r})
+            from mjgym.cli import main
+            sys.argv = ["mjgym", "record", {ID!r}, "--policy", "trained", "--steps", "3"]
+            sys.argv += ["--out", {str(tmp_path / "film.gif")!r}]
+            main()
+        """
+        subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+        assert (tmp_path / "film.gif").stat().st_size > 1000

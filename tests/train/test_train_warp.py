@@ -1,0 +1,97 @@
+"""Training on the tensors of a device: the same transitions as of the processor, not copied."""
+
+import json
+
+import pytest
+
+pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install "mjgym[gpu]"')
+pytest.importorskip("yaml", reason='needs PyYAML: pip install "mjgym[train]"')
+
+import torch
+from typer.testing import CliRunner
+
+from mjgym.cli.app import app
+from mjgym.train.learn import algorithms
+from mjgym.train.learn.collector import Collector
+from mjgym.train.results import config
+from mjgym.train.results.run import Run
+
+pytestmark = pytest.mark.warp
+
+ID = "dmc/cartpole-balance-v0"
+N, LIMIT = 4, 13  # sub-environments, and steps of an episode
+SMALL = (
+    "num_envs=4",
+    "hidden=[16]",
+    "evaluations=1",
+    "evaluation_episodes=2",
+    "log_every=40",
+    "tensorboard=false",
+    "history=2",
+    f"env.max_episode_steps={LIMIT}",
+)
+OF_ALGORITHM = {
+    "td3": ("batch_size=16", "learning_starts=40", "updates_per_step=0.1"),
+    "ppo": ("rollout_steps=10",),
+}
+WARP = ("env.backend=warp", "env.device=cpu", "env.nconmax=16", "env.njmax=32")
+
+
+def settings(*more):
+    cls = algorithms.find("td3").Config
+    return config.read(cls, (), [*SMALL, *more], algorithm="td3", id=ID, seed=3)
+
+
+def test_transitions_are_those_of_the_processor():
+    ours, theirs = Collector(settings(*WARP)), Collector(settings("threads=1"))
+    assert ours.begin().allclose(theirs.begin(), atol=1e-5)
+    ended = 0
+    for _ in range(2 * LIMIT):
+        action = torch.rand(N, 1) * 2 - 1
+        one, other = ours.step(action), theirs.step(action)
+        for name, value in vars(other).items():
+            found = getattr(one, name)
+            assert found.dtype == value.dtype, name
+            assert torch.allclose(found.double(), value.double(), atol=1e-4), name
+        assert ours.stack.allclose(theirs.stack, atol=1e-4)
+        assert ours.returns == pytest.approx(theirs.returns, abs=1e-3)
+        ended += int(one.ended.sum())
+    assert ended == 2 * N  # at different steps
+    ours.close()
+    theirs.close()
+
+
+def test_observations_are_not_copied():
+    collector = Collector(settings(*WARP, "stagger=false"))
+    collector.begin()
+    given = []
+    step = collector.envs.step
+
+    def noting(actions):
+        assert isinstance(actions, torch.Tensor)
+        result = step(actions)
+        given.append(result)
+        return result
+
+    collector.envs.step = noting
+    transition = collector.step(torch.zeros(N, 1))
+    observation, reward, terminated, *_ = given[0]
+    assert transition.following.data_ptr() == observation.data_ptr()
+    assert transition.reward.data_ptr() == reward.data_ptr()
+    assert transition.terminated.data_ptr() == terminated.data_ptr()
+    collector.close()
+
+
+@pytest.mark.parametrize("algorithm", OF_ALGORITHM)
+def test_the_command_trains_goes_on_and_evaluates(algorithm, tmp_path):
+    run = str(tmp_path / "run")
+    command = ["train", algorithm, ID, *SMALL, *OF_ALGORITHM[algorithm], *WARP, "--out", run]
+    for steps, *more in (["120"], ["240", "--resume"]):
+        result = CliRunner().invoke(app, [*command, "--steps", steps, *more])
+        assert result.exit_code == 0, result.output
+    rows = Run(run).metrics()
+    assert max(row.env_step for row in rows) == 240
+    assert max(row.updates for row in rows) > 10
+    result = CliRunner().invoke(app, ["evaluate", run, "--json"])  # on the processor
+    assert result.exit_code == 0, result.output
+    assert 0 < json.loads(result.stdout)["mean"] <= LIMIT

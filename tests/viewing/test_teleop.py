@@ -1,0 +1,470 @@
+"""Driving by keys: what they make of an action, in each viewer's codes; recording and replay."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import mjgym  # noqa: F401  (registers the ids)
+from mjgym import datasets as collection
+from mjgym.cli.app import app
+from mjgym.viewing import Command, Session, driving, native, recorded, terminal
+from mjgym.viewing.driving import APART, HELD, KEYS, LATE, MOVES, PLACE, TURN, Driver, DrivingError
+
+ID = "robosuite/Lift-v0"
+SCRIPT = Path(sys.executable).with_name("mjgym")
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def drive(id=ID, **kwargs):
+    env = gymnasium.make(id, **kwargs)
+    clock = Clock()
+    return env, Driver(env.unwrapped.task.actions(env.unwrapped.model), clock), clock
+
+
+# Keys and actions.
+
+
+def test_held_keys_are_the_action():
+    _, driver, clock = drive()
+    assert not driver.act().any()
+    driver.press("up")
+    driver.press("page down")
+    driver.press("6")
+    np.testing.assert_allclose(driver.act(), [PLACE, 0, -PLACE, 0, 0, TURN, 0])
+    clock.now += HELD / 2
+    driver.press("up")
+    clock.now += 2 * HELD / 3
+    np.testing.assert_allclose(driver.act(), [PLACE, 0, 0, 0, 0, 0, 0])
+    clock.now += HELD
+    assert not driver.act().any()
+    driver.press("up")  # where a picture takes longer than a key is held
+    clock.now += 2 * HELD
+    assert driver.act()[0] == PLACE
+    assert driver.act()[0] == 0
+    driver.press("up")
+    clock.now += 2 * LATE
+    assert not driver.act().any()
+
+
+def test_opposite_keys_cancel():
+    _, driver, _ = drive()
+    for key in MOVES:
+        driver.press(key)
+    np.testing.assert_allclose(driver.act(), np.zeros(7), atol=1e-12)
+
+
+def test_fingers_stay_as_they_were_told():
+    _, driver, clock = drive()
+    driver.press(".")
+    driver.press(".")  # it is held: the same stroke
+    clock.now += APART / 2
+    driver.press(".")
+    assert driver.act()[6] == 1.0
+    clock.now += 2 * APART
+    assert driver.act()[6] == 1.0
+    driver.press(".")
+    assert driver.act()[6] == -1.0
+    driver.begin()
+    assert driver.act()[6] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("robot", "arms", "numbers"),
+    [
+        (("Panda", "Panda"), ("robot0_right", "robot1_right"), ((0, 6), (7, 13))),
+        ("Baxter", ("robot0_right", "robot0_left"), ((0, 12), (6, 13))),
+    ],
+    ids=str,
+)
+def test_a_key_goes_on_to_the_next_arm(robot, arms, numbers):
+    _, driver, clock = drive("robosuite/TwoArmLift-v0", robot=robot)
+    assert driver.arms == arms
+    for arm, (x, gripper) in zip(arms, numbers, strict=True):
+        assert driver.arm == arm
+        driver.press("up")
+        driver.press(".")
+        action = driver.act()
+        assert action[x] == PLACE
+        assert action[gripper] == 1.0
+        assert np.count_nonzero(np.delete(action, [n[1] for n in numbers])) == 1
+        clock.now += 2 * APART
+        driver.press("f9")
+    assert driver.arm == arms[0]
+
+
+def test_a_share_of_the_range_is_asked_for():
+    _, driver, _ = drive(controller="IK_POSE")
+    driver.press("left")
+    driver.press("7")
+    action = driver.act()
+    assert action[1] == pytest.approx(PLACE * 0.02)
+    assert action[5] == pytest.approx(-TURN * 0.05)
+    _, driver, _ = drive(controller="OSC_POSITION")
+    driver.press("7")  # nothing turns the tool
+    driver.press("down")
+    np.testing.assert_allclose(driver.act(), [-PLACE, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("id", "kwargs", "message"),
+    [
+        (ID, {"controller": "JOINT_POSITION"}, "by differences"),
+        (ID, {"controller": {"type": "OSC_POSE", "input_type": "absolute"}}, "differences"),
+        (ID, {"controller": {"type": "OSC_POSE", "impedance_mode": "variable_kp"}}, "kp x"),
+        ("dmc/walker-walk-v0", {}, "right_hip"),
+    ],
+    ids=str,
+)
+def test_other_actions_cannot_be_driven(id, kwargs, message):
+    with pytest.raises(DrivingError, match=message):
+        drive(id, **kwargs)
+
+
+# Each viewer's codes.
+
+
+def test_a_window_passes_keys_on():
+    env, driver, _ = drive()
+    session = Session(env, driver.act, 0, driver)
+    assert set(native.DRIVING.values()) == set(KEYS)
+    native.press(session, 265)
+    assert driver.act()[0] == PLACE
+    native.press(session, 262)  # to the right, no step
+    assert driver.act()[1] == -PLACE
+    native.press(session, 32)
+    session.advance()
+    assert session.paused
+    watched = Session(env, lambda observation: np.zeros(7))
+    native.press(watched, 262)
+    watched.advance()
+    assert watched.paused
+    assert watched.progress.steps == 1
+
+
+def test_a_terminal_passes_keys_on():
+    env, driver, _ = drive()
+    session = Session(env, driver.act, 0, driver)
+    assert set(terminal.DRIVING.values()) == set(KEYS)
+    terminal.press(session, "\x1b[A\x1b[6~8 .")
+    np.testing.assert_allclose(driver.act(), [PLACE, 0, -PLACE, 0, TURN, 0, 1.0])
+    session.advance()
+    assert session.paused
+    terminal.press(session, "\x1b[99;9uQ")  # no key of ours; quit
+    session.advance()
+    assert session.over
+    watched = Session(env, lambda observation: np.zeros(7))
+    terminal.press(watched, "\x1b[A.s")
+    watched.advance()
+    assert watched.progress.steps == 1
+
+
+def test_a_page_passes_keys_on():
+    web = pytest.importorskip("mjgym.viewing.web")
+    _, driver, _ = drive()
+    assert set(web._DRIVING) == set(KEYS)
+    down = {web.imgui.Key.UpArrow, web.imgui.Key.Period, web.imgui.Key.N9}
+    web._Panel._drive(driver, lambda key: key in down)
+    np.testing.assert_allclose(driver.act(), [PLACE, 0, 0, 0, -TURN, 0, 1.0])
+
+
+def test_keys_move_the_tool_and_are_forgotten_with_the_episode():
+    env, driver, clock = drive()
+    session = Session(env, driver.act, 0, driver)
+    tool = env.unwrapped.view.site("gripper0_right_grip_site")
+    before = tool.xpos.copy()
+    for _ in range(10):
+        driver.press("up")
+        driver.press("page up")
+        clock.now += 0.05
+        session.step()
+    moved = tool.xpos - before
+    assert moved[0] > 0.03
+    assert moved[2] > 0.03
+    assert abs(moved[1]) < 0.005
+    driver.press(".")
+    session.ask(Command.RESET)
+    session.pause(True)
+    session.advance()
+    assert not driver.act().any()
+
+
+def test_help_names_all_keys():
+    named = " ".join(keys.lower() for keys, _ in driving.HELP)
+    assert all(key in named for key in KEYS)
+
+
+# Recording and replay.
+
+
+@pytest.fixture
+def datasets(tmp_path, monkeypatch):
+    pytest.importorskip("minari", reason='needs pip install "mjgym[minari]"')
+    pytest.importorskip("h5py", reason='needs pip install "mjgym[minari]"')
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    return tmp_path
+
+
+def record(name="demos", **kwargs):
+    """Two episodes that are kept and one between them that is dropped; what was seen of the two."""
+    env, driver, clock = drive(max_episode_steps=12, **kwargs)
+    recorder = collection.record(env, name)
+    session = recorded.Driven(recorder, driver.act, 5, driver)
+    plain, kept = env.unwrapped, []
+
+    def go(steps, *keys):
+        for _ in range(steps):
+            for key in keys:
+                driver.press(key)
+            clock.now += 0.05
+            session.step()
+            seen.append((session._observation, session.progress.reward))
+
+    seen = []
+    go(4, "up", ".")
+    forces = np.zeros_like(plain.data.xfrc_applied)
+    forces[plain.model.body("cube_main").id, 0] = 5.0  # N: somebody pushes the cube
+    session.push(forces)
+    go(3, "page down", "6")
+    session.push(None)
+    start = plain.get_state()["qpos"]
+    start[-7:-4] += 0.05  # and carries it away
+    session.place({"qpos": start})
+    go(2)
+    kept.append(seen)
+    session.next()
+    seen = []
+    go(3, "down")
+    session.reset(session.progress.seed)  # dropped
+    seen = []
+    go(11, "left", "page up")
+    kept.append(seen)
+    recorder.keep()
+    assert recorder.kept == 2
+    recorder.close()
+    return kept
+
+
+def test_recorded_episodes_play_back_bit_for_bit(datasets):
+    import minari
+
+    kept = record()
+    found = collection.load("demos")
+    assert found.count == 2
+    env = found.environment()
+    for number, seen in enumerate(kept):
+        episode = found.episode(number)
+        assert len(episode) == len(seen)
+        for t, (observation, reward) in enumerate(seen):
+            np.testing.assert_array_equal(episode.observation(t + 1), observation)
+            assert episode.rewards[t] == reward
+        replayed = episode.check(env)
+        assert replayed.differs is None
+        assert replayed.steps == len(seen)
+    assert found.episode(0).seed == 5
+    assert found.episode(0).check(env).touched >= 2
+    assert found.episode(1).check(env).touched == 0
+
+    plain = minari.load_dataset("demos-v0")
+    first, second = plain.iterate_episodes()
+    assert second.truncations.tolist() == [False] * 10 + [True]
+    assert first.infos["success"].shape == (10,)
+    assert first.infos["state"]["qpos"].shape == (10, 16)
+    assert first.infos["state"]["body_mass"].shape[0] == 1  # it never changes
+
+
+def test_what_is_not_the_recorded_step_is_found(datasets):
+    record()
+    found = collection.load("demos")
+    env = found.environment()
+    episode = found.episode(1)
+    episode.rewards[7] += 1e-15
+    assert episode.check(env).differs == 7
+    episode = found.episode(1)
+    episode.actions[3, 0] += 0.1
+    assert episode.check(env).differs == 3
+
+
+def test_a_session_shows_all_episodes_and_is_over(datasets):
+    kept = record()
+    found = collection.load("demos")
+    session = recorded.Replay(found.environment(), found)
+    totals, shown = [], []
+    while not session.over:
+        before = session.progress
+        session.step()
+        if session.progress.ended != before.ended:
+            shown.append(session.progress.ended)
+        totals.append(session.progress.total)
+    assert len(totals) == sum(map(len, kept))
+    assert len(shown) == 1
+    assert shown[0].startswith("episode ")
+    assert totals[-1] == sum(reward for _, reward in kept[1])
+
+
+def test_settings_come_back_with_the_dataset(datasets):
+    record(robot="Sawyer", observation="dict")
+    found = collection.load("demos")
+    env = found.environment()
+    assert env.unwrapped.task.robot == "Sawyer"
+    assert found.episode(0).check(env).differs is None
+
+
+def test_names_that_are_taken_or_none_are_refused(datasets):
+    record()
+    env = gymnasium.make(ID)
+    for name, message in (("demos", "there is a dataset"), ("a b!", "no dataset's name")):
+        with pytest.raises(collection.DemonstrationError, match=message):
+            collection.record(env, name)
+    with pytest.raises(collection.DemonstrationError, match="did you mean demos"):
+        collection.load("demo")
+
+
+def test_replay_on_the_command_line(datasets):
+    record()
+    done = CliRunner().invoke(app, ["replay", "demos", "--check"])
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("episode 0: 9 steps, bit for bit, ")
+    assert lines[1] == "episode 1: 11 steps, bit for bit"
+    done = CliRunner().invoke(app, ["replay", "demos", "--check", "--episode", "2"])
+    assert done.exit_code == 2
+    assert "0 to 1" in done.output
+    assert CliRunner().invoke(app, ["replay", "none"]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dmc/walker-walk-v0",), "right_hip"),
+        ((ID, "--set", "controller=JOINT_TORQUE"), "OSC_POSE"),
+        ((ID, "--camera", "frontvew"), "did you mean frontview"),
+        ((ID, "--set", "robot=Pandah"), "did you mean Panda"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_driven_is_refused(arguments, message):
+    done = CliRunner().invoke(app, ["teleop", *arguments])
+    assert done.exit_code == 2
+    assert message in " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
+
+
+def test_tasks_without_controllers_get_no_advice_about_them():
+    done = CliRunner().invoke(app, ["teleop", "dmc/walker-walk-v0"])
+    assert done.exit_code == 2
+    assert "controller" not in done.output
+    assert "is none of that" in " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
+
+
+def test_an_episode_waits_for_its_first_key():
+    env, driver, _ = drive()
+    session = Session(env, driver.act, 0, driver)
+    for _ in range(3):
+        session.advance()
+    assert (session.progress.waiting, session.progress.steps) == (True, 0)
+    session.pause(True)
+    session.pause(False)  # as a page does when it opens
+    session.advance()
+    assert session.progress.steps == 0
+    session.press("up")
+    session.advance()
+    assert not session.progress.waiting
+    assert session.progress.steps > 0
+    session.reset(0)
+    session.advance()
+    assert (session.progress.waiting, session.progress.steps) == (True, 0)
+
+
+def test_without_keys_nothing_waits():
+    env = gymnasium.make("dmc/pendulum-swingup-v0")
+    session = Session(env, lambda observation: np.zeros(1))
+    session.advance()
+    assert session.progress.steps > 0
+
+
+def test_an_interrupted_step_is_not_kept(datasets):
+    """A signal arrives amid a step: the episode ends with the step before."""
+    env, driver, _ = drive()
+
+    class Interrupted(gymnasium.Wrapper):
+        broken = False
+
+        def step(self, action):
+            result = super().step(action)
+            if self.broken:
+                raise SystemExit(143)
+            return result
+
+    env = Interrupted(env)
+    recorder = collection.record(env, "cut")
+    session = recorded.Driven(recorder, driver.act, 0, driver)
+    for _ in range(4):
+        driver.press("up")
+        session.step()
+    env.broken = True
+    with pytest.raises(SystemExit):
+        session.step()
+    recorder.keep()
+    found = collection.load("cut")
+    assert len(found.episode(0)) == 4
+    assert found.episode(0).check(drive()[0]).differs is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["q", "SIGTERM"])
+def test_teleop_in_a_terminal_records_what_replay_plays(datasets, end):
+    """The command itself, with its page, driven by the terminal's keys."""
+    ours, theirs = pty.openpty()
+    command = [str(SCRIPT), "teleop", "robosuite/Lift", "--web", "--record", "mine"]
+    environment = {**os.environ, "TERM": "dumb", "COLUMNS": "200"}
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+    os.close(theirs)
+    try:
+        for line in process.stdout:
+            if line.startswith(b"seed 0, step"):
+                break
+        for _ in range(20):
+            os.write(ours, b"\x1b[A\x1b[6~")
+            time.sleep(0.05)
+        if end == "q":
+            os.write(ours, b"q")
+        else:
+            process.terminate()
+        out, complaints = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.close(ours)
+    assert process.returncode == (0 if end == "q" else 143), complaints
+    assert b"1 episode in 'mine-v0'" in out
+    found = collection.load("mine")
+    episode = found.episode(0)
+    assert (episode.actions[:, 0] == PLACE).sum() >= 3
+    assert episode.actions[0].any()  # nothing is recorded before the first key
+    assert episode.check(found.environment()).differs is None
+
+
+def test_facts_of_the_dataset_are_written(datasets):
+    record()
+    metadata = json.loads((datasets / "demos-v0" / "data" / "metadata.json").read_text())
+    assert metadata["total_episodes"] == 2
+    assert "Lift" in metadata["env_spec"]

@@ -1,0 +1,114 @@
+"""The page of a batch draws each sub-environment with its own sizes, places and colours."""
+
+import importlib.util
+import io
+
+import gymnasium
+import numpy as np
+import pytest
+
+import mjgym  # noqa: F401  (registers the ids)
+from mjgym.variation import Uniform
+from mjgym.viewing import Session, ports
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("mjviser") is None, reason="needs mjviser"),
+]
+
+MAZE = "locomotion/rolling_ball-maze_forage-v0"
+
+
+def mesh_of(handle):
+    """What a browser gets."""
+    import trimesh
+
+    return trimesh.load(io.BytesIO(handle.glb_data), file_type="glb").to_geometry()
+
+
+def shown(viewer, i):
+    """Corners of all that the page shows of a sub-environment, in its own world's frame."""
+    from trimesh.transformations import quaternion_matrix
+
+    corners = []
+    for drawn in (part for parts in viewer._drawn.values() for part in parts if i in part.ids):
+        k = drawn.ids.index(i)
+        turn = quaternion_matrix(drawn.handle.batched_wxyzs[k])[:3, :3]
+        place = drawn.handle.batched_positions[k] - viewer._offsets[i]
+        corners.append(mesh_of(drawn.handle).vertices @ turn.T + place)
+    return np.concatenate(corners)
+
+
+def boxes(session, i):
+    """Corners of the visible boxes of a sub-environment, as the engine has them."""
+    data = session.follow(i)
+    model = session.twin.model
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T
+    return np.concatenate(
+        [
+            data.geom_xpos[g] + (signs * model.geom_size[g]) @ data.geom_xmat[g].reshape(3, 3).T
+            for g in np.flatnonzero(model.geom_type == 6)
+            if model.geom_group[g] < 3
+        ]
+    )
+
+
+@pytest.fixture
+def viewer_of():
+    """Make the page for a batch; all are closed afterwards."""
+    from mjgym.viewing.batch import BatchViewer
+
+    made = []
+
+    def make(id, **options):
+        envs = gymnasium.make_vec(id, num_envs=3, **options)
+        session = Session(envs, lambda observation: np.zeros(envs.action_space.shape))
+        viewer = BatchViewer(session, 0, ports.listen("127.0.0.1", 0))
+        made.append((viewer, envs))
+        viewer.sync(session)
+        return viewer, session
+
+    yield make
+    for viewer, envs in made:
+        viewer.close()
+        envs.close()
+
+
+def test_walls_stand_where_each_maze_has_them(viewer_of):
+    viewer, session = viewer_of(MAZE)
+    walls = [boxes(session, i) for i in range(3)]
+    assert not np.allclose(walls[0], walls[1])  # else any one would do
+    for i in range(3):
+        there = shown(viewer, i)
+        distance = np.abs(there[:, None] - walls[i]).max(axis=2).min(axis=0)
+        assert distance.max() < 1e-4, i
+    session.next()
+    viewer._due = 0.0
+    viewer.sync(session)
+    for i in range(3):
+        wanted = boxes(session, i)
+        assert not np.allclose(wanted, walls[i])
+        distance = np.abs(shown(viewer, i)[:, None] - wanted).max(axis=2).min(axis=0)
+        assert distance.max() < 1e-4, i
+
+
+def test_sizes_that_vary_show(viewer_of):
+    viewer, session = viewer_of(
+        "dmc/reacher-easy-v0", vary={"geom_size[finger]": Uniform(0.01, 0.05)}
+    )
+    radii = [session.follow(i).model.geom("finger").size[0] for i in range(3)]
+    assert len(set(radii)) == 3
+    finger = session.twin.model.geom("finger").bodyid[0]
+    for i, radius in enumerate(radii):
+        mesh, ids = next(
+            (mesh_of(parts[0].handle), parts[0].ids)
+            for parts in viewer._drawn.values()
+            if parts and parts[0].body == finger and i in parts[0].ids
+        )
+        assert ids == [i]
+        assert np.ptp(mesh.vertices, axis=0).max() == pytest.approx(2 * radius, rel=0.02)
+
+
+def test_bodies_that_look_alike_share_their_meshes(viewer_of):
+    viewer, _ = viewer_of("dmc/walker-walk-v0")
+    assert all(part.ids == [0, 1, 2] for parts in viewer._drawn.values() for part in parts)
