@@ -1,4 +1,4 @@
-"""How a muscle's activation follows its excitation."""
+"""Activation dynamics: a muscle's activation follows its excitation."""
 
 from dataclasses import dataclass
 

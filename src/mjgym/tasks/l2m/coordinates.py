@@ -151,7 +151,7 @@ class Coordinates:
         return Knees(*skeleton.knee()(columns(free, self._knees)))
 
     def placed(self, free: Array, rates: Array) -> tuple[Array, Array]:
-        """Where the slides are at the knees' angles (m), and their velocities (m/s), (..., 4)."""
+        """Places of the slides at the knees' angles (m), and their velocities (m/s), (..., 4)."""
         knees = self.knees(free)
         speed = columns(rates, self._knees)
         twice = namespace(speed).concat([speed, speed], axis=-1)
@@ -177,7 +177,7 @@ class Coordinates:
         return following + (MENDED / time) * (_by_axis(knees.values) - slides)
 
     def motion(self, cdof: Array, knees: Knees) -> Array:
-        """How bodies move with the free coordinates, (..., c, 6), about the subtree's centre."""
+        """Motion of bodies with the free coordinates, (..., c, 6), about the subtree's centre."""
         slides = columns(cdof, self._slides, -2)
         more = (
             slides[..., :2, :] * knees.slopes[..., 0:1]
