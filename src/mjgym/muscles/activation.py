@@ -1,4 +1,4 @@
-"""Activation dynamics of a muscle."""
+"""Activation dynamics: a muscle's activation follows its excitation."""
 
 from dataclasses import dataclass
 

@@ -22,7 +22,7 @@ class SpheresOnPlane:
     slip: float
 
     def depth(self, height: Array, radius: Array) -> Array:
-        """Depth of spheres below the plane, m, at least 0, from the heights of their centres."""
+        """Depth by which spheres with their centres at a height reach into the plane, m, or 0."""
         return namespace(height).clip(radius - height, 0.0, None)
 
     def load(self, depth: Array, radius: Array) -> Array:
@@ -40,7 +40,7 @@ class SpheresOnPlane:
         return load * namespace(load).clip(1 + (1.5 * self.dissipation) * inward, 0.0, None)
 
     def drag(self, normal: Array, slip: Array) -> Array:
-        """Friction per slip speed, N s/m: times the velocity, against it.
+        """Friction per slip speed, N s/m: the force is this times the velocity, against it.
 
         Args:
             normal: the normal force, N.

@@ -69,7 +69,7 @@ class Piece(NamedTuple):
 
 
 class PathGeometry(NamedTuple):
-    """The pieces of paths that change their lengths.
+    """Lengths of paths, and the lines along which those pieces run that change theirs.
 
     Attributes:
         length: of each muscle's path, (..., m), m.
@@ -204,7 +204,7 @@ class Paths:
 
     @functools.cached_property
     def _sign(self) -> np.ndarray:
-        """The end of each piece that a coordinate moves, (coordinates, s): 1 for the second."""
+        """1 where a coordinate moves the second end of a piece, -1 the first, (coordinates, s)."""
         points = self._points
         first, second = (self.moved[:, points.bodies[end]] for end in points.ends)
         sign: np.ndarray = second.astype(float) - first
@@ -259,7 +259,7 @@ class Paths:
         return PathGeometry(self._by_muscle(each) + alongside(always, each), present, line, drift)
 
     def slopes(self, geometry: PathGeometry, motion: Array) -> Array:
-        """Derivatives of path lengths by the coordinates, (..., sides, c, m), m/rad.
+        """Slopes of the paths' lengths with the coordinates, (..., sides, c, m), m/rad.
 
         They are the moment arms with the opposite sign.
 

@@ -151,7 +151,7 @@ class Coordinates:
         return Knees(*skeleton.knee()(columns(free, self._knees)))
 
     def placed(self, free: Array, rates: Array) -> tuple[Array, Array]:
-        """Positions (m) and velocities (m/s) of the slides at the knees' angles, (..., 4)."""
+        """Places of the slides at the knees' angles (m), and their velocities (m/s), (..., 4)."""
         knees = self.knees(free)
         speed = columns(rates, self._knees)
         twice = namespace(speed).concat([speed, speed], axis=-1)

@@ -77,7 +77,7 @@ class MuscleState(NamedTuple):
 
 
 class _Pose(NamedTuple):
-    """Kinematics of a pose: knees, motion (..., c, 6) of all, its legs' part, paths."""
+    """Consequences of the positions: knees, motion (..., c, 6), the legs' part of it, paths."""
 
     knees: Knees
     motion: Array
@@ -202,7 +202,7 @@ class Musculoskeletal:
         }
 
     def before_step(self, v: View, excitation: Array) -> Arrays:
-        """Memory for a control step: excitations (..., 22), in the order of `MUSCLES`."""
+        """Take over a control step's excitations, (..., 22) in the order of `MUSCLES`."""
         pose = self._pose(v)
         fibre = _legs(v.memory["muscle_fibre_length"])
         return {
@@ -280,7 +280,7 @@ class Musculoskeletal:
         )
 
     def moment_arms(self, v: View) -> Array:
-        """Moment arms of the muscles about the coordinates of their legs, (..., 2, c, 11), m."""
+        """Moment arms of muscles about the coordinates of their legs, (..., 2, c, 11), m."""
         pose = self._pose(v)
         return -self._parts.paths.slopes(pose.paths, pose.of_legs)
 
@@ -397,7 +397,7 @@ class Musculoskeletal:
         return inertia, equations.joints, force
 
     def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
-        """Derivatives of the ground reaction by velocities, as far as a step looks ahead.
+        """Slopes of the ground's forces with velocities, as far as a step should look ahead.
 
         Returns:
             Of friction with the slip, of friction with the speed inwards over the slip (N s^2/m^2),
@@ -441,7 +441,7 @@ _FRAME = np.array([[0, 3, 4, 5], [1, 6, 7, 8], [2, 9, 10, 11]])[:, None, :]
 
 
 def _lever(spheres: int) -> np.ndarray:
-    """Places in [0, arms, -arms, 1] of the matrices (3 s, 6) that move points with a body."""
+    """Places in [0, arms, -arms, 1] of the matrices (3 s, 6) by which points move with a body."""
     place = np.zeros((3, spheres, 6), dtype=np.int64)
     arms = 1 + np.arange(3 * spheres).reshape(3, spheres)
     for i in range(3):

@@ -74,7 +74,7 @@ IN_DEGREES = (
 
 
 class Seen(NamedTuple):
-    """Inputs of the reflexes, (...) of the trunk and (..., 2) of the legs, right and left.
+    """Input of the reflexes, (...) of the trunk and (..., 2) of the legs, right and left.
 
     Attributes:
         pitch: forward, rad.
@@ -277,7 +277,7 @@ class Reflexes:
 
 
 def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
-    """Inputs of the reflexes from an observation, flat (..., 339) or by entries."""
+    """Input of the reflexes from an observation, flat (..., 339) or by entries."""
     if isinstance(observation, Mapping):
         body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
     else:
