@@ -8,7 +8,7 @@ import numpy as np
 from mjgym.sim import Single
 from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, Musculoskeletal
 
-DATA = Path(__file__).parents[2] / "data/learn_to_move"
+DATA = Path(__file__).parents[1] / "data/learn_to_move"
 AXES = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # OpenSim's vectors in ours
 
 

@@ -13,7 +13,7 @@ from mjgym.sim import Single
 from mjgym.tasks.l2m.target_field import TargetField
 from mjgym.tasks.l2m.walk import OpenSimWalk
 
-DATA = Path(__file__).parents[2] / "data/learn_to_move"
+DATA = Path(__file__).parents[1] / "data/learn_to_move"
 
 
 @functools.cache
