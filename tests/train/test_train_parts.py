@@ -373,3 +373,36 @@ def test_hyperbolic_heads_span_the_discounts_as_published():
     for t in (1, 3, 10, 30):
         total = sum(w * g**t for w, g in zip(weights, found, strict=True))
         assert total == pytest.approx(1 / (1 + t), abs=0.07)
+
+
+def _updated(algorithm, **settings):
+    """An agent after an update, and how far its critics' weights moved by plain descent."""
+    from mjgym.train.learn.buffer import Batch
+
+    torch.manual_seed(0)
+    cls = algorithms.find(algorithm)
+    agent = cls(cls.Config(hidden=(8,), **settings), 3, 2)
+    batch = Batch(
+        torch.randn(16, 1, 3),
+        torch.rand(16, 2),
+        100 * torch.rand(16, 1),
+        torch.ones(16, dtype=torch.int64),
+        torch.randn(16, 1, 3),
+        torch.zeros(16, dtype=torch.bool),
+    )
+    agent.critic_optimizer = torch.optim.SGD(agent.critics.parameters(), 1.0)
+    before = torch.nn.utils.parameters_to_vector(agent.critics.parameters()).detach().clone()
+    agent.update(agent.preprocess(batch))
+    after = torch.nn.utils.parameters_to_vector(agent.critics.parameters()).detach()
+    return agent, float((after - before).norm())
+
+
+def test_gradients_are_clipped_by_their_norm():
+    assert _updated("ddpg")[1] > 1
+    assert _updated("ddpg", max_gradient_norm=0.25)[1] == pytest.approx(0.25, rel=1e-3)
+
+
+@pytest.mark.parametrize("adapts", [True, False])
+def test_a_temperature_adapts_or_stays(adapts):
+    agent, _ = _updated("sac", adapt_temperature=adapts, temperature=0.2)
+    assert (float(agent.alpha) == pytest.approx(0.2, rel=1e-6)) != adapts

@@ -286,7 +286,7 @@ def summaries(curves: Sequence[Curve]) -> list[Summary]:
 
 
 def scaled(id: str) -> bool:
-    """Whether an episode's return lies within 0 and 1000, so that tasks can be averaged.
+    """True if the return of an episode lies within 0 and 1000, so that tasks can be averaged.
 
     That is so in the suite: 1000 steps with rewards within 0 and 1, but for the LQR's.
     """

@@ -183,13 +183,14 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
 
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
+    max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
     target_rate: float = 0.02  # of the target networks towards the trained ones at each update
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 0, "weight_decay")
-        positive(self, "target_rate")
+        positive(self, "target_rate", "max_gradient_norm")
         at_most(self, 1, "target_rate")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(

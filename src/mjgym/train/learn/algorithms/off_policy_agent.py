@@ -1,6 +1,7 @@
 """Base class of the off-policy algorithms: critics, their targets and n-step returns."""
 
 import copy
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
@@ -120,6 +121,12 @@ class OffPolicyAgent(Agent):
         return torch.optim.AdamW(
             parameters, config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
+
+    def step(
+        self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
+    ) -> None:
+        """One step down a loss, with the gradient clipped as the settings say."""
+        super().step(optimizer, loss, min(max_norm, self.config.max_gradient_norm or math.inf))
 
     def target_copy(self, module: nn.Module) -> Any:
         """A copy that no gradient changes, to be a target network."""

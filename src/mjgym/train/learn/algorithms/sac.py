@@ -33,6 +33,7 @@ class SACConfig(OffPolicyConfig):
     n_step: int = 1
     value_min: float | None = -20.0  # a categorical critic needs room below 0 for the entropy
     temperature: float = fixed(0.01)  # alpha at the start
+    adapt_temperature: bool = True  # or keep it as it is at the start
     target_entropy_scale: float = -1.0  # nats per number of an action (within -1 and 1)
 
     def __post_init__(self) -> None:
@@ -50,6 +51,7 @@ class SAC(OffPolicyAgent):
     """
 
     Config: ClassVar[type[OffPolicyConfig]] = SACConfig
+    config: SACConfig
 
     def __init__(self, config: SACConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
@@ -86,7 +88,8 @@ class SAC(OffPolicyAgent):
         self.step(self.actor_optimizer, (self.alpha * log_density - value).mean())
 
         entropy = -log_density.detach().mean()
-        self.step(self.temperature_optimizer, self.log_alpha * (entropy - self.target_entropy))
+        if self.config.adapt_temperature:
+            self.step(self.temperature_optimizer, self.log_alpha * (entropy - self.target_entropy))
 
         self.soft_update(self.target_critics, self.critics)
         return self.critic_metrics(critic_loss) | {
