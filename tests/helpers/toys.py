@@ -42,6 +42,19 @@ class Cart(mjgym.Task):
 
 
 @dataclass(frozen=True)
+class Follow(Cart):
+    """Push as hard to the right as the cart is to the right of the middle: learnt at once."""
+
+    time_limit = 0.4  # s
+
+    def terms(self, v):
+        return {"close": v.xp.exp(-4 * (v.ctrl[..., 0] - v.memory["start"]) ** 2)}
+
+    def memory(self, v):
+        return {"start": v.qpos[..., 0]}
+
+
+@dataclass(frozen=True)
 class Probe(mjgym.Task):
     """A cart that writes down which of its hooks is called."""
 

@@ -1,7 +1,9 @@
-"""Learning itself: two tasks of the suite, from nothing to a good score, in minutes."""
+"""Learning itself: two tasks of the suite and a toy, from nothing to a good score, in minutes."""
 
 import pytest
+import toys
 
+from mjgym import register
 from mjgym.train.learn import algorithms
 from mjgym.train.learn.training import make_trainer
 from mjgym.train.results import config, evaluation, metrics
@@ -22,25 +24,28 @@ QUICK = (
 
 TD3 = ("atoms=51", "batch_size=128", "n_step=5")
 PPO = ("rollout_steps=32", "minibatch_size=128", "discount=0.97", "learning_rate=1e-3")
+TOY = "test/cart-follow-v0"
 # Their episodes end after fewer steps of all, so that their returns are seen earlier.
 FEW = "num_envs=8"
 
 
-# Random actions have 340, 50 and 30, zero actions 760, 0 and 0.
+# Random actions have 340, 50 and 8, zero actions 760, 0 and 10.
 @pytest.mark.parametrize(
     ("algorithm", "more", "id", "steps", "risen", "score", "enough"),
     [
         ("td3", (*TD3, FEW), "dmc/cartpole-balance-v0", 60_000, 900, 850, 890),
         ("td3", TD3, "dmc/reacher-easy-v0", 40_000, 800, 400, 550),
-        ("ppo", PPO, "dmc/cartpole-swingup-v0", 32_000, 50, 100, 150),
+        ("ppo", PPO, TOY, 40_000, 12, 12.5, 14),
     ],
 )
+@pytest.mark.usefixtures("own_ids")
 def test_learns(algorithm, more, id, steps, risen, score, enough, tmp_path):
     """Returns of training rise above a value, and the policy without noise has a score.
 
     Other processors round otherwise, and a run that has learnt still swings: so it has more steps
     than it needs, and ends as soon as the score is more than enough.
     """
+    register(TOY)(toys.Follow)
     run = Run(tmp_path / "run")
     settings = config.read(
         algorithms.find(algorithm).Config,
