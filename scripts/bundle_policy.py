@@ -24,10 +24,10 @@ import torch
 
 from mjgym.train.learn import algorithms
 from mjgym.train.results import config, evaluation, trained
-from mjgym.train.results.errors import RunError
 from mjgym.train.results.evaluation import Evaluation
 from mjgym.train.results.policy import Policy
 from mjgym.train.results.run import Run
+from mjgym.train.results.run_errors import RunError
 from mjgym.util import atomic
 
 ALIKE = 1e-4  # of half the range of actions, up to which rounding makes two differ

@@ -9,7 +9,7 @@ from typing import Any
 
 from mjgym.train.results import comparison, metrics
 from mjgym.train.results.comparison import Curve
-from mjgym.train.results.errors import RunError
+from mjgym.train.results.run_errors import RunError
 from mjgym.util.packaged import assets
 from training import plan
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from mjgym.contract import registration as _contract
-from mjgym.contract.fields import check_fields
+from mjgym.contract.task_fields import check_fields
 from mjgym.envs.env import Env
 from mjgym.envs.options import Options
 from mjgym.envs.overlapped import OverlappedVectorEnv

@@ -11,7 +11,6 @@ from typing import Any
 
 from mjgym.actions import Action, Model, controls
 from mjgym.arrays import Array
-from mjgym.contract.fields import WHOLE, steps_in
 from mjgym.contract.optional import Arrays, OptionalHooks
 from mjgym.contract.registration import (
     Registration,
@@ -21,6 +20,7 @@ from mjgym.contract.registration import (
     registrations,
 )
 from mjgym.contract.signals import Signal, vector_names
+from mjgym.contract.task_fields import WHOLE, steps_in
 from mjgym.mjcf import Spec
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View

@@ -15,8 +15,8 @@ import training_runs
 from training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
 
 from mjgym.train.results import comparison, evaluation, metrics
-from mjgym.train.results.errors import ConfigError, DivergedError, RunError
 from mjgym.train.results.run import Run
+from mjgym.train.results.run_errors import ConfigError, DivergedError, RunError
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 

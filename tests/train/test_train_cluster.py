@@ -20,8 +20,8 @@ from mjgym.train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
 from mjgym.train.learn.trainer import Progress
 from mjgym.train.learn.training import make_trainer
 from mjgym.train.results import config, evaluation, metrics
-from mjgym.train.results.errors import ConfigError, RunError
 from mjgym.train.results.run import Run
+from mjgym.train.results.run_errors import ConfigError, RunError
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 

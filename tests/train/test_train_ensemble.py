@@ -14,7 +14,7 @@ from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.algorithms.td3 import TD3
 from mjgym.train.learn.buffer import ReplayBuffer
 from mjgym.train.results import config, policy
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

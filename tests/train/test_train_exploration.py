@@ -11,7 +11,7 @@ from mjgym.train.learn.algorithms.td3 import TD3Config
 from mjgym.train.learn.exploration import STRATEGIES, Exploration
 from mjgym.train.learn.networks import perceptron
 from mjgym.train.results import config
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

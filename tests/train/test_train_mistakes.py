@@ -14,8 +14,8 @@ from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
 from mjgym.train.learn.training import make_trainer
 from mjgym.train.results import comparison, config, metrics, policy, trained
-from mjgym.train.results.errors import ConfigError, RunError
 from mjgym.train.results.run import Run, code_of
+from mjgym.train.results.run_errors import ConfigError, RunError
 
 pytestmark = pytest.mark.torch
 

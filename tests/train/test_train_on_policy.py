@@ -16,7 +16,7 @@ from mjgym.train.learn.algorithms.a2c import A2C, A2CConfig
 from mjgym.train.learn.algorithms.ppo import PPO, PPOConfig
 from mjgym.train.learn.rollout import Rollout, advantages
 from mjgym.train.results import config, evaluation, metrics
-from mjgym.train.results.errors import ConfigError, DivergedError
+from mjgym.train.results.run_errors import ConfigError, DivergedError
 
 pytestmark = pytest.mark.torch
 

@@ -14,7 +14,7 @@ from mjgym.train.learn.algorithms.td3 import TD3Config
 from mjgym.train.learn.buffer import ReplayBuffer
 from mjgym.train.learn.normalization import FLOOR, Normalizer
 from mjgym.train.results import config, policy
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -14,7 +14,7 @@ from mjgym.train.learn import algorithms
 from mjgym.train.learn.buffer import ReplayBuffer
 from mjgym.train.learn.pictures import Encoder, random_shift
 from mjgym.train.results import config, policy
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

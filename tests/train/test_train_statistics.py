@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mjgym.train.results import comparison, metrics, statistics
-from mjgym.train.results.errors import RunError
+from mjgym.train.results.run_errors import RunError
 
 
 class TestStatistics:

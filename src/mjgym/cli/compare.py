@@ -38,7 +38,7 @@ def compare(
     """
     from mjgym.cli.bench import check_plot
     from mjgym.train.results import baselines, comparison
-    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run_errors import RunError
 
     if plot is not None:
         check_plot(plot)

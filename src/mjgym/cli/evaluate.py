@@ -161,8 +161,8 @@ def _bundled(id: str) -> Subject:
 def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
     """The last policy of a run's folder."""
     require("yaml")
-    from mjgym.train.results.errors import RunError
     from mjgym.train.results.run import Run, code_of
+    from mjgym.train.results.run_errors import RunError
 
     run = Run(path)
     try:
@@ -190,7 +190,7 @@ def _last_step(run: "Run") -> int | None:
 
     Damaged metrics are reported, and do not keep the policy from being scored.
     """
-    from mjgym.train.results.errors import RunError
+    from mjgym.train.results.run_errors import RunError
 
     if not run.metrics_file.exists():
         return 0

@@ -63,8 +63,8 @@ def _id_of_run(folder: Path) -> str:
     from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym.train.results.errors import RunError
     from mjgym.train.results.run import Run
+    from mjgym.train.results.run_errors import RunError
 
     try:
         id = str(Run(folder).settings().get("id", ""))

@@ -111,8 +111,8 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
     from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym.train.results.errors import RunError
     from mjgym.train.results.run import Run
+    from mjgym.train.results.run_errors import RunError
 
     try:
         policy = Run(folder).policy()

@@ -107,7 +107,7 @@ def train(
     Ctrl-C stops after the current step and saves the state; --resume continues.
     """
     require("torch", "yaml")
-    from mjgym.train.results.errors import ConfigError, DivergedError, RunError
+    from mjgym.train.results.run_errors import ConfigError, DivergedError, RunError
 
     if ray:
         require("ray", extra="ray")
@@ -213,8 +213,8 @@ def _resumed(
     """
     from mjgym.train.learn import algorithms
     from mjgym.train.results.config import differences, read_run
-    from mjgym.train.results.errors import ConfigError, RunError
     from mjgym.train.results.run import Run, code_of
+    from mjgym.train.results.run_errors import ConfigError, RunError
 
     folder = out or default_folder(given["algorithm"], given["id"], given.get("seed", 0))
     run = Run(folder)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from mjgym.arrays import Array
-from mjgym.contract.fields import Fields, steps_in
 from mjgym.contract.signals import Signal
+from mjgym.contract.task_fields import Fields, steps_in
 from mjgym.observables import Observable
 from mjgym.sim.views import View
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
-from mjgym.contract.fields import check_fields
+from mjgym.contract.task_fields import check_fields
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.loop.timing import substeps

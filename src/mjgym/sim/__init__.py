@@ -1,14 +1,14 @@
 """Simulations, one or many, behind the same view and the same verbs."""
 
-from mjgym.sim.alike import AlikeView
 from mjgym.sim.batched import Batched
+from mjgym.sim.group import GroupView
 from mjgym.sim.simulation import Part, Rows, Scratch, Simulation
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import View
 
 __all__ = [
-    "AlikeView",
     "Batched",
+    "GroupView",
     "Part",
     "Rows",
     "Scratch",

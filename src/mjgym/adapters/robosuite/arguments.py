@@ -7,7 +7,7 @@ from typing import Any
 from mjgym import registry
 from mjgym.adapters.robosuite.controllers.configurations import controller_of
 from mjgym.adapters.robosuite.macros import SIMULATION_TIMESTEP
-from mjgym.adapters.robosuite.placing import SampledPlacement
+from mjgym.adapters.robosuite.placement import SampledPlacement
 from mjgym.adapters.robosuite.utils.errors import SimulationError
 from mjgym.robots import arms
 from mjgym.util.suggestions import or_else

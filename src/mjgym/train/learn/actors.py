@@ -27,8 +27,8 @@ from mjgym.train.learn.exploration import Exploration
 from mjgym.train.learn.off_policy import OffPolicyTrainer
 from mjgym.train.learn.trainer import Progress
 from mjgym.train.results.config import OffPolicyConfig
-from mjgym.train.results.errors import ConfigError, DivergedError, RunError
 from mjgym.train.results.run import Run
+from mjgym.train.results.run_errors import ConfigError, DivergedError, RunError
 
 FRAGMENT_STEPS = 32  # of each sub-environment
 Arrays = dict[str, np.ndarray]

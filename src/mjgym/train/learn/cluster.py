@@ -16,8 +16,8 @@ from typing import Any
 from mjgym.train.learn.actors import Report, Sampler, TrainerActor, off_policy_algorithm
 from mjgym.train.learn.trainer import Progress, signalled
 from mjgym.train.results.config import Config
-from mjgym.train.results.errors import RunError
 from mjgym.train.results.run import Run
+from mjgym.train.results.run_errors import RunError
 from mjgym.util import atomic
 
 ATTEMPTS = 4  # an actor that dies so often without getting on dies of what it does

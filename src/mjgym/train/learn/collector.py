@@ -12,7 +12,7 @@ from torch import Tensor
 from mjgym import registry
 from mjgym.actions import UNLIMITED
 from mjgym.train.results.config import Config
-from mjgym.train.results.errors import ConfigError, RunError
+from mjgym.train.results.run_errors import ConfigError, RunError
 
 Size = int | tuple[int, int, int]
 """Of an observation: numbers in a vector, or height, width and channels of a picture."""

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mjgym.train.results.config import OffPolicyConfig
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 from mjgym.util.suggestions import or_else
 
 HUBER = 1.0  # where the quantile loss turns from quadratic to linear

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.train.results.config import FIXED, SHARED_OUT, Settings, at_least, positive
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 from mjgym.util.suggestions import or_else
 
 STRATEGIES = ("gaussian", "parameter", "none")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.train.results import policy
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 
 KERNEL = 3
 LEAST = 31  # pixels of a side, of which one is left behind all convolutions

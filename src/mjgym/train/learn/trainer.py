@@ -23,8 +23,8 @@ from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.collector import Collector, Transition
 from mjgym.train.results import evaluation, metrics
 from mjgym.train.results.config import Config
-from mjgym.train.results.errors import ConfigError, DivergedError, RunError
 from mjgym.train.results.run import Run
+from mjgym.train.results.run_errors import ConfigError, DivergedError, RunError
 from mjgym.util import atomic
 
 MOST_CLIPPED = 0.01  # of a target's probability outside the support, before there is a warning

@@ -9,8 +9,8 @@ from mjgym.train.learn.off_policy import OffPolicyTrainer
 from mjgym.train.learn.on_policy import OnPolicyTrainer
 from mjgym.train.learn.trainer import Progress, Trainer
 from mjgym.train.results.config import Config
-from mjgym.train.results.errors import ConfigError
 from mjgym.train.results.run import Run
+from mjgym.train.results.run_errors import ConfigError
 
 
 def make_trainer(

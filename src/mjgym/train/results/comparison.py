@@ -12,7 +12,7 @@ import numpy as np
 
 from mjgym import registry
 from mjgym.train.results import metrics, statistics
-from mjgym.train.results.errors import RunError
+from mjgym.train.results.run_errors import RunError
 
 LAST = 3  # evaluations whose mean is a run's second score
 NORMALIZED = 1_000.0  # the highest return of an episode of the suite

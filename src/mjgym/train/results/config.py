@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 from mjgym.util.suggestions import or_else
 
 MAX_ENVS = 1_048_576

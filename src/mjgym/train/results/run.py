@@ -8,8 +8,8 @@ from typing import Any
 
 from mjgym.train.results import metrics
 from mjgym.train.results.config import Config, settings_of, to_yaml
-from mjgym.train.results.errors import ConfigError, RunError
 from mjgym.train.results.policy import AnyPolicy, PolicyError, load
+from mjgym.train.results.run_errors import ConfigError, RunError
 from mjgym.util import atomic
 
 

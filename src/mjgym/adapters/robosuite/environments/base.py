@@ -15,9 +15,9 @@ from mjgym.adapters.robosuite.arguments import task_fields
 from mjgym.adapters.robosuite.episodes import Episodes, Picture
 from mjgym.adapters.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym.adapters.robosuite.models.objects import MujocoModel
-from mjgym.adapters.robosuite.models.scene import Scene
+from mjgym.adapters.robosuite.models.scene_model import Scene
 from mjgym.adapters.robosuite.robots.robot import Robot
-from mjgym.adapters.robosuite.simulation import Simulation
+from mjgym.adapters.robosuite.sim_facade import Simulation
 from mjgym.adapters.robosuite.utils import sim_utils
 from mjgym.adapters.robosuite.utils.observables import Observable, Observables
 from mjgym.envs.env import Env

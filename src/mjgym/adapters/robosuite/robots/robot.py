@@ -8,8 +8,8 @@ import numpy as np
 from mjgym.actions import Action, bounds
 from mjgym.adapters.robosuite.models.grippers import GripperModel
 from mjgym.adapters.robosuite.models.robots import RobotModel
-from mjgym.adapters.robosuite.models.scene import Scene
-from mjgym.adapters.robosuite.simulation import Simulation
+from mjgym.adapters.robosuite.models.scene_model import Scene
+from mjgym.adapters.robosuite.sim_facade import Simulation
 from mjgym.adapters.robosuite.utils import transform_utils
 from mjgym.envs.env import Env
 from mjgym.util.suggestions import or_else

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjgym.arrays import Array, columns, reshaped, total
 from mjgym.rotations import cross, norm, rows_to_local, transposed
-from mjgym.sim import AlikeView
+from mjgym.sim import GroupView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.locomotion.walkers import Walker
@@ -67,7 +67,7 @@ class Seen:
     def __init__(self, v: View, walker: Walker, prefixes: tuple[str, ...], size: int) -> None:
         self.v, self.xp, self.size = v, v.xp, size
         self.walker = walker.with_prefix("")
-        self.players = AlikeView.of(v, prefixes)
+        self.players = GroupView.of(v, prefixes)
         self.names, self._who = others(size)
         players, root = self.players, self.walker.root
         self.place = players.body(root).xpos

@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 from mjgym.util.suggestions import or_else
 
 if TYPE_CHECKING:

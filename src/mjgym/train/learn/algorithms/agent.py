@@ -12,8 +12,8 @@ from mjgym.train.learn.collector import Size
 from mjgym.train.learn.networks import plain
 from mjgym.train.learn.normalization import Normalizer
 from mjgym.train.results.config import Config as AnyConfig
-from mjgym.train.results.errors import DivergedError
 from mjgym.train.results.policy import AnyPolicy, Policy
+from mjgym.train.results.run_errors import DivergedError
 
 Metrics = dict[str, Tensor]
 

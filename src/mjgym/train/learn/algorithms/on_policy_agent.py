@@ -13,7 +13,7 @@ from mjgym.train.learn.collector import Size
 from mjgym.train.learn.networks import Actor, perceptron
 from mjgym.train.learn.rollout import Rollout
 from mjgym.train.results.config import OnPolicyConfig
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 
 
 class OnPolicyAgent(Agent):

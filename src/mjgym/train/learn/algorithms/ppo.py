@@ -20,7 +20,7 @@ from mjgym.train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym.train.learn.collector import Size
 from mjgym.train.learn.rollout import Rollout, advantages
 from mjgym.train.results.config import OnPolicyConfig, at_least
-from mjgym.train.results.errors import ConfigError
+from mjgym.train.results.run_errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from mjgym.arrays import Array, reshaped
 from mjgym.sim.views import Named, View, owner
 
 
-class AlikeView(View):
+class GroupView(View):
     """Elements that are there several times under different prefixes, seen as one creature's.
 
-    `AlikeView(v, ("home_0/", "away_0/")).body("head").xpos` is (*v.lead, 2, 3): hooks that are
+    `GroupView(v, ("home_0/", "away_0/")).body("head").xpos` is (*v.lead, 2, 3): hooks that are
     written for one creature run for all of them at once. Its arrays are copies of what was there
     when they were first asked for, since `of`.
 
@@ -24,12 +24,12 @@ class AlikeView(View):
         self.__dict__.update(_view=view, _model=view._model, _prefixes=prefixes, _seen={})
 
     @classmethod
-    def of(cls, view: View, prefixes: tuple[str, ...]) -> "AlikeView":
+    def of(cls, view: View, prefixes: tuple[str, ...]) -> "GroupView":
         """The view of some creatures as they are now, made once for each view of simulations."""
-        key = "alike", prefixes
+        key = "group", prefixes
         if key not in view._rows:
             view._rows[key] = cls(view, prefixes)
-        found: AlikeView = view._rows[key]
+        found: GroupView = view._rows[key]
         found._seen.clear()
         return found
 
@@ -53,7 +53,7 @@ class AlikeView(View):
         return full
 
     def _element(self, kind: str, name: str) -> Named:
-        return _Several(lambda attribute: self._attribute(kind, name, attribute))
+        return _Lookup(lambda attribute: self._attribute(kind, name, attribute))
 
     def _attribute(self, kind: str, name: str, attribute: str) -> Array:
         """Of the elements of a name, (*lead, ...)."""
@@ -67,7 +67,7 @@ class AlikeView(View):
         raise AttributeError(f"{name}: ask for it by the names of elements, with take()")
 
 
-class _Several(Named):
+class _Lookup(Named):
     """Looked up anew each time: what it gives are copies."""
 
     def __init__(self, fetch: Callable[[str], Any]) -> None:
