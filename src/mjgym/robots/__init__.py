@@ -1,6 +1,6 @@
 """Arms, hands and bases: parts that the tasks of several families are built from."""
 
-from mjgym.robots import grippers, menagerie, tabletop_arms  # noqa: F401  (they register parts)
+from mjgym.robots import menagerie, tabletop_arms, tabletop_grippers  # noqa: F401  (they register parts)
 from mjgym.robots.grasping import grasped, touching, watch_grasp
 from mjgym.robots.inverse_kinematics import Solution, solve
 from mjgym.robots.jaco import JacoArm, JacoHand
