@@ -210,7 +210,7 @@ class TestParts:
     [
         ({"robot": "UR5"}, "^robot: no 'UR5'; did you mean UR5e"),
         ({"gripper": "panda"}, "^gripper: no 'panda'; did you mean PandaGripper"),
-        ({"base": "mount"}, "^base: no 'mount'; did you mean .*RethinkMount"),
+        ({"base": "mount"}, "^base: no 'mount'; did you mean .*Mount"),
     ],
 )
 def test_an_unknown_part_is_named_by_its_keyword(fields, message):
