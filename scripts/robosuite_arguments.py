@@ -1,7 +1,9 @@
 """Compare the arguments of `make` with robosuite's, and write the table of the tabletop guide.
 
-    /path/to/venv/bin/python scripts/robosuite_arguments.py theirs   # where robosuite is installed
-    python scripts/robosuite_arguments.py                            # here
+    # where robosuite is installed
+    /path/to/venv/bin/python scripts/robosuite_arguments.py theirs >arguments.json
+    # here, with that file in tests/data/robosuite
+    python scripts/robosuite_arguments.py
 
 The cases are those of `tests/data/robosuite/argument_cases.json`. Each is made without pictures,
 unless it is about them, is reset and stepped once. What is kept of it is how many numbers an action
@@ -137,13 +139,15 @@ def main() -> None:
         record = {title(case): outcome("robosuite", case) for case in cases}
         packages = {name: importlib.metadata.version(name) for name in ("robosuite", "mujoco")}
         text = json.dumps({"versions": packages, "outcomes": record}, indent=1, sort_keys=True)
-        RECORD.write_text(text + "\n")
+        print(text)
         return
     theirs = json.loads(RECORD.read_text())["outcomes"]
     ours = {title(case): outcome("mjgym.adapters.robosuite", case) for case in cases}
     before, _, rest = GUIDE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    GUIDE.write_text(f"{before}{BEGIN}\n{table(cases, theirs, ours)}\n{END}{after}")
+    from mjgym.util import atomic  # not where robosuite is
+
+    atomic.write_text(GUIDE, f"{before}{BEGIN}\n{table(cases, theirs, ours)}\n{END}{after}")
 
 
 if __name__ == "__main__":

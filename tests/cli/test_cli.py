@@ -336,12 +336,13 @@ class TestInfo:
     def test_a_run_stands_for_its_task(self, tmp_path):
         run = tmp_path / "run"
         run.mkdir()
-        (run / "config.yaml").write_text("id: dmc/walker-walk-v0\nalgorithm: td3\n")
+        settings = "algorithm: td3\nmodule: ''\nenv: {}\nseed: 0\n"
+        (run / "config.yaml").write_text(f"id: dmc/walker-walk-v0\n{settings}")
         assert data("info", str(run))["id"] == "dmc/walker-walk-v0"
-        (run / "config.yaml").write_text("id: own/thing-v0\nmodule: os\n")
+        (run / "config.yaml").write_text(f"id: own/thing-v0\n{settings}")
         assert "a run of 'own/thing-v0', which is not registered" in refused("info", str(run))
         (run / "config.yaml").write_text("- 1\n")
-        assert "no settings" in refused("info", str(run))
+        assert "expected names with values" in refused("info", str(run))
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -603,7 +604,7 @@ class TestBench:
 
     def test_a_wrong_number_through_the_script(self):
         assert "'x' is no list of numbers" in refused("bench", SMALL, "--num-envs", "x")
-        assert "'jax' is neither mujoco" in refused("bench", SMALL, "--backend", "jax")
+        assert "'jax' is none of mujoco, warp" in refused("bench", SMALL, "--backend", "jax")
 
 
 class TestBenchmark:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mjgym import registry, rotations
-from mjgym.inspect.array_libraries import failures
+from mjgym.inspect.array_libraries import CLOSE, failures
 from mjgym.loop.episode import Episodes
 from mjgym.loop.models import compile_model
 from mjgym.rewards import SIGMOIDS, tolerance
@@ -60,7 +60,9 @@ def test_hooks_give_the_same_in_every_library(id, fields, n):
     task = registered.task_class(**registered.fields | fields)
     view, action = begun(task, n)
     for xp in LIBRARIES.values():
-        assert list(failures(task, view, action, xp)) == []
+        # Stiff tendons make rounding of 1e-16 m a force that differs by 1e-12.
+        close = 1e-11 if id.startswith("l2m/") else CLOSE
+        assert list(failures(task, view, action, xp, close)) == []
 
 
 @dataclass(frozen=True)

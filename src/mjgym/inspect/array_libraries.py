@@ -11,11 +11,11 @@ from mjgym.sim.converted import ConvertedView
 from mjgym.sim.views import View
 from mjgym.task import Task
 
-CLOSE = 1e-11  # relative and absolute, between two libraries: tendons make 1e-16 m into 1e-12
+CLOSE = 1e-12  # between two libraries, of the largest number of an array or of 1
 
 
 def failures(
-    task: Task, view: View, action: np.ndarray, xp: ModuleType
+    task: Task, view: View, action: np.ndarray, xp: ModuleType, close: float = CLOSE
 ) -> Iterator[tuple[str, Exception | str]]:
     """Errors and differences of the hooks on the arrays of another library.
 
@@ -24,6 +24,7 @@ def failures(
         view: of its simulations, in NumPy, in some state of an episode.
         action: (*view.lead, number of actions).
         xp: the namespace of the other library, of the array API standard.
+        close: bound of differences, relative to the largest number of an array or to 1.
 
     Yields:
         A hook's name, and what it raised or how its result differs from that in NumPy.
@@ -37,12 +38,12 @@ def failures(
             continue
         if isinstance(wanted, Mapping):
             for entry, value in wanted.items():
-                yield from _compared(f"{name}()[{entry!r}]", value, found.get(entry))
+                yield from _compared(f"{name}()[{entry!r}]", value, found.get(entry), close)
         elif wanted is not None:
-            yield from _compared(f"{name}()", wanted, found)
+            yield from _compared(f"{name}()", wanted, found, close)
 
 
-def _compared(what: str, wanted: Any, found: Any) -> Iterator[tuple[str, str]]:
+def _compared(what: str, wanted: Any, found: Any, close: float) -> Iterator[tuple[str, str]]:
     if isinstance(found, np.ndarray | np.generic):
         yield what, "is an array of NumPy"
         return
@@ -53,5 +54,8 @@ def _compared(what: str, wanted: Any, found: Any) -> Iterator[tuple[str, str]]:
         return
     if np.shape(plain) != np.shape(wanted):
         yield what, f"has shape {np.shape(plain)}, in NumPy {np.shape(wanted)}"
-    elif not np.allclose(plain, wanted, rtol=CLOSE, atol=CLOSE, equal_nan=True):
+        return
+    finite = np.abs(wanted)[np.isfinite(wanted)]
+    scale = max(1.0, float(finite.max(initial=0.0)))
+    if not np.allclose(plain, wanted, rtol=close, atol=close * scale, equal_nan=True):
         yield what, f"is {plain}, in NumPy {wanted}"

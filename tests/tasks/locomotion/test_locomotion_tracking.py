@@ -676,7 +676,7 @@ def test_all_checks_pass(fields):
         ({"future": 0}, "future: must be at least 1, got 0"),
         ({"shortest": 0}, "shortest: must be at least 1, got 0"),
         ({"threshold": 0.0}, "threshold: must be positive"),
-        ({"threshold": float("nan")}, "threshold: must be positive"),
+        ({"threshold": float("nan")}, "threshold must be a number"),
         ({"clips": "nowhere"}, "clips: no file or folder 'nowhere'"),
         ({"shortest": 12}, r"clips: reach.amc has 17 frames, 0.48 s; the task needs 18, 0.51 s"),
         ({"walker": "rodent", "physics_timestep": 0.001},

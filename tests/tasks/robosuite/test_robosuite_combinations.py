@@ -12,6 +12,7 @@ from suite import gymnasium_checker
 from mjgym import Env
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
+from mjgym.rotations import to_rotation_vector
 from mjgym.tasks.robosuite.lift import Lift
 
 ID = "robosuite/Lift-v0"
@@ -44,7 +45,7 @@ COMBINATIONS = [
 def test_all_are_there():
     assert len(ROBOTS) == 8
     assert len(GRIPPERS) == 11
-    assert len(CONTROLLERS) == 6
+    assert len(CONTROLLERS) == 7
     for robot, gripper, controller in itertools.product(ROBOTS, GRIPPERS, CONTROLLERS):
         assert composes(robot=robot, gripper=gripper, controller=controller)
 
@@ -85,6 +86,7 @@ PUSH = {  # what an action of 1 in its first number moves, and by how much at le
     "JOINT_POSITION": ("joint", 0.04),
     "JOINT_VELOCITY": ("joint", 0.05),
     "JOINT_TORQUE": ("joint", 0.02),
+    "WHOLE_BODY_IK": ("tool", 0.03),  # whose numbers are the tool's own pose
 }
 STRONG = {"type": "JOINT_TORQUE", "output_max": 8.0, "output_min": -8.0}  # N m, over friction
 
@@ -105,7 +107,12 @@ def test_first_number_moves_what_it_names(robot, controller):
         return view.site(arm.tool).xpos.copy(), view.qpos[view.rows("qpos", arm.joints)].copy()
 
     (tool, joints), action = place(), np.zeros(env.action_space.shape)
-    action[0] = env.action_space.high[0]
+    if controller == "WHOLE_BODY_IK":
+        sites = [view.site(each.tool) for each in env.task.manipulators]  # all stay but the first
+        action[:] = np.concatenate([[*s.xpos, *to_rotation_vector(s.xmat.ravel())] for s in sites])
+        action[0] += 0.05
+    else:
+        action[0] = env.action_space.high[0]
     for _ in range(10):
         env.step(action)
     new_tool, new_joints = place()
