@@ -255,10 +255,18 @@ def _observation(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield table(columns, ([n[field] for field in fields] for n in numbers))
 
 
+def _ids() -> list[str]:
+    """The package's own ids, whatever a user has registered besides."""
+    modules = {
+        id: mjgym.registry.registration(id).task_class.__module__ for id in mjgym.registry.ids()
+    }
+    return [id for id, module in modules.items() if module.startswith("mjgym.tasks.")]
+
+
 def tasks(folder: Path) -> None:
     """A page for each id, one for each namespace, and one with all namespaces."""
     spaces = []
-    for namespace, group in itertools.groupby(mjgym.registry.ids(), lambda id: id.split("/")[0]):
+    for namespace, group in itertools.groupby(_ids(), lambda id: id.split("/")[0]):
         ids = list(group)
         (folder / namespace).mkdir(parents=True)
         for id in ids:
