@@ -165,6 +165,16 @@ def test_nothing_is_bound_but_to_loopback(envs, monkeypatch, tmp_path):
     assert listening() == before
 
 
+def test_pages_one_after_another_in_a_process():
+    """A closed page that somebody still refers to leaves the next one alone."""
+    kept, before = [], listening()
+    for _ in range(3):
+        with opened(1) as viewer:
+            kept.append(viewer)
+            enter(viewer.url)
+        assert listening() == before
+
+
 @pytest.mark.skipif(importlib.util.find_spec("mjviser") is None, reason="needs mjviser")
 def test_the_batch_viewers_own_port_says_nothing():
     import viser

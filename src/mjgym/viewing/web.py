@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import gc
 import hashlib
 import io
 import logging
@@ -158,6 +159,11 @@ class Web:
     def close(self) -> None:
         """See `Viewer`."""
         self._restore.close()
+        # MuJoCo's user interface has global state: a page that is collected after the next one has
+        # been opened takes that down.
+        for name in ("_handle", "_panel", "_link"):
+            vars(self).pop(name, None)
+        gc.collect()
 
 
 class _Inner:
