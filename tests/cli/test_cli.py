@@ -18,7 +18,7 @@ from toys import Cart
 from typer.testing import CliRunner
 
 import mjgym
-from mjgym.cli import bench, doctor
+from mjgym.cli import bench, diagnosis, doctor
 from mjgym.cli.app import app
 from mjgym.cli.gl import gl_report
 from mjgym.cli.ids import find_id, nearest_ids
@@ -221,7 +221,7 @@ class TestStart:
         (problem,) = [p for p in report["problems"] if "MUJOCO_GL" in p["problem"]]
         assert problem["problem"].startswith("MuJoCo cannot be imported with MUJOCO_GL=")
         assert "unset MUJOCO_GL" in problem["fix"]
-        assert report["fingerprint"]["id"] == doctor.SAMPLE
+        assert report["fingerprint"]["id"] == diagnosis.SAMPLE
 
 
 class TestList:
@@ -681,12 +681,12 @@ def report() -> dict[str, Any]:
 
 class TestDoctor:
     def test_it_reports_this_machine(self, report):
-        assert report["fingerprint"] == mjgym.fingerprint(gymnasium.make(doctor.SAMPLE))
+        assert report["fingerprint"] == mjgym.fingerprint(gymnasium.make(diagnosis.SAMPLE))
         assert [b["backend"] for b in report["gl"]][:2] == ["egl", "osmesa"]
         for b in report["gl"]:
             assert b["works"] == (b["error"] is None)
             assert (b["frames_per_second"] is not None) == b["works"]
-        assert set(report["peers"]) == set(doctor.PEERS)
+        assert set(report["peers"]) == set(diagnosis.PEERS)
         assert all(p["problem"] and p["fix"] for p in report["problems"])
 
     def test_text_and_strictness(self, report, monkeypatch):
@@ -739,22 +739,22 @@ class TestDoctor:
 
     def test_cores_and_load(self):
         machine = {"allowed_cores": 8, "architecture": "x86_64", "features": ["avx2"]}
-        problems: list[doctor.Problem] = []
+        problems: list[diagnosis.Problem] = []
         notes: list[str] = []
-        doctor._judge_cores(machine, 1.0, None, problems, notes)
+        diagnosis._judge_cores(machine, 1.0, None, problems, notes)
         assert problems == notes == []
-        doctor._judge_cores(machine, 20.0, 2.0, problems, notes)
+        diagnosis._judge_cores(machine, 20.0, 2.0, problems, notes)
         assert "threads=2" in problems[0]["fix"]
         assert "busy" in notes[0]
-        doctor._judge_cores({**machine, "features": []}, None, None, problems, notes)
+        diagnosis._judge_cores({**machine, "features": []}, None, None, problems, notes)
         assert "AVX" in problems[1]["problem"]
 
     def test_versions(self, monkeypatch):
-        problems: list[doctor.Problem] = []
-        doctor._judge_versions(problems)
+        problems: list[diagnosis.Problem] = []
+        diagnosis._judge_versions(problems)
         assert problems == []
-        monkeypatch.setattr(doctor, "_version", lambda name: "3.9.1")
-        doctor._judge_versions(problems)
+        monkeypatch.setattr(diagnosis, "_version", lambda name: "3.9.1")
+        diagnosis._judge_versions(problems)
         assert [p["problem"].split()[0] for p in problems] == ["mujoco"]
 
 
@@ -762,9 +762,9 @@ def broken(backend: str, error: str | None = None) -> dict[str, Any]:
     return {"backend": backend, "works": error is None, "renderer": "a card", "error": error}
 
 
-def judged_gl(backends: Any, gpus: Any = ()) -> list[doctor.Problem]:
-    problems: list[doctor.Problem] = []
-    doctor._judge_gl(backends, list(gpus), problems, [], doctor._chosen(), "")
+def judged_gl(backends: Any, gpus: Any = ()) -> list[diagnosis.Problem]:
+    problems: list[diagnosis.Problem] = []
+    diagnosis._judge_gl(backends, list(gpus), problems, [], diagnosis._chosen(), "")
     return problems
 
 

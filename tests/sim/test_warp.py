@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import mjgym
 from mjgym import variation
 from mjgym.actions import Action
-from mjgym.cli import doctor
+from mjgym.cli import diagnosis
 from mjgym.cli.app import app
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.tensor_vector import BufferWarning, TensorVectorEnv
@@ -562,12 +562,12 @@ def test_bench_times_it():
 
 def test_doctor_names_the_devices():
     problems, notes = [], []
-    found = doctor._warp([], problems, notes)
+    found = diagnosis._warp([], problems, notes)
     assert found[0]["device"] == "cpu"
     assert problems == notes == []
     unseen = {"name": "GPU", "driver_version": "1.0"}
     if not torch.cuda.is_available():
-        doctor._warp([unseen], problems, notes)
+        diagnosis._warp([unseen], problems, notes)
         assert "Warp does not see it (driver 1.0)" in problems[0]["problem"]
 
 

@@ -1,39 +1,11 @@
 """`mjgym doctor`: report versions and hardware; diagnose problems."""
 
-import importlib
-import os
-import re
-import shutil
-import subprocess
-from importlib import metadata
 from typing import Annotated, Any
 
 import typer
 
+from mjgym.cli.diagnosis import examine
 from mjgym.cli.output import console, facts, print_json, table
-
-PEERS = (
-    "dm_control",
-    "envpool",
-    "mujoco-warp",
-    "robosuite",
-    "shimmy",
-    "stable-baselines3",
-    "torch",
-    "torchrl",
-    "warp-lang",
-)
-SAMPLE = "dmc/cartpole-swingup-v0"
-REQUIRED = ("mujoco", "numpy", "gymnasium")
-GPU_TIMEOUT = 20.0  # s
-
-# Any of these draws without a window; names of packages in Debian and Ubuntu.
-_INSTALL = "apt-get update && apt-get install -y --no-install-recommends"
-_PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6 libgl1"}
-_OFF = ("disable", "disabled", "off", "false", "0")  # as MuJoCo reads MUJOCO_GL
-_SOFTWARE = ("llvmpipe", "softpipe", "swrast")
-
-Problem = dict[str, str]
 
 
 def doctor(
@@ -53,289 +25,6 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine() -> dict[str, Any]:
-    """Everything that the command reports; it raises nothing."""
-    problems: list[Problem] = []
-    notes: list[str] = []
-    environment = {k: v for k, v in sorted(os.environ.items()) if _is_relevant(k)}
-    chosen = _chosen()
-    refusal = _load_engine()
-
-    from mjgym.cli.gl import gl_report  # only now can it be imported
-
-    print_ = _simulate(problems)
-    gpus = _gpus(problems)
-    backends = gl_report()
-    _judge_gl(backends, gpus, problems, notes, chosen, refusal)
-    _judge_versions(problems)
-    load, quota = _load(), _quota()
-    _judge_cores(print_["machine"], load, quota, problems, notes)
-    return {
-        "fingerprint": print_,
-        "load": load,
-        "quota": quota,
-        "gpus": gpus,
-        "warp": _warp(gpus, problems, notes),
-        "gl": backends,
-        "environment": environment,
-        "peers": {name: _version(name) for name in PEERS},
-        "problems": problems,
-        "notes": notes,
-    }
-
-
-def _is_relevant(variable: str) -> bool:
-    """Whether an environment variable changes how the package draws or counts its threads."""
-    return variable.startswith(("MUJOCO_", "PYOPENGL_", "OMP_NUM", "LP_NUM")) or variable in (
-        "DISPLAY",
-        "WAYLAND_DISPLAY",
-        "CUDA_VISIBLE_DEVICES",
-        "NVIDIA_DRIVER_CAPABILITIES",
-    )
-
-
-def _chosen() -> str:
-    """The backend that MUJOCO_GL names, as MuJoCo reads it."""
-    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
-    return {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
-
-
-def _load_engine() -> str:
-    """Import the package; where MUJOCO_GL forbids it, without that variable, and say why."""
-    import mjgym
-
-    try:
-        _ = mjgym.Task  # has the package read, and with it the engine
-    except ImportError as error:
-        if os.environ.pop("MUJOCO_GL", None) is None:
-            raise
-        _ = mjgym.Task
-        return str(error).partition(". ")[0]
-    return ""
-
-
-def _simulate(problems: list[Problem]) -> dict[str, Any]:
-    """The fingerprint of a small task, once a few steps of it have gone well."""
-    import gymnasium
-
-    import mjgym
-
-    try:
-        env = gymnasium.make(SAMPLE)
-        envs = gymnasium.make_vec(SAMPLE, num_envs=4)
-        alone, _ = env.reset(seed=0)
-        together, _ = envs.reset(seed=0)
-        for _ in range(10):
-            alone = env.step(0 * env.action_space.sample())[0]
-            together = envs.step(0 * envs.action_space.sample())[0]
-        if not (alone == together[0]).all():
-            raise RuntimeError("a batch computes other numbers than a single environment")
-        return mjgym.fingerprint(env)
-    except Exception as error:
-        problem = f"{SAMPLE} does not run: {type(error).__name__}: {error}"
-        problems.append({"problem": problem, "fix": "pip install --force-reinstall mjgym mujoco"})
-        return mjgym.fingerprint()
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
-    """NVIDIA's, as its own tool knows them."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
-    fields = ("name", "driver_version", "memory.total")
-    try:
-        done = subprocess.run(
-            [tool, f"--query-gpu={','.join(fields)}", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=GPU_TIMEOUT,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        failure = str(error)
-    else:
-        if done.returncode == 0:
-            rows = [line.split(", ") for line in done.stdout.splitlines() if line.strip()]
-            return [dict(zip(fields, row, strict=False)) for row in rows]
-        failure = " ".join((done.stdout + done.stderr).split())
-    problems.append(
-        {
-            "problem": f"nvidia-smi fails: {failure}",
-            "fix": "load the driver (reboot after an update), or start the container with"
-            " --gpus all",
-        }
-    )
-    return []
-
-
-def _warp(
-    gpus: list[dict[str, str]], problems: list[Problem], notes: list[str]
-) -> list[dict[str, Any]]:
-    """Devices that MuJoCo Warp can compute on; empty where it is not installed."""
-    if _version("warp-lang") is None or _version("mujoco-warp") is None:
-        if gpus:
-            notes.append('pip install "mjgym[gpu]" for make_vec(..., backend="warp") on the GPU')
-        return []
-    try:
-        warp: Any = importlib.import_module("warp")
-        warp.config.log_level = warp.LOG_ERROR
-        warp.init()
-        found = [
-            {
-                "device": str(device),
-                "name": device.name,
-                "memory": int(device.total_memory) if device.is_cuda else None,
-                "free": int(device.free_memory) if device.is_cuda else None,
-            }
-            for device in warp.get_devices()
-        ]
-    except Exception as error:  # whatever a driver has to say
-        problem = f"Warp does not start: {type(error).__name__}: {error}"
-        problems.append({"problem": problem, "fix": "pip install --force-reinstall warp-lang"})
-        return []
-    if gpus and len(found) == 1:
-        driver = gpus[0].get("driver_version", "?")
-        problems.append(
-            {
-                "problem": f"there is a GPU, but Warp does not see it (driver {driver})",
-                "fix": "update the driver, or install a warp-lang for the CUDA that it has",
-            }
-        )
-    return found
-
-
-def _judge_gl(
-    backends: list[dict[str, Any]],
-    gpus: list[dict[str, str]],
-    problems: list[Problem],
-    notes: list[str],
-    chosen: str,
-    refusal: str,
-) -> None:
-    works = [b for b in backends if b["works"]]
-    use = f"export MUJOCO_GL={works[0]['backend']}" if works else "unset MUJOCO_GL"
-    if refusal:
-        problems.append({"problem": refusal, "fix": f"unset MUJOCO_GL, or {use}" if works else use})
-    if chosen in _OFF:
-        notes.append(f"MUJOCO_GL={chosen} switches rendering off")
-    if not works:
-        reasons = "; ".join(f"{b['backend']}: {b['error']}" for b in backends)
-        packages = dict.fromkeys(" ".join(_PACKAGES.values()).split())
-        fix = f"{_INSTALL} {' '.join(packages)}"
-        problems.append({"problem": f"nothing can be drawn. {reasons}", "fix": fix})
-    else:
-        for b in backends:
-            if not b["works"] and b["backend"] in _PACKAGES:
-                needs = _PACKAGES[b["backend"]]
-                notes.append(f"{b['backend']} does not work here; it needs {needs}")
-    if not refusal and chosen in [b["backend"] for b in backends if not b["works"]]:
-        problem = f"MUJOCO_GL={chosen}, which does not work here"
-        problems.append({"problem": problem, "fix": use})
-    for b in works:
-        if b["backend"] == "egl" and gpus and b["renderer"].startswith(_SOFTWARE):
-            major = gpus[0].get("driver_version", "").partition(".")[0]
-            problems.append(
-                {
-                    "problem": f"there is a GPU, but EGL draws in software ({b['renderer']})",
-                    "fix": f"{_INSTALL} libnvidia-gl-{major} (Debian: libegl-nvidia0), or start the"
-                    " container with -e NVIDIA_DRIVER_CAPABILITIES=all",
-                }
-            )
-
-
-_BOUND = re.compile(r"(>=|<=|<|>)\s*([\d.]+)")
-
-
-def _judge_versions(problems: list[Problem]) -> None:
-    """Whether the installed versions are those that the package asks for."""
-    try:
-        wanted = metadata.requires("mjgym") or []
-    except metadata.PackageNotFoundError:
-        problems.append(
-            {"problem": "mjgym runs without being installed", "fix": "pip install -e ."}
-        )
-        return
-    for requirement in wanted:
-        name = re.split(r"[\s<>=!;\[]", requirement, maxsplit=1)[0]
-        found = _version(name)
-        if name not in REQUIRED or found is None or "extra ==" in requirement:
-            continue
-        for sign, bound in _BOUND.findall(requirement.partition(";")[0]):
-            if not _holds(_numbers(found), sign, _numbers(bound)):
-                problems.append(
-                    {
-                        "problem": f"{name} {found} is installed, needed is {requirement}",
-                        "fix": f'pip install "{requirement}"',
-                    }
-                )
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-
-
-def _holds(found: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
-    n = max(len(found), len(bound))
-    a, b = (v + (0,) * (n - len(v)) for v in (found, bound))
-    return {">=": a >= b, "<=": a <= b, "<": a < b, ">": a > b}[sign]
-
-
-def _load() -> float | None:
-    """Processes that have wanted a core, over the last minute."""
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):
-        return None
-
-
-def _quota() -> float | None:
-    """Cores' worth of time that the container may use; None for no limit."""
-    try:
-        with open("/sys/fs/cgroup/cpu.max") as file:
-            quota, period = file.read().split()
-        return None if quota == "max" else int(quota) / int(period)
-    except (OSError, ValueError):
-        return None
-
-
-def _judge_cores(
-    machine: dict[str, Any],
-    load: float | None,
-    quota: float | None,
-    problems: list[Problem],
-    notes: list[str],
-) -> None:
-    cores = machine["allowed_cores"]
-    if quota is not None and quota < cores - 0.5:
-        whole = max(1, int(quota))
-        problems.append(
-            {
-                "problem": f"the container may use {quota:g} cores, but a batch starts {cores}"
-                " threads, which then wait for each other",
-                "fix": f"make_vec(..., threads={whole}), or start the container with"
-                f" --cpuset-cpus=0-{whole - 1} instead of --cpus",
-            }
-        )
-    if load is not None and load > cores:
-        notes.append(f"the machine is busy (load {load:.1f} on {cores} cores): timings will be off")
-    x86 = machine["architecture"].lower() in ("x86_64", "amd64")
-    if x86 and not any("avx" in f or f in ("X86_V3", "X86_V4") for f in machine["features"]):
-        problems.append(
-            {
-                "problem": "the processor reports no AVX, which MuJoCo's x86-64 builds use",
-                "fix": "in a virtual machine, pass the host's processor on (QEMU: -cpu host)",
-            }
-        )
-
-
 def _warp_device(device: dict[str, Any]) -> str:
     """A device in words: "cuda:0 NVIDIA H100, 76.1 of 79.2 GB free"."""
     words = f"{device['device']} {device['name']}".strip()
@@ -347,11 +36,25 @@ def _warp_device(device: dict[str, Any]) -> str:
 def _show(report: dict[str, Any]) -> None:
     from rich.text import Text
 
+    out = console()
+    out.print("Fingerprint", style="bold")
+    out.print(facts(_fingerprint_rows(report)))
+    out.print("\nOpenGL, 84 x 84 pixels", style="bold")
+    out.print(_opengl_table(report["gl"]))
+    for note in report["notes"]:
+        out.print(f"note: {note}", style="dim")
+    out.print()
+    for p in report["problems"]:
+        out.print(Text.assemble(("problem: ", "bold red"), p["problem"]))
+        out.print(Text.assemble(("    fix: ", "bold green"), p["fix"]), soft_wrap=True)
+    if not report["problems"]:
+        out.print(Text("no problems", style="green"))
+
+
+def _fingerprint_rows(report: dict[str, Any]) -> dict[str, str]:
     from mjgym.cli.info import fingerprint_facts
 
-    out = console()
     print_, machine = report["fingerprint"], report["fingerprint"]["machine"]
-    out.print("Fingerprint", style="bold")
     rows = fingerprint_facts(print_)
     allowed = f"{machine['allowed_cores']} allowed of {machine['cores']}"
     rows["cores"] = allowed + (f", quota {report['quota']:g}" if report["quota"] else "")
@@ -365,10 +68,14 @@ def _show(report: dict[str, Any]) -> None:
     rows["peers"] = ", ".join(installed) or "none"
     if report["environment"]:
         rows["environment"] = " ".join(f"{k}={v}" for k, v in report["environment"].items())
-    out.print(facts(rows))
-    out.print("\nOpenGL, 84 x 84 pixels", style="bold")
+    return rows
+
+
+def _opengl_table(backends: list[dict[str, Any]]) -> Any:
+    from rich.text import Text
+
     made = table("backend", "works", "frames/s", "driver", right=("frames/s",), fold=("driver",))
-    for b in report["gl"]:
+    for b in backends:
         rate = b["frames_per_second"]
         driver = ", ".join(v for v in (b["vendor"], b["renderer"], b["version"]) if v)
         made.add_row(
@@ -377,12 +84,4 @@ def _show(report: dict[str, Any]) -> None:
             f"{rate:.0f}" if rate else "",
             b["error"] or driver,
         )
-    out.print(made)
-    for note in report["notes"]:
-        out.print(f"note: {note}", style="dim")
-    out.print()
-    for p in report["problems"]:
-        out.print(Text.assemble(("problem: ", "bold red"), p["problem"]))
-        out.print(Text.assemble(("    fix: ", "bold green"), p["fix"]), soft_wrap=True)
-    if not report["problems"]:
-        out.print("no problems", style="green")
+    return made

@@ -1,13 +1,16 @@
 """`mjgym mocap`: inspect motion-capture files and convert them to trajectories."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mjgym.cli.output import console, facts, print_json
 
 AMC = ".amc"
+
+if TYPE_CHECKING:
+    from mjgym.mocap.trajectory import Trajectory
 
 
 def _names(incomplete: str) -> list[str]:
@@ -48,48 +51,73 @@ def mocap(
 
     To watch a clip: mjgym view cmu_humanoid-tracking --set play=true --set clips=CLIP
     """
-    from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
-
     several = not clip or Path(clip).expanduser().is_dir()
     try:
-        paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
-        if not paths:
-            raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
-        outs = [None if out is None else _out(path, out, several) for path in paths]
-        found = []
-        for path in paths:
-            read = read_amc(path, rate)
-            scale = SCALE_V2020 if body == "2020" else 1.0
-            trajectory = to_trajectory(read, timestep, scale, interpolation)
-            data: dict[str, Any] = {
-                "clip": str(path),
-                "frames": len(read.times),
-                "rate": read.rate,
-                "duration": float(read.times[-1]),
-                "bones": list(read.bones),
-                "body": body,
-                "states": len(trajectory),
-                "timestep": trajectory.timestep,
-                "written": None,
-            }
-            found.append((data, trajectory))
+        found = _read(clip, out, several, body, timestep, interpolation, rate)
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
-    for (data, trajectory), target in zip(found, outs, strict=True):
-        if target is not None:
-            try:
-                trajectory.save(target)
-            except OSError as error:
-                written = [data["written"] for data, _ in found if data["written"]]
-                what = f"after {', '.join(written)} nothing" if written else "nothing"
-                console(stderr=True).print(f"{what} is written: {error}", soft_wrap=True)
-                raise typer.Exit(1) from None
-            data["written"] = str(target)
+    if out is not None:
+        _write(found)
     if json:
-        print_json([data for data, _ in found] if several else found[0][0])
+        print_json([data for data, *_ in found] if several else found[0][0])
         return
-    for k, (data, _) in enumerate(found):
+    for k, (data, *_) in enumerate(found):
         console().print(*([""] if k else []), facts(_shown(data)), sep="\n")
+
+
+def _read(
+    clip: str,
+    out: Path | None,
+    several: bool,
+    body: str,
+    timestep: float,
+    interpolation: Literal["cubic", "linear"],
+    rate: float,
+) -> list[tuple[dict[str, Any], "Trajectory", Path | None]]:
+    """Facts, trajectory and target file of each clip.
+
+    Raises:
+        ValueError: there is no clip, or one cannot be read.
+        OSError: a file cannot be read.
+    """
+    from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
+
+    paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
+    if not paths:
+        raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
+    outs = [None if out is None else _out(path, out, several) for path in paths]
+    found = []
+    for path, target in zip(paths, outs, strict=True):
+        read = read_amc(path, rate)
+        scale = SCALE_V2020 if body == "2020" else 1.0
+        trajectory = to_trajectory(read, timestep, scale, interpolation)
+        data: dict[str, Any] = {
+            "clip": str(path),
+            "frames": len(read.times),
+            "rate": read.rate,
+            "duration": float(read.times[-1]),
+            "bones": list(read.bones),
+            "body": body,
+            "states": len(trajectory),
+            "timestep": trajectory.timestep,
+            "written": None,
+        }
+        found.append((data, trajectory, target))
+    return found
+
+
+def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> None:
+    """Save each trajectory, and note in its facts where it is."""
+    for data, trajectory, target in found:
+        assert target is not None
+        try:
+            trajectory.save(target)
+        except OSError as error:
+            written = [facts["written"] for facts, *_ in found if facts["written"]]
+            what = f"after {', '.join(written)} nothing" if written else "nothing"
+            console(stderr=True).print(f"{what} is written: {error}", soft_wrap=True)
+            raise typer.Exit(1) from None
+        data["written"] = str(target)
 
 
 def _out(clip: Path, out: Path, several: bool) -> Path:
