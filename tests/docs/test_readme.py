@@ -1,6 +1,7 @@
 """What the README and the guides say is so: the example does what it says, tables are fresh."""
 
 import importlib
+import re
 import subprocess
 import sys
 
@@ -75,3 +76,10 @@ def test_the_tables_are_fresh():
     check = [sys.executable, str(SCRIPTS / "update_tables.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_two_blocks_set_up_a_clone():
+    """Each works alone in a clone: nothing is fetched but packages."""
+    blocks = re.findall(r"```bash\n(.*?)```", README.read_text(), re.DOTALL)
+    assert blocks[0].split("\n") == ["pip install -e .", "mjgym demo", ""]
+    assert blocks[1].split("\n") == ['pip install -e ".[test]"', "pytest -n auto", ""]
