@@ -12,6 +12,7 @@ mid-episode; resets do not count.
 
 import argparse
 import contextlib
+import importlib.util
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,9 @@ def time_checkout(connection: Connection, root: str, builder: Builder, settings:
     import mjgym
 
     assert Path(mjgym.__file__).is_relative_to(root), mjgym.__file__
+    if importlib.util.find_spec("mjgym.inspect") is None:  # a commit in which it lay elsewhere
+        sys.modules["mjgym.inspect"] = mjgym
+        sys.modules["mjgym.inspect.benchmark"] = importlib.import_module("mjgym.benchmark")
     time_subject(connection, builder, settings)
 
 
