@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli.ids import ModuleError, find_id, known_id, load
+from mjgym.cli.ids import find_id, import_named, known_id
 from mjgym.cli.output import console, facts, print_json, require, reserved
 from mjgym.cli.seeds import seeds_of
 from mjgym.cli.train import TRUST, require_trust
@@ -125,7 +125,7 @@ def _subject(text: str, id: str | None, module: str | None, *, trust: bool) -> S
     from mjgym.train.results.policy import load as load_file
 
     if module is not None:
-        _import(module)
+        import_named(module)
     if Path(text).is_dir():
         if id is not None:
             raise typer.BadParameter("--id is for a policy file: a run's folder says its task")
@@ -174,15 +174,8 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
         used["module"] = ""
     require_trust(path, code_of(used), trust)
     if used["module"]:
-        _import(used["module"])
+        import_named(used["module"])
     return Subject(str(path), policy, known_id(settings["id"]), used["env"], _last_step(run), run)
-
-
-def _import(module: str) -> None:
-    try:
-        load(module)
-    except ModuleError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _last_step(run: "Run") -> int | None:

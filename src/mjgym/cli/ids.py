@@ -39,11 +39,8 @@ def known_id(value: str) -> str:
         return _only_id(value)
     module, _, id = value.rpartition(":")
     if module:
-        _import(module)
-    found = find_id(id)
-    if found is None and not module and (file := _file_that_registers(id)):
-        _import(file)
-        found = find_id(id)
+        import_named(module)
+    found = find_id(id) if module else _find_here(id)
     if found is None:
         raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}{_own(module, id)}")
     return found
@@ -70,10 +67,7 @@ def _id_of_run(folder: Path) -> str:
         id = str(Run(folder).settings().get("id", ""))
     except RunError as error:
         raise typer.BadParameter(f"{error}.") from None
-    found = find_id(id)
-    if found is None and (file := _file_that_registers(id)):
-        _import(file)
-        found = find_id(id)
+    found = _find_here(id)
     if found is None:
         raise typer.BadParameter(
             f"{folder} is a run of {id!r}, which is not registered: name its module,"
@@ -94,11 +88,25 @@ def _only_id(file: str) -> str:
     return found[0]
 
 
-def _import(module: str) -> None:
+def import_named(module: str) -> None:
+    """Import a module that an argument names, see `load`.
+
+    Raises:
+        typer.BadParameter: there is no such module, or it fails.
+    """
     try:
         load(module)
     except ModuleError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _find_here(id: str) -> str | None:
+    """The id that is meant, of a file in the working folder where nobody has registered it yet."""
+    found = find_id(id)
+    if found is None and (file := _file_that_registers(id)):
+        import_named(file)
+        found = find_id(id)
+    return found
 
 
 def _file_that_registers(id: str) -> str | None:

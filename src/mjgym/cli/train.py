@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli.ids import ID, ModuleError, load
+from mjgym.cli.ids import ID, import_named, load
 from mjgym.cli.output import console, facts, require
 from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.train.learn.algorithms import ALGORITHMS
@@ -264,10 +264,7 @@ def import_own(algorithm: str, settings: list[str]) -> None:
     critics = [text.partition("=")[2] for text in settings if text.startswith("critic=")]
     for name in (algorithm, *critics):
         if ":" in name:
-            try:
-                load(name.partition(":")[0])
-            except ModuleError as error:
-                raise typer.BadParameter(str(error)) from None
+            import_named(name.partition(":")[0])
 
 
 def _module(id: str) -> str:
