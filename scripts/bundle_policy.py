@@ -50,7 +50,7 @@ class TorchPolicy(Policy):
         size, actions = len(like.mean), len(like.low)
         # As they are observed: it is the agent that normalises them.
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
-        super().__init__([], *raw, like.low, like.high, like.history)
+        super().__init__([], *raw, like.low, like.high, like.history, repeat=like.repeat)
         agent = algorithms.find(run.settings()["algorithm"])
         settings = config.read_run(agent.Config, run.config_file)
         self.agent: Any = agent(settings, size, actions)

@@ -191,11 +191,11 @@ def _new(out: Path | None, files: list[Path], settings: list[str], given: dict[s
         RunError: the folder holds a run.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import read
+    from mjgym.train.results.config import BUDGETS, read
     from mjgym.train.results.run import Run
 
     config = read(algorithms.find(given["algorithm"]).Config, files, settings, **given)
-    if config.steps is None and config.minutes is None:
+    if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))
     run.require_new()
@@ -212,7 +212,7 @@ def _resumed(
         RunError: there is no run, or its checkpoint is one of other settings.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import differences, read_run
+    from mjgym.train.results.config import BUDGETS, differences, read_run
     from mjgym.train.results.run import Run, code_of
     from mjgym.train.results.run_errors import ConfigError, RunError
 
@@ -225,8 +225,8 @@ def _resumed(
     code = code_of({**kept, "module": "", "algorithm": ""})  # both are on the command line
     require_trust(folder, [name for name in code if not any(name in s for s in settings)], trust)
     cls = algorithms.find(given["algorithm"]).Config
-    if {"steps", "minutes"} & set(given):
-        given = {"steps": None, "minutes": None} | given
+    if set(BUDGETS) & {*given, *(text.partition("=")[0].strip() for text in settings)}:
+        settings = [*(f"{name}=null" for name in BUDGETS), *settings]
     try:
         before = read_run(cls, run.config_file)
     except ConfigError as error:

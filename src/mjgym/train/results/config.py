@@ -20,6 +20,9 @@ MAX_EVALUATION_EPISODES = 100  # as many seeds as are set apart for evaluations 
 MAX_WIDTH = 65_536  # of a layer: one of 1e9 fills the memory before anything can complain
 
 
+BUDGETS = ("steps", "minutes", "cpu_minutes")
+"""Settings that end a run, of which it has one."""
+
 FIXED = {"fixed": True}
 """Metadata of a field that a checkpoint fixes: a resumed run cannot change it."""
 
@@ -57,10 +60,14 @@ class RunSettings(Settings):
     module: str = ""  # name or file, which registers the task where the package does not
     # Arguments of make_vec, as the task's fields.
     env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
+    # What evaluations change in these: a reward that is shaped for training alone, for example.
+    evaluation_env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
     name: str = fixed("")  # of the experiment in the metrics; the algorithm's where it is empty
     seed: int = fixed(0)
     steps: int | None = None  # of all sub-environments together, after which the run ends
     minutes: float | None = None  # of wall clock, after which it ends
+    cpu_minutes: float | None = None  # of the process's own processor time, after which it ends
+    action_repeat: int = fixed(1)  # control steps of an action, whose rewards are summed
     num_envs: int = fixed(16)
     threads: int | None = None  # that step the physics; None for all allowed cores
     torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
@@ -74,12 +81,12 @@ class RunSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every")
+        at_least(self, 1, "action_repeat", "num_envs", "evaluations", "evaluation_episodes", "log_every")
         at_least(self, 0, "seed")
         at_most(self, MAX_ENVS, "num_envs")
         at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
         at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
-        positive(self, "steps", "minutes", "threads", "torch_threads", "checkpoint_minutes")
+        positive(self, "steps", "minutes", "cpu_minutes", "threads", "torch_threads", "checkpoint_minutes")
 
 
 @dataclass(frozen=True)
@@ -126,7 +133,7 @@ class ReplaySettings(Settings):
     keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
     learning_starts: int = 2_000  # transitions of random actions before the first update
     batch_size: int = 256
-    updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
+    updates_per_step: float = 0.25  # for each transition (the update-to-data ratio)
     n_step: int = 3  # rewards before the value of the observation that follows
 
     def __post_init__(self) -> None:

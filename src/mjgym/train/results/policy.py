@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,39 @@ class PolicyError(ValueError):
     """A file holds no policy, or a damaged one; the message says what is wrong."""
 
 
-class Policy:
+class Acting(ABC):
+    """A policy whose every decision is taken for one control step or several.
+
+    Args:
+        repeat: control steps of a decision; those in between see no observation.
+    """
+
+    mean: np.ndarray  # of the observations
+
+    def __init__(self, repeat: int) -> None:
+        self.repeat = repeat
+        self._held: np.ndarray | None = None  # the last decision
+        self._left = 0  # control steps that it is still to be taken for
+
+    def begin(self) -> None:
+        """Forget the past: the next observation begins an episode, in all rows."""
+        self._held = None
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        """Actions within the bounds, for one observation or for several, (n, ...)."""
+        observation = np.asarray(observation, np.float32)
+        lead = observation.shape[: observation.ndim - self.mean.ndim]
+        if self._held is None or not self._left or self._held.shape[:-1] != lead:
+            self._held, self._left = self.decided(observation), self.repeat
+        self._left -= 1
+        return self._held.copy()
+
+    @abstractmethod
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The decision, (..., action size), for observations (..., size)."""
+
+
+class Policy(Acting):
     """The deterministic action of a perceptron, for one observation or many.
 
     An action does not depend on how many are computed at once, to the bit: each row is a product of
@@ -44,6 +77,7 @@ class Policy:
             followed by a ReLU, then a linear layer and a normalisation, whose tanh the layers see.
             Without, they see vectors.
         limit: in units of `deviation`, to which observations are clipped; None for no limit.
+        repeat: control steps of an action.
     """
 
     def __init__(
@@ -56,7 +90,9 @@ class Policy:
         history: int = 1,
         encoder: list[dict[str, np.ndarray]] | None = None,
         limit: float | None = None,
+        repeat: int = 1,
     ) -> None:
+        super().__init__(repeat)
         self.layers = layers
         self.mean, self.deviation = mean, deviation
         self.low, self.high = low, high
@@ -65,12 +101,12 @@ class Policy:
         self._past: np.ndarray | None = None
 
     def begin(self) -> None:
-        """Forget past observations: the next one begins an episode, in all rows."""
+        """Forget the past: the next observation begins an episode, in all rows."""
+        super().begin()
         self._past = None
 
-    def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """Actions within the bounds, for one observation or for several, (n, ...)."""
-        observation = np.asarray(observation, np.float32)
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         inputs = self.encode(observation[None] if single else observation)
         action = self.scaled(self.unscaled(inputs))
@@ -120,6 +156,8 @@ class Policy:
         }
         if self.limit is not None:
             about["limit"] = self.limit
+        if self.repeat > 1:
+            about["repeat"] = self.repeat
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
         return about | _named(self.layers) | encoder
 
@@ -168,7 +206,7 @@ class Valuation:
         return arrays
 
 
-class EnsemblePolicy:
+class EnsemblePolicy(Acting):
     """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
     The mean is that over the agents' critics.
@@ -179,17 +217,18 @@ class EnsemblePolicy:
     """
 
     def __init__(self, policies: list[Policy], valuations: list[Valuation]) -> None:
+        super().__init__(policies[0].repeat)
         self.policies, self.valuations = policies, valuations
         self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
 
     def begin(self) -> None:
-        """Forget past observations: the next one begins an episode, in all rows."""
+        """Forget the past: the next observation begins an episode, in all rows."""
+        super().begin()
         for policy in self.policies:
             policy.begin()
 
-    def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """Actions within the bounds, (..., action size), for observations (..., size)."""
-        observation = np.asarray(observation, np.float32)
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         rows = observation[None] if single else observation
         inputs = [policy.encode(rows) for policy in self.policies]
@@ -255,6 +294,9 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
     about = {name: arrays[name] for name in ("mean", "deviation", "low", "high")}
     seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
     encoder, layers, history = _layers(seeing), _layers(arrays), int(arrays["history"])
+    repeat = int(arrays.get("repeat", 1))
+    if repeat < 1:
+        raise PolicyError(f"it takes an action for {repeat} control steps")
     if history < 1 or about["mean"].shape != about["deviation"].shape:
         raise PolicyError("its observations' statistics do not fit")
     if about["low"].ndim != 1 or about["low"].shape != about["high"].shape:
@@ -262,7 +304,7 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
     inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
     _require_fitting(layers, inputs, len(about["low"]))
     limit = float(arrays["limit"]) if "limit" in arrays else None
-    return Policy(layers, history=history, encoder=encoder, limit=limit, **about)
+    return Policy(layers, history=history, encoder=encoder, limit=limit, repeat=repeat, **about)
 
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
