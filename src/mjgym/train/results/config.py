@@ -81,12 +81,13 @@ class RunSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "action_repeat", "num_envs", "evaluations", "evaluation_episodes", "log_every")
+        at_least(self, 1, "action_repeat", "num_envs", "log_every")
+        at_least(self, 1, "evaluations", "evaluation_episodes")
         at_least(self, 0, "seed")
         at_most(self, MAX_ENVS, "num_envs")
         at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
         at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
-        positive(self, "steps", "minutes", "cpu_minutes", "threads", "torch_threads", "checkpoint_minutes")
+        positive(self, *BUDGETS, "threads", "torch_threads", "checkpoint_minutes")
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,8 @@ class About:
         """See whether the policy is for an environment.
 
         The task, its arguments and spaces must be those of its evaluations in training. So must the
-        model's hash, where MuJoCo is of the same version and the processor of the same kind: elsewhere it may
-        differ in the last bit of a number.
+        model's hash, where MuJoCo is of the same version and the processor of the same kind:
+        elsewhere it may differ in the last bit of a number.
 
         Args:
             env: of this package, single or batched.
