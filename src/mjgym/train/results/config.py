@@ -48,6 +48,10 @@ class Settings:
         """
 
 
+BUDGETS = ("steps", "minutes", "cpu_minutes")
+"""Settings of which a run has one: its length."""
+
+
 @dataclass(frozen=True)
 class RunSettings(Settings):
     """The task, the budget, evaluations, and what a run takes of the machine."""
@@ -61,6 +65,7 @@ class RunSettings(Settings):
     seed: int = fixed(0)
     steps: int | None = None  # of all sub-environments together, after which the run ends
     minutes: float | None = None  # of wall clock, after which it ends
+    cpu_minutes: float | None = None  # of processor time of this process, after which it ends
     num_envs: int = fixed(16)
     threads: int | None = None  # that step the physics; None for all allowed cores
     torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
@@ -79,7 +84,7 @@ class RunSettings(Settings):
         at_most(self, MAX_ENVS, "num_envs")
         at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
         at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
-        positive(self, "steps", "minutes", "threads", "torch_threads", "checkpoint_minutes")
+        positive(self, *BUDGETS, "threads", "torch_threads", "checkpoint_minutes")
 
 
 @dataclass(frozen=True)
