@@ -184,9 +184,7 @@ def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, An
     module = f"{given['module']}:" if given["module"] else ""
     options = [("--config", file) for file in files]
     options += [
-        (f"--{name.replace('_', '-')}", given[name])
-        for name in ("seed", *BUDGETS)
-        if name in given
+        (f"--{name.replace('_', '-')}", given[name]) for name in ("seed", *BUDGETS) if name in given
     ]
     options.append(("--out", job.run.path))
     flat = [str(word) for option in options for word in option]
