@@ -159,9 +159,9 @@ class TestStableBaselines3:
 def test_a_file_of_no_form_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no column exp_name"):
         comparison.read([written(tmp_path / "a.csv", "a,b\n1,2\n")])
+    file = written(tmp_path / "b.csv", "step,reward,seed\n0,1.0,1\n100,many,1\n")
     with pytest.raises(RunError, match=r"b\.csv:3: could not convert"):
-        text = "step,reward,seed\n0,1.0,1\n100,many,1\n"
-        comparison.read([written(tmp_path / "b.csv", text)])
+        comparison.read([file])
     np.savez(tmp_path / "c.npz", a=np.zeros(2))
     with pytest.raises(RunError, match="none of stable-baselines3's evaluations"):
         comparison.read([tmp_path / "c.npz"])

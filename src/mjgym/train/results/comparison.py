@@ -63,10 +63,10 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
         RunError: one holds none of them, or two hold the same run.
     """
     metric = published.our_name(metric)
-    paths = [Path(path) for path in paths]
-    names = _names(paths)
+    places = [Path(path) for path in paths]
+    names = _names(places)
     curves: dict[tuple[str, str, int], Curve] = {}
-    for path in paths:
+    for path in places:
         file = path / "metrics.csv" if path.is_dir() else path
         try:
             rows = published.read(file)

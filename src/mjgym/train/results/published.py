@@ -1,13 +1,13 @@
 """Curves that others have published or logged, in the form of their own files.
 
-| whose | file | what names the run |
+| whose | file | the run's name |
 |---|---|---|
-| SimBa, SimbaV2, FlashSAC | .csv: exp_name, env_name, seed, metric, env_step, value | the columns |
-| TD-MPC2, and its tables of others | .csv: step, reward, seed | file: task; folder: experiment |
-| MR.Q | .txt: "Env: Dmc-..." and a row of all seeds for each time step | the heads |
-| CleanRL, from Weights & Biases | .csv: a column "ENV__EXP__SEED__TIME - charts/..." | the columns |
-| CleanRL, from TensorBoard | .csv: Wall time, Step, Value | file: run-ENV__EXP__SEED__TIME-tag-... |
-| stable-baselines3 and its zoo | progress.csv, evaluations.npz, .monitor.csv | folders: EXP/ENV_RUN |
+| SimBa, SimbaV2, FlashSAC | .csv: exp_name, env_name, seed, metric, env_step, value | columns |
+| TD-MPC2, and its tables of others | .csv: step, reward, seed | task.csv in a folder |
+| MR.Q | .txt: "Env: Dmc-..." and a row of all seeds for each time step | heads |
+| CleanRL, Weights & Biases | .csv: columns "ENV__EXP__SEED__TIME - charts/..." | columns |
+| CleanRL, TensorBoard | .csv: Wall time, Step, Value | run-ENV__EXP__SEED__TIME-tag-... |
+| stable-baselines3, zoo | progress.csv, evaluations.npz, .monitor.csv | folders EXP/ENV_RUN |
 
 What is a mean return of evaluations becomes `metrics.RETURN`, what is one of training episodes
 `metrics.TRAINING_RETURN`; other quantities keep their names.
