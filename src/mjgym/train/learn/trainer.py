@@ -213,6 +213,7 @@ class Trainer:
             self._writer = self._tensorboard()
             with signalled(self.stop), self.collector.use():
                 while not self._stop and self._fraction() < 1:
+                    self._schedule()
                     self.step()
                     now = time.perf_counter()
                     self._seconds = now - began
@@ -240,6 +241,15 @@ class Trainer:
             self.close()
         self._show(self.progress())
         return self.progress()
+
+    def scheduled(self, begin: float, end: float) -> float:
+        """A value that goes from one to another, linearly, as the budget is spent."""
+        return begin + (end - begin) * min(self._fraction(), 1.0)
+
+    def _schedule(self) -> None:
+        left = self.config.learning_rate_left
+        if left < 1:
+            self.agent.scale_rates(self.scheduled(1.0, left))
 
     def stop(self) -> None:
         """Let the run end after the step that it is in."""

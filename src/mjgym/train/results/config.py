@@ -98,12 +98,15 @@ class NetworkSettings(Settings):
     # In standard deviations; None: not at all, as runs did that began before there was a bound.
     clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
     learning_rate: float = 3e-4
+    learning_rate_left: float = 1.0  # share of every rate at the end of the budget, linearly
     discount: float = fixed(0.99)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "history")
         positive(self, "learning_rate", "clip_observations")
+        at_least(self, 0, "learning_rate_left")
+        at_most(self, 1, "learning_rate_left")
         if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
             raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
         if not 0 < self.discount < 1:
@@ -132,13 +135,14 @@ class ReplaySettings(Settings):
     learning_starts: int = 2_000  # transitions of random actions before the first update
     batch_size: int = 256
     updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
+    updates_per_step_end: float | None = None  # at the end of the budget, linearly; None: the same
     n_step: int = 3  # rewards before the value of the observation that follows
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "buffer_size", "batch_size", "n_step")
         at_least(self, 0, "learning_starts")
-        positive(self, "updates_per_step")
+        positive(self, "updates_per_step", "updates_per_step_end")
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,7 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
     """
 
     learning_rate: float = 1e-3
+    actor_learning_rate: float | None = None  # None: as the critics'
     weight_decay: float = 1e-2
     max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
     target_rate: float = 0.02  # of the target networks towards the trained ones at each update
@@ -195,7 +200,7 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 0, "weight_decay")
-        positive(self, "target_rate", "max_gradient_norm")
+        positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
         at_most(self, 1, "target_rate")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
