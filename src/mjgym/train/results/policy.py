@@ -10,7 +10,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from mjgym.util import atomic
 
-_LAYER_NORM = 1e-5  # added to the variance, as PyTorch's layer does
+LAYER_NORM = 1e-5
+"""Added to the variance, as PyTorch's layer does."""
 
 STRIDES = (2, 2, 2, 1)
 """Of the convolutions that see pictures, whose kernels have 3 by 3 pixels."""
@@ -19,6 +20,9 @@ GREY, WHITE = 127.5, 255.0
 """What is subtracted from the channels of pictures, and by what they are divided."""
 
 _ENCODER = "encoder/"  # before the names of its arrays
+
+
+Layers = list[dict[str, np.ndarray]]
 
 
 class PolicyError(ValueError):
@@ -131,7 +135,7 @@ class Policy:
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
-    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + _LAYER_NORM)
+    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + LAYER_NORM)
     return np.asarray(x * layer["weight"] + layer["bias"])
 
 
