@@ -1,4 +1,4 @@
-"""Where metrics go beside a run's file: TensorBoard, Weights & Biases."""
+"""Writers of metrics beside a run's file: TensorBoard, Weights & Biases."""
 
 import dataclasses
 import hashlib
