@@ -141,7 +141,7 @@ class Trainer:
         self._writer: Any = None
         with self.collector.use():
             self.prepare()
-            self.agent.normalizer.update(self.collector.begin())
+            self.begin()
             if resume:
                 self._restore()
 
@@ -168,6 +168,10 @@ class Trainer:
     def prepare(self) -> None:
         """Make what is learned from; the agent and the collector are there."""
         raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begin the first episodes."""
+        self.agent.normalizer.update(self.collector.begin())
 
     def step(self) -> None:
         """One step of all sub-environments, and the updates that belong to it."""
@@ -212,7 +216,7 @@ class Trainer:
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writer = self._tensorboard()
             with signalled(self.stop), self.collector.use():
-                while not self._stop and self._fraction() < 1:
+                while not self._stop and self.fraction() < 1:
                     self.step()
                     now = time.perf_counter()
                     self._seconds = now - began
@@ -249,12 +253,12 @@ class Trainer:
             self.env_step,
             self.updates,
             self._seconds,
-            min(self._fraction(), 1.0),
+            min(self.fraction(), 1.0),
             self._score,
             self._last_return,
         )
 
-    def _fraction(self, env_step: int | None = None, seconds: float | None = None) -> float:
+    def fraction(self, env_step: int | None = None, seconds: float | None = None) -> float:
         """The part of the budget that is spent, now or at another time."""
         env_step = self.env_step if env_step is None else env_step
         seconds = self._seconds if seconds is None else seconds
@@ -265,7 +269,7 @@ class Trainer:
     def _evaluation_is_due(self) -> bool:
         """True if another part of the present budget has been spent."""
         parts = self.config.evaluations
-        return int(self._fraction() * parts) > int(self._fraction(*self._evaluated) * parts)
+        return int(self.fraction() * parts) > int(self.fraction(*self._evaluated) * parts)
 
     def _evaluate(self) -> None:
         config = self.config
@@ -274,10 +278,13 @@ class Trainer:
             self._evaluation_envs = evaluation.make(config.id, count, config.threads, **config.env)
         seeds = evaluation.TRAINING_SEEDS[: config.evaluation_episodes]
         for agent, policy in self.agent.policies(self.low, self.high).items():
-            returns = evaluation.evaluate(policy, self._evaluation_envs, seeds).returns
+            found = evaluation.evaluate(policy, self._evaluation_envs, seeds)
+            returns = found.returns
             if not agent:
                 self._score = float(returns.mean())
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
+            if found.successes is not None:
+                values[metrics.SUCCESS] = found.successes.mean()
             self._write(values, agent)
         self._evaluated = self.env_step, self._seconds
 
