@@ -71,7 +71,10 @@ class OffPolicyTrainer(Trainer):
         self.buffer.add(**vars(transition))
         self._note_returns(transition)
         if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
-            self.owed += config.updates_per_step * config.num_envs
+            ratio = config.updates_per_step
+            if config.updates_per_step_end is not None:
+                ratio = self.scheduled(ratio, config.updates_per_step_end)
+            self.owed += ratio * config.num_envs
             count = int(self.owed)
             self.owed -= count
             if count:

@@ -75,7 +75,6 @@ class CloningTrainer(OfflineTrainer):
 
     def learn(self) -> None:
         """Make `UPDATES` updates."""
-        self.agent.anneal(self.fraction())
         for _ in range(UPDATES):
             self.note(self.agent.update())
 

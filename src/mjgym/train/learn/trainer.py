@@ -22,7 +22,7 @@ from mjgym.train.learn.algorithms.agent import Agent
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.collector import Collector, Transition
 from mjgym.train.results import evaluation, metrics
-from mjgym.train.results.config import Config
+from mjgym.train.results.config import BUDGETS, Config
 from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import ConfigError, DivergedError, RunError
 from mjgym.util import atomic
@@ -111,8 +111,8 @@ class Trainer:
         resume: bool = False,
         show: Callable[[Progress], None] | None = None,
     ) -> None:
-        if (config.steps is None) == (config.minutes is None):
-            raise ConfigError("steps: give either steps or minutes")
+        if sum(getattr(config, name) is not None for name in BUDGETS) != 1:
+            raise ConfigError(f"steps: give one of {', '.join(BUDGETS)}")
         self.run_folder, self.config, self.algorithm = run, config, algorithm
         self._show = show or (lambda progress: None)
         torch.set_num_threads(config.torch_threads)
@@ -130,11 +130,11 @@ class Trainer:
         self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
         self._seconds = 0.0  # until the last resumption
-        self._cpu_seconds = 0.0  # of this process, until the last line of metrics
+        self._cpu_seconds = 0.0  # the same, of this process's processor time
         self._logged = (0, 0, 0.0)  # steps, updates and seconds then
         self._score: float | None = None
         self._last_return: float | None = None
-        self._evaluated = (0, 0.0)  # steps and seconds at the last evaluation
+        self._evaluated = (0, 0.0, 0.0)  # what was spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = self._warned = False
@@ -211,15 +211,17 @@ class Trainer:
         logged = self.env_step // self.config.log_every
         try:
             metrics.keep_until(self.run_folder.metrics_file, self.env_step)
-            self._cpu_began = time.process_time() - self._cpu_seconds
+            cpu_began = time.process_time() - self._cpu_seconds
             source.keep(self.config, type(self.agent), self.run_folder.path / "source")
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writer = self._tensorboard()
             with signalled(self.stop), self.collector.use():
-                while not self._stop and self.fraction() < 1:
+                while not self._stop and self._fraction() < 1:
+                    self._schedule()
                     self.step()
                     now = time.perf_counter()
                     self._seconds = now - began
+                    self._cpu_seconds = time.process_time() - cpu_began
                     if self.env_step // self.config.log_every > logged:
                         logged = self.env_step // self.config.log_every
                         self._log()
@@ -234,6 +236,7 @@ class Trainer:
                         shown = now
                         self._show(self.progress())
                     self._seconds = time.perf_counter() - began
+                    self._cpu_seconds = time.process_time() - cpu_began
                 self.save()
         except DivergedError as error:
             last = "the last checkpoint is kept" if self.run_folder.policy_file.exists() else ""
@@ -242,6 +245,15 @@ class Trainer:
             self.close()
         self._show(self.progress())
         return self.progress()
+
+    def scheduled(self, begin: float, end: float) -> float:
+        """A value that goes from one to another, linearly, as the budget is spent."""
+        return begin + (end - begin) * min(self._fraction(), 1.0)
+
+    def _schedule(self) -> None:
+        left = self.config.learning_rate_left
+        if left < 1:
+            self.agent.scale_rates(self.scheduled(1.0, left))
 
     def stop(self) -> None:
         """Let the run end after the step that it is in."""
@@ -253,23 +265,29 @@ class Trainer:
             self.env_step,
             self.updates,
             self._seconds,
-            min(self.fraction(), 1.0),
+            min(self._fraction(), 1.0),
             self._score,
             self._last_return,
         )
 
-    def fraction(self, env_step: int | None = None, seconds: float | None = None) -> float:
+    def _spent(self) -> tuple[int, float, float]:
+        """Steps, seconds and seconds of processor time so far."""
+        return self.env_step, self._seconds, self._cpu_seconds
+
+    def _fraction(self, spent: tuple[int, float, float] | None = None) -> float:
         """The part of the budget that is spent, now or at another time."""
-        env_step = self.env_step if env_step is None else env_step
-        seconds = self._seconds if seconds is None else seconds
-        if self.config.steps is not None:
-            return env_step / self.config.steps
-        return seconds / 60 / (self.config.minutes or 1)
+        config = self.config
+        steps, seconds, cpu_seconds = spent or self._spent()
+        if config.steps is not None:
+            return steps / config.steps
+        if config.cpu_minutes is not None:
+            return cpu_seconds / 60 / config.cpu_minutes
+        return seconds / 60 / (config.minutes or 1)
 
     def _evaluation_is_due(self) -> bool:
         """True if another part of the present budget has been spent."""
         parts = self.config.evaluations
-        return int(self.fraction() * parts) > int(self.fraction(*self._evaluated) * parts)
+        return int(self._fraction() * parts) > int(self._fraction(self._evaluated) * parts)
 
     def _evaluate(self) -> None:
         config = self.config
@@ -286,7 +304,7 @@ class Trainer:
             if found.successes is not None:
                 values[metrics.SUCCESS] = found.successes.mean()
             self._write(values, agent)
-        self._evaluated = self.env_step, self._seconds
+        self._evaluated = self._spent()
 
     def _log(self) -> None:
         values = {f"training/{name}": float(np.mean(v)) for name, v in self._losses.items()}
@@ -299,7 +317,6 @@ class Trainer:
 
     def _speeds(self) -> dict[str, float]:
         """Processor time so far, and rates since the last line of metrics."""
-        self._cpu_seconds = time.process_time() - self._cpu_began
         now = self.env_step, self.updates, self._seconds
         steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
         self._logged = now
@@ -371,6 +388,8 @@ class Trainer:
         """Go on from a state of a run with the same settings."""
         for name, value in state["trainer"].items():
             setattr(self, name, value)
+        steps, seconds, *rest = self._evaluated  # older checkpoints have no processor time there
+        self._evaluated = steps, seconds, *(rest or [self._cpu_seconds])
         self.agent.restore(state["agent"])
         self.collector.load_state_dict(state["collector"])
         self._random.set_rng_state(state["random"], *self._random_of)

@@ -48,6 +48,10 @@ class Settings:
         """
 
 
+BUDGETS = ("steps", "minutes", "cpu_minutes")
+"""Settings of which a run has one: its length."""
+
+
 @dataclass(frozen=True)
 class RunSettings(Settings):
     """The task, the budget, evaluations, and what a run takes of the machine."""
@@ -61,6 +65,7 @@ class RunSettings(Settings):
     seed: int = fixed(0)
     steps: int | None = None  # of all sub-environments together, after which the run ends
     minutes: float | None = None  # of wall clock, after which it ends
+    cpu_minutes: float | None = None  # of processor time of this process, after which it ends
     num_envs: int = fixed(16)
     threads: int | None = None  # that step the physics; None for all allowed cores
     torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
@@ -79,7 +84,7 @@ class RunSettings(Settings):
         at_most(self, MAX_ENVS, "num_envs")
         at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
         at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
-        positive(self, "steps", "minutes", "threads", "torch_threads", "checkpoint_minutes")
+        positive(self, *BUDGETS, "threads", "torch_threads", "checkpoint_minutes")
 
 
 @dataclass(frozen=True)
@@ -93,12 +98,15 @@ class NetworkSettings(Settings):
     # In standard deviations; None: not at all, as runs did that began before there was a bound.
     clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
     learning_rate: float = 3e-4
+    learning_rate_left: float = 1.0  # share of every rate at the end of the budget, linearly
     discount: float = fixed(0.99)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "history")
         positive(self, "learning_rate", "clip_observations")
+        at_least(self, 0, "learning_rate_left")
+        at_most(self, 1, "learning_rate_left")
         if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
             raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
         if not 0 < self.discount < 1:
@@ -127,13 +135,14 @@ class ReplaySettings(Settings):
     learning_starts: int = 2_000  # transitions of random actions before the first update
     batch_size: int = 256
     updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
+    updates_per_step_end: float | None = None  # at the end of the budget, linearly; None: the same
     n_step: int = 3  # rewards before the value of the observation that follows
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "buffer_size", "batch_size", "n_step")
         at_least(self, 0, "learning_starts")
-        positive(self, "updates_per_step")
+        positive(self, "updates_per_step", "updates_per_step_end")
 
 
 @dataclass(frozen=True)
@@ -216,6 +225,7 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     data_share: float = 0.5  # of each batch that the dataset gives, if there is one (RLPD)
 
     learning_rate: float = 1e-3
+    actor_learning_rate: float | None = None  # None: as the critics'
     weight_decay: float = 1e-2
     max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
     target_rate: float = 0.02  # of the target networks towards the trained ones at each update
@@ -224,7 +234,7 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 0, "weight_decay", "data_share")
-        positive(self, "target_rate", "max_gradient_norm")
+        positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
         at_most(self, 1, "target_rate", "data_share")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
@@ -290,7 +300,8 @@ class CloningConfig(OfflineSettings, EncoderSettings, Config):
     ensembling: float = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
     normalize_actions: bool = fixed(True)  # to the range that they have in the dataset
     batch_size: int = 256
-    learning_rate: float = 1e-3  # at the start; it falls to 0 along a cosine
+    learning_rate: float = 1e-3
+    learning_rate_left: float = 0.0  # the last updates make it precise
     weight_decay: float = 1e-2
 
     def __post_init__(self) -> None:

@@ -92,6 +92,12 @@ class Agent(ABC, nn.Module):
             nn.utils.clip_grad_norm_(parameters, max_norm)
         optimizer.step()
 
+    def scale_rates(self, share: float) -> None:
+        """Set all learning rates to a share of the settings'."""
+        for optimizer in self._optimizers().values():
+            for group in optimizer.param_groups:
+                group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
+
     # What is kept.
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
@@ -127,6 +133,8 @@ class Agent(ABC, nn.Module):
             optimizer.load_state_dict(checkpoint["optimizers"][name])
             for group, values in zip(optimizer.param_groups, now, strict=True):
                 group.update(values)
+                if "initial_lr" in group:
+                    group["initial_lr"] = group["lr"]
 
 
 _OF_SETTINGS = ("lr", "weight_decay")

@@ -113,11 +113,13 @@ class OffPolicyAgent(Agent):
 
     # What the updates are made of.
 
-    def optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """AdamW with the settings' rate and decay."""
+    def optimizer(
+        self, parameters: Iterable[nn.Parameter], rate: float | None = None
+    ) -> torch.optim.Optimizer:
+        """AdamW with the settings' decay, and their rate where none is given."""
         config = self.config
         return torch.optim.AdamW(
-            parameters, config.learning_rate, weight_decay=config.weight_decay, fused=True
+            parameters, rate or config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
 
     def step(
