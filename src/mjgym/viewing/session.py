@@ -15,6 +15,7 @@ from mjgym.envs.infos import TERMS
 from mjgym.loop.states import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
+from mjgym.train.results.policy import begin
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -133,6 +134,7 @@ class Session:
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
+        begin(self._act)
         self._touched.clear()
         if self.keys is not None:
             self.keys.begin()

@@ -112,7 +112,9 @@ class Sampler:
         if self._acting is None:
             seeds = np.random.SeedSequence((config.seed, self._index, env_step))
             seed = int(seeds.generate_state(1)[0])
-            own = dataclasses.replace(config, seed=seed, torch_threads=1)
+            own = dataclasses.replace(
+                config, seed=seed, torch_threads=1, data="", demonstrations=None
+            )
             self._acting = OffPolicyTrainer(Run(os.devnull), own, self._algorithm)  # only acts
         acting = self._acting
         acting.env_step = env_step

@@ -1,6 +1,7 @@
 """Sub-environments that an algorithm acts in, and the transitions that come of it."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,14 @@ from torch import Tensor
 from mjgym import registry
 from mjgym.actions import UNLIMITED
 from mjgym.train.results.config import Config
+from mjgym.train.results.policy import joined
 from mjgym.train.results.run_errors import ConfigError, RunError
 
 Size = int | tuple[int, int, int]
-"""Of an observation: numbers in a vector, or height, width and channels of a picture."""
+"""Of an observation: numbers in a vector, or height, width and channels of a picture.
+
+Pictures from several cameras are one picture, with the channels of all.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Collector:
         sampler: index of the one that took the last step; 0 here, where there is none.
 
     Raises:
-        ConfigError: observations are neither vectors nor coloured pictures.
+        ConfigError: observations are neither vectors nor coloured pictures of one size.
     """
 
     def __init__(self, config: Config) -> None:
@@ -103,11 +108,12 @@ class Collector:
         config = self._config
         seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
         observation, _ = self.envs.reset(seed=seeds.tolist())
+        observation = joined(observation)
         self._gives_tensors = isinstance(observation, Tensor)
         limit = self.envs.unwrapped.max_episode_steps
         if config.stagger and limit is not None:
             steps = np.arange(config.num_envs) * limit // config.num_envs
-            observation = self.envs.unwrapped.set_state({"steps": steps})
+            observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
             self._whole = self._tensor(steps == 0)
         start = self._tensor(observation).to(self._kind, copy=True)
         self.stack = start[:, None].repeat_interleave(config.longest_history, 1)
@@ -118,6 +124,30 @@ class Collector:
         """The present observations, (n, ...)."""
         return self.stack[:, -1]
 
+    def observed(self, recorded: Any) -> np.ndarray | None:
+        """Recorded observations as they are learned from, (rows, ...); None if they are others.
+
+        Args:
+            recorded: rows of an array, or of a dict's entries, whose order does not matter.
+        """
+        space = self.envs.single_observation_space
+        names = list(getattr(space, "spaces", self.envs.unwrapped.entry_shapes))
+        if isinstance(recorded, Mapping):
+            if set(recorded) != set(names):
+                return None
+            parts = {name: np.asarray(recorded[name]) for name in names}
+            if isinstance(self.observation_size, int):
+                rows = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], 1)
+            else:
+                rows = np.asarray(joined(parts))
+        else:
+            rows = np.asarray(recorded)
+        size = self.observation_size
+        shape = (size,) if isinstance(size, int) else size
+        if rows.shape[1:] != shape or (len(shape) == 3) != (rows.dtype == np.uint8):
+            return None
+        return rows if len(shape) == 3 else rows.astype(np.float32)
+
     def step(self, action: Tensor) -> Transition:
         """One step of all sub-environments; what has ended begins anew.
 
@@ -127,7 +157,7 @@ class Collector:
         scaled = self._low + (action + 1) / 2 * self._range
         given = scaled if self._gives_tensors else scaled.cpu().numpy()
         observation, reward, terminated, truncated, info = self.envs.step(given)
-        now = self._tensor(observation).to(self._kind)
+        now = self._tensor(joined(observation)).to(self._kind)
         ended = self._tensor(terminated | truncated)
         following = now
         if ended.any():
@@ -157,7 +187,8 @@ class Collector:
         if isinstance(final, Tensor):  # a whole batch
             return torch.where(ended[:, None], final.to(self._kind), now)
         following = now.clone()
-        following[ended] = self._tensor(np.stack(final[ended.cpu().numpy()])).to(self._kind)
+        last = np.stack([joined(seen) for seen in final[ended.cpu().numpy()]])
+        following[ended] = self._tensor(last).to(self._kind)
         return following
 
     def state_dict(self) -> dict[str, Any]:
@@ -190,16 +221,20 @@ def _size(space: Any) -> Size:
     """The size of an observation.
 
     Raises:
-        ConfigError: it is neither a vector nor a coloured picture.
+        ConfigError: it is neither a vector nor made of coloured pictures of one size.
     """
-    shape: tuple[int, ...] = space.shape or ()
-    if len(shape) == 1:
-        return shape[0]
-    if len(shape) == 3 and space.dtype == np.uint8:
-        return shape[0], shape[1], shape[2]
+    parts = list(space.spaces.values()) if isinstance(space, gymnasium.spaces.Dict) else [space]
+    shapes = [part.shape or () for part in parts]
+    if len(parts) == 1 and len(shapes[0]) == 1:
+        return int(shapes[0][0])
+    sides = {shape[:2] for shape in shapes}
+    pictures = all(len(s) == 3 and p.dtype == np.uint8 for s, p in zip(shapes, parts, strict=True))
+    if pictures and len(sides) == 1:
+        ((height, width),) = sides
+        return height, width, sum(shape[2] for shape in shapes)
     raise ConfigError(
-        'env: observations must be one vector, observation="flat", or one coloured picture,'
-        ' observation="pixels"'
+        'env: observations must be one vector, observation="flat", or coloured pictures of one'
+        ' size, observation="pixels"'
     )
 
 

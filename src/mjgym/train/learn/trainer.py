@@ -146,7 +146,7 @@ class Trainer:
         self._writers: list[Writer] = []
         with self.collector.use():
             self.prepare()
-            self.agent.normalizer.update(self.collector.begin())
+            self.begin()
             if resume:
                 self._restore()
 
@@ -173,6 +173,10 @@ class Trainer:
     def prepare(self) -> None:
         """Make what is learned from; the agent and the collector are there."""
         raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begin the first episodes."""
+        self.agent.normalizer.update(self.collector.begin())
 
     def step(self) -> None:
         """One step of all sub-environments, and the updates that belong to it."""
@@ -297,10 +301,13 @@ class Trainer:
             self._evaluation_envs = evaluation.make(config.id, count, config.threads, **config.env)
         seeds = evaluation.TRAINING_SEEDS[: config.evaluation_episodes]
         for agent, policy in self.agent.policies(self.low, self.high).items():
-            returns = evaluation.evaluate(policy, self._evaluation_envs, seeds).returns
+            found = evaluation.evaluate(policy, self._evaluation_envs, seeds)
+            returns = found.returns
             if not agent:
                 self._score = float(returns.mean())
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
+            if found.successes is not None:
+                values[metrics.SUCCESS] = found.successes.mean()
             self._write(values, agent)
         self._evaluated = self._spent()
 

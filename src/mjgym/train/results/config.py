@@ -185,11 +185,45 @@ class EncoderSettings(Settings):
 
 
 @dataclass(frozen=True)
-class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
+class DataSettings(Settings):
+    """The recorded episodes that are learned from."""
+
+    data: str = fixed("")  # name of the dataset
+    demonstrations: int | None = fixed(None)  # learn from its first episodes alone; None: from all
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self, "demonstrations")
+        if self.demonstrations is not None and not self.data:
+            raise ConfigError("demonstrations: they are those of a dataset; name it with --data")
+
+
+@dataclass(frozen=True)
+class OfflineSettings(DataSettings):
+    """Settings of the algorithms that learn from recorded episodes alone.
+
+    `steps` counts updates, as no environment is stepped.
+    """
+
+    num_envs: int = fixed(1)  # that the spaces are known by
+    stagger: bool = fixed(False)
+    evaluations: int = 4
+    evaluation_episodes: int = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.data:
+            raise ConfigError("data: the algorithm learns from a dataset; name it with --data")
+
+
+@dataclass(frozen=True)
+class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySettings, Config):
     """Settings of the algorithms that learn from a replay buffer.
 
     The defaults are those of the default recipe for observations of states.
     """
+
+    data_share: float = 0.5  # of each batch that the dataset gives, if there is one (RLPD)
 
     learning_rate: float = 1e-3
     actor_learning_rate: float | None = None  # None: as the critics'
@@ -200,9 +234,9 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 0, "weight_decay")
+        at_least(self, 0, "weight_decay", "data_share")
         positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
-        at_most(self, 1, "target_rate")
+        at_most(self, 1, "target_rate", "data_share")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
                 f"learning_starts: a buffer of {self.buffer_size} transitions never holds"
@@ -246,6 +280,37 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
     def longest_history(self) -> int:
         """Observations of the agent that sees the most."""
         return max(agent.history for agent in self.members())
+
+
+@dataclass(frozen=True)
+class OfflineReplaySettings(OfflineSettings):
+    """Settings of the offline algorithms that learn from transitions."""
+
+    # "success": 1 and the end of an episode at its first success, 0 before; "recorded": as they are
+    rewards: Literal["success", "recorded"] = fixed("success")
+
+
+@dataclass(frozen=True)
+class CloningConfig(OfflineSettings, EncoderSettings, Config):
+    """Settings of behaviour cloning."""
+
+    network: Literal["perceptron", "gru"] = fixed("perceptron")  # gru: goes through the history
+    output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
+    modes: int = fixed(5)  # of a mixture
+    chunk: int = fixed(8)  # actions that are predicted at once, the present one included
+    ensembling: float = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
+    normalize_actions: bool = fixed(True)  # to the range that they have in the dataset
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    learning_rate_left: float = 0.0  # the last updates make it precise
+    weight_decay: float = 1e-2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "modes", "chunk", "batch_size")
+        at_least(self, 0, "ensembling", "weight_decay")
+        if self.output == "mixture":
+            at_least(self, 2, "modes")
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,12 @@ class Agent(ABC, nn.Module):
     def actor_body(self) -> nn.Sequential:
         """The perceptron whose first outputs' tanh is the deterministic action."""
 
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        outputs = self.actor_body()(self.normalizer(observation).flatten(1))
+        return torch.tanh(outputs[:, : self.action_size])
+
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
