@@ -60,8 +60,7 @@ class TorchPolicy(Policy):
     def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
         histories = torch.from_numpy(inputs).view(len(inputs), self.history, -1)
-        outputs = self.agent.actor_body()(self.agent.normalizer(histories).flatten(1))
-        return np.asarray(torch.tanh(outputs[:, : len(self.low)]).numpy())
+        return np.asarray(self.agent.mean_action(histories).numpy())
 
 
 class Beside:

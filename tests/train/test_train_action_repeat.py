@@ -103,7 +103,8 @@ def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
 
 def test_a_policy_acts_as_in_training(tmp_path):
     """The file knows for how long an action is taken, and evaluations need nothing else."""
-    agent = algorithms.find("td3")(TD3Config(hidden=(16,), history=2, action_repeat=REPEAT), 339, 22)
+    settings = TD3Config(hidden=(16,), history=2, action_repeat=REPEAT)
+    agent = algorithms.find("td3")(settings, 339, 22)
     agent.normalizer.update(torch.randn(50, 339))
     agent.policy(np.zeros(22, np.float32), np.ones(22, np.float32)).save(tmp_path / "policy.npz")
     acting = policy.load(tmp_path / "policy.npz")

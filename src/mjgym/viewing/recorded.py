@@ -47,7 +47,7 @@ class Replay(Session):
         self._demonstrations = demonstrations
         self._number = first
         self._shown = demonstrations.episode(first)
-        super().__init__(env, self._recorded, self._shown.seed)
+        super().__init__(env, self._recorded, self._shown.seed or 0)
 
     def _recorded(self, observation: Any) -> np.ndarray:
         t = self.progress.steps
@@ -57,7 +57,7 @@ class Replay(Session):
 
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin the episode anew."""
-        super().reset(self._shown.seed, ended)
+        super().reset(self._shown.seed or 0, ended)
         self.place(self._shown.state(0))
 
     def next(self, ended: str = "") -> None:
@@ -67,7 +67,7 @@ class Replay(Session):
             return
         self._number += 1
         self._shown = self._demonstrations.episode(self._number)
-        self.reset(self._shown.seed, ended)
+        self.reset(self._shown.seed or 0, ended)
 
     def step(self) -> None:
         """Make one recorded step; the next episode begins after the last one."""

@@ -1,6 +1,7 @@
 """Sub-environments that an algorithm acts in, and the transitions that come of it."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,14 @@ from torch import Tensor
 from mjgym import registry
 from mjgym.actions import UNLIMITED
 from mjgym.train.results.config import Config
+from mjgym.train.results.policy import joined
 from mjgym.train.results.run_errors import ConfigError, RunError
 
 Size = int | tuple[int, int, int]
-"""Of an observation: numbers in a vector, or height, width and channels of a picture."""
+"""Of an observation: numbers in a vector, or height, width and channels of a picture.
+
+Pictures from several cameras are one picture, with the channels of all.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Collector:
         sampler: index of the one that took the last step; 0 here, where there is none.
 
     Raises:
-        ConfigError: observations are neither vectors nor coloured pictures.
+        ConfigError: observations are neither vectors nor coloured pictures of one size.
     """
 
     def __init__(self, config: Config) -> None:
@@ -103,12 +108,13 @@ class Collector:
         config = self._config
         seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
         observation, _ = self.envs.reset(seed=seeds.tolist())
+        observation = joined(observation)
         self._gives_tensors = isinstance(observation, Tensor)
         limit = self.envs.unwrapped.max_episode_steps
         if config.stagger and limit is not None:
             steps = np.arange(config.num_envs) * limit // config.num_envs
             steps -= steps % config.action_repeat  # whole decisions are left
-            observation = self.envs.unwrapped.set_state({"steps": steps})
+            observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
             self._whole = self._tensor(steps == 0)
         start = self._tensor(observation).to(self._kind, copy=True)
         self.stack = start[:, None].repeat_interleave(config.longest_history, 1)
@@ -118,6 +124,30 @@ class Collector:
     def observation(self) -> Tensor:
         """The present observations, (n, ...)."""
         return self.stack[:, -1]
+
+    def observed(self, recorded: Any) -> np.ndarray | None:
+        """Recorded observations as they are learned from, (rows, ...); None if they are others.
+
+        Args:
+            recorded: rows of an array, or of a dict's entries, whose order does not matter.
+        """
+        space = self.envs.single_observation_space
+        names = list(getattr(space, "spaces", self.envs.unwrapped.entry_shapes))
+        if isinstance(recorded, Mapping):
+            if set(recorded) != set(names):
+                return None
+            parts = {name: np.asarray(recorded[name]) for name in names}
+            if isinstance(self.observation_size, int):
+                rows = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], 1)
+            else:
+                rows = np.asarray(joined(parts))
+        else:
+            rows = np.asarray(recorded)
+        size = self.observation_size
+        shape = (size,) if isinstance(size, int) else size
+        if rows.shape[1:] != shape or (len(shape) == 3) != (rows.dtype == np.uint8):
+            return None
+        return rows if len(shape) == 3 else rows.astype(np.float32)
 
     def step(self, action: Tensor) -> Transition:
         """One decision in all sub-environments; what has ended begins anew.
@@ -168,7 +198,7 @@ class Collector:
                 ids = np.flatnonzero(begun.cpu().numpy())
                 starts.append((ids, self.envs.unwrapped.get_state(ids)))
             step = self._advance(action)
-            whole, begun = _joined(whole, step), step[-1] & ~whole[-1]
+            whole, begun = _continued(whole, step), step[-1] & ~whole[-1]
             left -= 1
         for ids, state in starts:
             self.envs.unwrapped.set_state(state, ids)
@@ -182,7 +212,7 @@ class Collector:
             and who has ended.
         """
         observation, reward, terminated, truncated, info = self.envs.step(action)
-        now = self._tensor(observation).to(self._kind)
+        now = self._tensor(joined(observation)).to(self._kind)
         ended = self._tensor(terminated | truncated)
         following = now
         if ended.any():
@@ -194,7 +224,8 @@ class Collector:
         if isinstance(final, Tensor):  # a whole batch
             return torch.where(ended[:, None], final.to(self._kind), now)
         following = now.clone()
-        following[ended] = self._tensor(np.stack(final[ended.cpu().numpy()])).to(self._kind)
+        last = np.stack([joined(seen) for seen in final[ended.cpu().numpy()]])
+        following[ended] = self._tensor(last).to(self._kind)
         return following
 
     def state_dict(self) -> dict[str, Any]:
@@ -223,7 +254,7 @@ class Collector:
 _KEPT = ("stack", "_sums", "_age", "_whole")
 
 
-def _joined(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Control steps so far and one more, which counts where the episode has not ended before."""
     now, following, rewards, terminated, ended = whole
     over = ended.view(-1, *(1,) * (now.ndim - 1))
@@ -240,16 +271,20 @@ def _size(space: Any) -> Size:
     """The size of an observation.
 
     Raises:
-        ConfigError: it is neither a vector nor a coloured picture.
+        ConfigError: it is neither a vector nor made of coloured pictures of one size.
     """
-    shape: tuple[int, ...] = space.shape or ()
-    if len(shape) == 1:
-        return shape[0]
-    if len(shape) == 3 and space.dtype == np.uint8:
-        return shape[0], shape[1], shape[2]
+    parts = list(space.spaces.values()) if isinstance(space, gymnasium.spaces.Dict) else [space]
+    shapes = [part.shape or () for part in parts]
+    if len(parts) == 1 and len(shapes[0]) == 1:
+        return int(shapes[0][0])
+    sides = {shape[:2] for shape in shapes}
+    pictures = all(len(s) == 3 and p.dtype == np.uint8 for s, p in zip(shapes, parts, strict=True))
+    if pictures and len(sides) == 1:
+        ((height, width),) = sides
+        return height, width, sum(shape[2] for shape in shapes)
     raise ConfigError(
-        'env: observations must be one vector, observation="flat", or one coloured picture,'
-        ' observation="pixels"'
+        'env: observations must be one vector, observation="flat", or coloured pictures of one'
+        ' size, observation="pixels"'
     )
 
 

@@ -21,6 +21,7 @@ from mjgym.train.learn import source
 from mjgym.train.learn.algorithms.agent import Agent
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.collector import Collector, Transition
+from mjgym.train.learn.writers import Writer, writers
 from mjgym.train.results import evaluation, metrics
 from mjgym.train.results.config import BUDGETS, Config
 from mjgym.train.results.run import Run
@@ -130,18 +131,22 @@ class Trainer:
         self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
         self._seconds = 0.0  # until the last resumption
-        self._cpu_seconds = 0.0  # of this process
+        self._cpu_seconds = 0.0  # the same, of this process's processor time
         self._logged = (0, 0, 0.0)  # steps, updates and seconds then
         self._score: float | None = None
         self._last_return: float | None = None
-        self._evaluated = (0, 0.0, 0.0)  # what was spent at the last evaluation
+        self._evaluated: tuple[int, float, float] = (
+            0,
+            0.0,
+            0.0,
+        )  # what was spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = self._warned = False
-        self._writer: Any = None
+        self._writers: list[Writer] = []
         with self.collector.use():
             self.prepare()
-            self.agent.normalizer.update(self.collector.begin())
+            self.begin()
             if resume:
                 self._restore()
 
@@ -168,6 +173,10 @@ class Trainer:
     def prepare(self) -> None:
         """Make what is learned from; the agent and the collector are there."""
         raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begin the first episodes."""
+        self.agent.normalizer.update(self.collector.begin())
 
     def step(self) -> None:
         """One decision in all sub-environments, and the updates that belong to it."""
@@ -207,16 +216,17 @@ class Trainer:
         logged = self.env_step // self.config.log_every
         try:
             metrics.keep_until(self.run_folder.metrics_file, self.env_step)
-            self._cpu_began = time.process_time() - self._cpu_seconds
+            cpu_began = time.process_time() - self._cpu_seconds
             source.keep(self.config, type(self.agent), self.run_folder.path / "source")
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
-            self._writer = self._tensorboard()
+            self._writers = writers(self.run_folder, self.config, self.env_step)
             with signalled(self.stop), self.collector.use():
                 while not self._stop and self._fraction() < 1:
+                    self._schedule()
                     self.step()
                     now = time.perf_counter()
                     self._seconds = now - began
-                    self._cpu_seconds = time.process_time() - self._cpu_began
+                    self._cpu_seconds = time.process_time() - cpu_began
                     if self.env_step // self.config.log_every > logged:
                         logged = self.env_step // self.config.log_every
                         self._log()
@@ -231,7 +241,7 @@ class Trainer:
                         shown = now
                         self._show(self.progress())
                     self._seconds = time.perf_counter() - began
-                    self._cpu_seconds = time.process_time() - self._cpu_began
+                    self._cpu_seconds = time.process_time() - cpu_began
                 self.save()
         except DivergedError as error:
             last = "the last checkpoint is kept" if self.run_folder.policy_file.exists() else ""
@@ -240,6 +250,15 @@ class Trainer:
             self.close()
         self._show(self.progress())
         return self.progress()
+
+    def scheduled(self, begin: float, end: float) -> float:
+        """A value that goes from one to another, linearly, as the budget is spent."""
+        return begin + (end - begin) * min(self._fraction(), 1.0)
+
+    def _schedule(self) -> None:
+        left = self.config.learning_rate_left
+        if left < 1:
+            self.agent.scale_rates(self.scheduled(1.0, left))
 
     def stop(self) -> None:
         """Let the run end after the step that it is in."""
@@ -256,18 +275,19 @@ class Trainer:
             self._last_return,
         )
 
+    def _spent(self) -> tuple[int, float, float]:
+        """Steps, seconds and seconds of processor time so far."""
+        return self.env_step, self._seconds, self._cpu_seconds
+
     def _fraction(self, spent: tuple[int, float, float] | None = None) -> float:
         """The part of the budget that is spent, now or at another time."""
-        env_step, seconds, cpu_seconds = spent or self._spent()
-        if self.config.steps is not None:
-            return env_step / self.config.steps
-        if self.config.cpu_minutes is not None:
-            return cpu_seconds / 60 / self.config.cpu_minutes
-        return seconds / 60 / (self.config.minutes or 1)
-
-    def _spent(self) -> tuple[int, float, float]:
-        """Environment steps, seconds, and seconds of processor time."""
-        return self.env_step, self._seconds, self._cpu_seconds
+        config = self.config
+        steps, seconds, cpu_seconds = spent or self._spent()
+        if config.steps is not None:
+            return steps / config.steps
+        if config.cpu_minutes is not None:
+            return cpu_seconds / 60 / config.cpu_minutes
+        return seconds / 60 / (config.minutes or 1)
 
     def _evaluation_is_due(self) -> bool:
         """True if another part of the present budget has been spent."""
@@ -282,10 +302,13 @@ class Trainer:
             self._evaluation_envs = evaluation.make(config.id, count, config.threads, **arguments)
         seeds = evaluation.TRAINING_SEEDS[: config.evaluation_episodes]
         for agent, policy in self.agent.policies(self.low, self.high).items():
-            returns = evaluation.evaluate(policy, self._evaluation_envs, seeds).returns
+            found = evaluation.evaluate(policy, self._evaluation_envs, seeds)
+            returns = found.returns
             if not agent:
                 self._score = float(returns.mean())
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
+            if found.successes is not None:
+                values[metrics.SUCCESS] = found.successes.mean()
             self._write(values, agent)
         self._evaluated = self._spent()
 
@@ -340,21 +363,9 @@ class Trainer:
                 for metric, value in values.items()
             ),
         )
-        if self._writer is not None:
+        for writer in self._writers:
             for metric, value in values.items():
-                self._writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
-
-    def _tensorboard(self) -> Any:
-        if not self.config.tensorboard:
-            return None
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise RunError(
-                'TensorBoard is not installed: pip install "mjgym[train]", or set tensorboard=false'
-            ) from None
-        step = self.env_step or None  # of a resumed run, whose later events are dropped
-        return SummaryWriter(str(self.run_folder.tensorboard), purge_step=step)
+                writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
 
     # What is kept.
 
@@ -371,7 +382,7 @@ class Trainer:
         """Go on from a state of a run with the same settings."""
         for name, value in state["trainer"].items():
             setattr(self, name, value)
-        if len(self._evaluated) < 3:  # of a run that began before there was a third budget
+        if len(self._evaluated) == 2:  # an older checkpoint, without processor time
             self._evaluated = (*self._evaluated, self._cpu_seconds)
         self.agent.restore(state["agent"])
         self.collector.load_state_dict(state["collector"])
@@ -413,8 +424,8 @@ class Trainer:
         self.collector.close()
         if self._evaluation_envs is not None:
             self._evaluation_envs.close()
-        if self._writer is not None:
-            self._writer.close()
+        for writer in self._writers:
+            writer.close()
 
 
 def _first_line(error: Exception) -> str:

@@ -62,6 +62,12 @@ class Agent(ABC, nn.Module):
     def actor_body(self) -> nn.Sequential:
         """The perceptron whose first outputs' tanh is the deterministic action."""
 
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        outputs = self.actor_body()(self.normalizer(observation).flatten(1))
+        return torch.tanh(outputs[:, : self.action_size])
+
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
@@ -85,6 +91,12 @@ class Agent(ABC, nn.Module):
         if max_norm < math.inf:
             nn.utils.clip_grad_norm_(parameters, max_norm)
         optimizer.step()
+
+    def scale_rates(self, share: float) -> None:
+        """Set all learning rates to a share of the settings'."""
+        for optimizer in self._optimizers().values():
+            for group in optimizer.param_groups:
+                group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
 
     # What is kept.
 
@@ -130,6 +142,8 @@ class Agent(ABC, nn.Module):
             optimizer.load_state_dict(checkpoint["optimizers"][name])
             for group, values in zip(optimizer.param_groups, now, strict=True):
                 group.update(values)
+                if "initial_lr" in group:
+                    group["initial_lr"] = group["lr"]
 
 
 _OF_SETTINGS = ("lr", "weight_decay")
