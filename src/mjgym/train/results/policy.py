@@ -29,13 +29,6 @@ class PolicyError(ValueError):
     """A file holds no policy, or a damaged one; the message says what is wrong."""
 
 
-def begin(policy: Any) -> None:
-    """Tell a policy that an episode begins: one that remembers observations forgets them."""
-    forget = getattr(policy, "begin", None)
-    if forget is not None:
-        forget()
-
-
 def joined(observation: Any) -> Any:
     """Pictures of several cameras as one, with the channels of all; anything else as it is."""
     if not isinstance(observation, Mapping):
