@@ -21,6 +21,7 @@ from mjgym.train.learn import source
 from mjgym.train.learn.algorithms.agent import Agent
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.collector import Collector, Transition
+from mjgym.train.learn.writers import Writer, writers
 from mjgym.train.results import evaluation, metrics
 from mjgym.train.results.config import BUDGETS, Config
 from mjgym.train.results.run import Run
@@ -134,11 +135,15 @@ class Trainer:
         self._logged = (0, 0, 0.0)  # steps, updates and seconds then
         self._score: float | None = None
         self._last_return: float | None = None
-        self._evaluated = (0, 0.0, 0.0)  # what was spent until the last evaluation
+        self._evaluated: tuple[int, float, float] = (
+            0,
+            0.0,
+            0.0,
+        )  # what was spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = self._warned = False
-        self._writer: Any = None
+        self._writers: list[Writer] = []
         with self.collector.use():
             self.prepare()
             self.begin()
@@ -214,7 +219,7 @@ class Trainer:
             cpu_began = time.process_time() - self._cpu_seconds
             source.keep(self.config, type(self.agent), self.run_folder.path / "source")
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
-            self._writer = self._tensorboard()
+            self._writers = writers(self.run_folder, self.config, self.env_step)
             with signalled(self.stop), self.collector.use():
                 while not self._stop and self._fraction() < 1:
                     self._schedule()
@@ -357,21 +362,9 @@ class Trainer:
                 for metric, value in values.items()
             ),
         )
-        if self._writer is not None:
+        for writer in self._writers:
             for metric, value in values.items():
-                self._writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
-
-    def _tensorboard(self) -> Any:
-        if not self.config.tensorboard:
-            return None
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise RunError(
-                'TensorBoard is not installed: pip install "mjgym[train]", or set tensorboard=false'
-            ) from None
-        step = self.env_step or None  # of a resumed run, whose later events are dropped
-        return SummaryWriter(str(self.run_folder.tensorboard), purge_step=step)
+                writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
 
     # What is kept.
 
@@ -388,8 +381,8 @@ class Trainer:
         """Go on from a state of a run with the same settings."""
         for name, value in state["trainer"].items():
             setattr(self, name, value)
-        steps, seconds, *rest = self._evaluated  # older checkpoints have no processor time there
-        self._evaluated = steps, seconds, *(rest or [self._cpu_seconds])
+        if len(self._evaluated) == 2:  # an older checkpoint, without processor time
+            self._evaluated = (*self._evaluated, self._cpu_seconds)
         self.agent.restore(state["agent"])
         self.collector.load_state_dict(state["collector"])
         self._random.set_rng_state(state["random"], *self._random_of)
@@ -430,8 +423,8 @@ class Trainer:
         self.collector.close()
         if self._evaluation_envs is not None:
             self._evaluation_envs.close()
-        if self._writer is not None:
-            self._writer.close()
+        for writer in self._writers:
+            writer.close()
 
 
 def _first_line(error: Exception) -> str:

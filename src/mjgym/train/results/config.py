@@ -76,6 +76,7 @@ class RunSettings(Settings):
     log_every: int = 2_000  # environment steps between two lines of training metrics
     checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
     tensorboard: bool = True
+    wandb: str = ""  # project of Weights & Biases that metrics go to as well; empty: none
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,7 +11,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from mjgym.util import atomic
 
-_LAYER_NORM = 1e-5  # added to the variance, as PyTorch's layer does
+LAYER_NORM = 1e-5
+"""Added to the variance, as PyTorch's layer does."""
 
 STRIDES = (2, 2, 2, 1)
 """Of the convolutions that see pictures, whose kernels have 3 by 3 pixels."""
@@ -23,6 +24,9 @@ _ENCODER = "encoder/"  # before the names of its arrays
 _MEMORY = "memory/"  # the same
 
 Arrays = dict[str, np.ndarray]
+
+
+Layers = list[dict[str, np.ndarray]]
 
 
 class PolicyError(ValueError):
@@ -188,7 +192,7 @@ class Policy:
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
-    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + _LAYER_NORM)
+    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + LAYER_NORM)
     return np.asarray(x * layer["weight"] + layer["bias"])
 
 
