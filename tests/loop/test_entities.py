@@ -1,4 +1,4 @@
-"""Entities of one's own: a button that is written once and attached twice, to tasks of all sorts."""
+"""Entities of one's own: a button, written once and attached twice to tasks of all sorts."""
 
 import pickle
 import sys
@@ -81,7 +81,8 @@ def test_a_short_press_within_a_control_step_counts(page):
     state["qpos"][joint.qposadr] = -0.02  # down, and up again after some physics steps
     env.set_state({"qpos": state["qpos"]})
     observation, *_ = env.step(np.zeros(2))
-    assert observation["right/presses"] == 1 and env.data.joint("right/cap").qpos > -0.01
+    assert observation["right/presses"] == 1
+    assert env.data.joint("right/cap").qpos > -0.01
 
 
 def test_the_task_goes_on_as_without_entities(page):
@@ -134,11 +135,10 @@ class Ball(mjgym.Entity):
         return {"height": mjgym.Observable(observe.body("ball").xpos[..., 2], delay=1)}
 
     def model(self):
-        spec = mujoco.MjSpec.from_string(
+        return mujoco.MjSpec.from_string(
             "<mujoco><worldbody><body name='ball'><geom name='ball' size='.1'/></body>"
             "<camera name='eye'/></worldbody></mujoco>"
         )
-        return spec
 
     def initialize(self, v, rng):
         v.joint("").qpos[:3] = rng.uniform(1, 2, 3)
@@ -168,7 +168,8 @@ class TestHooks:
     def test_starts_callbacks_and_observables(self):
         env = mjgym.Env(CartAndBalls(), observation="dict")
         observation, _ = env.reset(seed=0)
-        assert observation["a/place"].min() > 1 and (observation["a/place"] < 2).all()
+        assert observation["a/place"].min() > 1
+        assert (observation["a/place"] < 2).all()
         assert not np.array_equal(observation["a/place"], observation["b/place"])
         assert observation["a/height"] == observation["a/place"][2]
         colours = env.model.geom("a/ball").rgba, env.model.geom("b/ball").rgba
@@ -183,8 +184,10 @@ class TestHooks:
         env.reset(seed=0)
         ball = CartAndBalls().entities[1]
         view = ball.view(env._episodes.view)
-        assert view.names("body") == ("", "ball") and view.names("camera") == ("eye",)
-        assert view.body("ball").xpos is not None and set(view.memory) == {"steps", "passed"}
+        assert view.names("body") == ("", "ball")
+        assert view.names("camera") == ("eye",)
+        assert view.body("ball").xpos is not None
+        assert set(view.memory) == {"steps", "passed"}
         assert view.rows("xpos", ("ball",)) == env._episodes.view.rows("xpos", ("b/ball",))
         with pytest.raises(KeyError, match="b/bal"):
             view.take("xpos", ("bal",))

@@ -22,9 +22,10 @@ _ELEMENTS = frozenset(
 class EntityView:
     """The view that an entity's hooks get: elements and memory by the entity's own names.
 
-    `v.joint("cap")` of the entity "left" is the scene's `left/cap`. With an empty name, `v.body("")`
-    is the entity's frame and `v.joint("")` its free joint, where it has one. Everything else is the
-    task's view: `v.lead`, `v.xp`, `v.time`, and whole fields, which are those of the whole scene.
+    `v.joint("cap")` of the entity "left" is the scene's `left/cap`. With an empty name,
+    `v.body("")` is the entity's frame and `v.joint("")` its free joint, where it has one.
+    Everything else is the task's view: `v.lead`, `v.xp`, `v.time`, and whole fields, which are
+    those of the whole scene.
 
     Args:
         view: of the scene.
@@ -192,7 +193,11 @@ def _of_scene(observable: Observable, prefix: str) -> Observable:
 
 
 # A mixin: a task's own bases and fields come behind it.
-_Mixin = Task if TYPE_CHECKING else object
+if TYPE_CHECKING:
+    _Mixin = Task
+else:
+    _Mixin = object
+
 # The hooks that join the entities' part to the task's own.
 _JOINED = (
     "varies", "observables", "model", "initialize", "memory", "before_step", "substep", "update",
@@ -266,7 +271,7 @@ class WithEntities(_Mixin):
         return super().memory(v) | self._of_each("memory", v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        """What the task moves and remembers, and the entities remember."""
+        """The task's part, and the entities' memory."""
         return super().before_step(v, action) | self._of_each("before_step", v)
 
     def substep(self, v: View) -> Arrays:
