@@ -305,15 +305,11 @@ def _misfit(target: _Target, error: Exception) -> str:
     """The message on a distribution that does not fit the numbers it is for."""
     part, given = target.part, target.distribution
     message = str(error)
-    try:
-        fits = np.broadcast_shapes(given.shape, part.own.shape) == part.own.shape
-    except ValueError:
-        fits = False
-    if not fits:
-        message = f"one of shape {given.shape} does not fit"
-    if isinstance(given, Constant) and given.shape == (2,):
-        low, high = given.value
-        message += f"; a range is a distribution: Uniform({low:g}, {high:g})"
+    if isinstance(given, Constant):  # NumPy speaks of broadcasting
+        message = f"{given.value!r} does not fit"
+        if given.shape == (2,):
+            low, high = given.value
+            message += f"; a range is a distribution: Uniform({low:g}, {high:g})"
     return f"vary: {part.key!r}, of shape {part.own.shape}: {message}"
 
 
