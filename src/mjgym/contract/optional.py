@@ -61,8 +61,8 @@ class OptionalHooks(Fields):
     def compiled_law(self, model: Model) -> CompiledLaw | None:
         """`control` and `substep` as one compiled function; None for the hooks themselves.
 
-        With `control_every_substep`, a simulation on the processor then makes all physics steps of a
-        control step in one call. The function gives the hooks' own numbers.
+        With `control_every_substep`, a simulation on the processor then makes all physics steps of
+        a control step in one call. The function gives the hooks' own numbers.
 
         Args:
             model: the compiled model.

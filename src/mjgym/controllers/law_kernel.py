@@ -1,4 +1,4 @@
-"""The control laws of arms for one simulation, compiled: the arithmetic of the controllers' modules.
+"""The control laws of arms for one simulation, compiled: the arithmetic of the controllers.
 
 Every sum is in NumPy's order and every product of matrices NumPy's own call of the BLAS, so results
 are those of `OperationalSpacePose.torque`, `JointVelocity.torque`, ... to the bit. The tests hold
@@ -10,8 +10,12 @@ import math
 import numpy as np
 from numba import carray, cfunc, njit
 
+from mjgym.sim.compiled import LAW_FIELDS
 from mjgym.sim.compiled.foreign import GEMM, GEMV, SOLVE, call, floats_at, integers_at
 
+QPOS, QVEL, BIAS, SITE_XPOS, SITE_XMAT, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL = range(
+    len(LAW_FIELDS)
+)
 # The arms' integers: of each arm a head, then its indices.
 OPERATIONAL_SPACE, JOINT_POSITION, JOINT_VELOCITY, JOINT_TORQUE = range(4)
 (
@@ -52,6 +56,18 @@ POSTURE_GAIN = 10.0
 POSTURE_DAMPING = 2 * math.sqrt(POSTURE_GAIN)
 RIDGE = 1e-16
 INTEGRAL, DERIVATIVE, DIFFERENCES = 0.005, 0.001, 5
+
+
+@njit(inline="always")
+def _at(field, place):
+    """A number of a field of float64, by its place."""
+    return carray(floats_at(field + 8 * place), 1)[0]
+
+
+@njit(inline="always")
+def _row(field, place, width):
+    """A row of a field of float64, by its place."""
+    return carray(floats_at(field + 8 * width * place), width)
 
 
 @njit(inline="always")
@@ -103,13 +119,9 @@ def _solve(blas, a, n, b, columns, scratch, info):
 @njit(inline="always")
 def _limited(torque, low, high, n):
     for i in range(n):
-        x = torque[i]
         # As minimum and maximum of NumPy, which keep what is no number.
-        if x < low[i]:
-            x = low[i]
-        if x > high[i]:
-            x = high[i]
-        torque[i] = x
+        least = low[i] if torque[i] < low[i] else torque[i]
+        torque[i] = high[i] if least > high[i] else least
 
 
 @njit(inline="always")
@@ -147,93 +159,60 @@ def _goal(integers, numbers, memory, width, ahead, out):
 
 
 @njit(inline="always")
-def _inertia(integers, n, m_of, out):
+def _inertia(integers, n, field, out):
     places = integers[HEAD + 4 * n :]
     for i in range(n * n):
-        out[i] = m_of[places[i]] if places[i] >= 0 else 0.0
+        out[i] = _at(field, places[i]) if places[i] >= 0 else 0.0
 
 
 @njit
-def _operational_space(integers, numbers, fields, memory, work, blas, out):
+def _jacobian(integers, fields, offset, jacobian):
+    """Of the tool with respect to the joints, (6, n), see `mjgym.sim.dynamics.point_jacobian`."""
     n = integers[JOINTS]
-    qpos_at, qvel_at = integers[HEAD:], integers[HEAD + n :]
-    moves = integers[HEAD + 3 * n :]
-    # Each matrix and vector has a place of its own in the working memory.
-    jacobian, turned, inertia = work[0:48], work[64:128], work[128:192]
-    solved, whole, systems = work[192:256], work[256:320], work[320:400]
-    error, velocity, origin_velocity = work[400:406], work[406:412], work[412:418]
-    rights, force, offset, between = work[420:432], work[432:438], work[438:441], work[441:450]
-    posture, felt, qvel = work[450:460], work[460:466], work[470:480]
-    part, wanted, position = work[480:490], work[490:499], work[499:502]
-    pivots, info = work[502:520].view(np.int64), work[520:524].view(np.int64)
-
-    tool, com = carray(floats_at(fields[3] + 24 * integers[TOOL_SITE]), 3), integers[TOOL_ROOT]
-    _offset(tool, carray(floats_at(fields[5] + 24 * com), 3), offset)
-    rotation = carray(floats_at(fields[4] + 72 * integers[TOOL_SITE]), 9)
+    qvel_at, moves = integers[HEAD + n :], integers[HEAD + 3 * n :]
     for j in range(n):
-        qvel[j] = carray(floats_at(fields[1] + 8 * qvel_at[j]), 1)[0] + 0.0
-        dof = carray(floats_at(fields[6] + 48 * qvel_at[j]), 6)
+        dof = _row(fields[CDOF], qvel_at[j], 6)
+        column = jacobian[j:]
         if moves[j]:
-            jacobian[0 * n + j] = dof[3] + (dof[1] * offset[2] - dof[2] * offset[1])
-            jacobian[1 * n + j] = dof[4] + (dof[2] * offset[0] - dof[0] * offset[2])
-            jacobian[2 * n + j] = dof[5] + (dof[0] * offset[1] - dof[1] * offset[0])
-            for i in range(3):
-                jacobian[(3 + i) * n + j] = dof[i]
+            column[0 * n] = dof[3] + (dof[1] * offset[2] - dof[2] * offset[1])
+            column[1 * n] = dof[4] + (dof[2] * offset[0] - dof[0] * offset[2])
+            column[2 * n] = dof[5] + (dof[0] * offset[1] - dof[1] * offset[0])
+            column[3 * n], column[4 * n], column[5 * n] = dof[0], dof[1], dof[2]
         else:
             for i in range(6):
-                jacobian[i * n + j] = 0.0
-    if integers[ALONE]:
-        _times(blas, jacobian, 6, n, False, qvel, velocity)
-    else:
-        cvel = carray(floats_at(fields[7] + 48 * integers[TOOL_BODY]), 6)
-        _velocity(cvel, offset, velocity)
+                column[i * n] = 0.0
 
-    # The goal, in world axes.
-    _goal(integers, numbers, memory, 3, 0.0, position)
-    turn = integers[ROTATION]
-    for i in range(9):
-        wanted[i] = memory[turn + i]
-    if integers[ORIGIN_MOVES]:
-        origin = carray(floats_at(fields[3] + 24 * integers[ORIGIN_SITE]), 3)
-        _offset(origin, carray(floats_at(fields[5] + 24 * integers[ORIGIN_ROOT]), 3), offset)
-        cvel = carray(floats_at(fields[7] + 48 * integers[ORIGIN_BODY]), 6)
-        _velocity(cvel, offset, origin_velocity)
-        for i in range(6):
-            velocity[i] = velocity[i] - origin_velocity[i]
-        if not integers[IN_WORLD]:
-            frame = carray(floats_at(fields[4] + 72 * integers[ORIGIN_SITE]), 9)
-            for i in range(3):
-                part[i] = (origin[i] + 0.0) + (
-                    frame[3 * i] * position[0]
-                    + frame[3 * i + 1] * position[1]
-                    + frame[3 * i + 2] * position[2]
-                )
-            position[:] = part[:3]
-            part[:9] = wanted
-            _product(blas, frame, part, 3, 3, 3, False, wanted)
 
-    for i in range(3):
-        error[i] = position[i] - (tool[i] + 0.0)
-    _product(blas, wanted, rotation, 3, 3, 3, True, between)
-    error[3] = (between[7] - between[5]) / 2
-    error[4] = (between[2] - between[6]) / 2
-    error[5] = (between[3] - between[1]) / 2
-
-    kp, kd = numbers[1:7], numbers[7:13]
-    if integers[KP] >= 0:
-        kp, kd = memory[integers[KP] : integers[KP] + 6], memory[integers[KD] : integers[KD] + 6]
+@njit
+def _relative(integers, fields, position, wanted, velocity, work, blas):
+    """Take a goal out of the axes of an origin that moves, and a velocity relative to it."""
+    origin_velocity, offset, part = work[412:418], work[438:441], work[480:490]
+    origin = _row(fields[SITE_XPOS], integers[ORIGIN_SITE], 3)
+    _offset(origin, _row(fields[SUBTREE_COM], integers[ORIGIN_ROOT], 3), offset)
+    _velocity(_row(fields[CVEL], integers[ORIGIN_BODY], 6), offset, origin_velocity)
     for i in range(6):
-        rights[i] = kp[i] * error[i] - kd[i] * velocity[i]
-    start = integers[START]
-    for j in range(n):
-        qpos = carray(floats_at(fields[0] + 8 * qpos_at[j]), 1)[0] + 0.0
-        posture[j] = POSTURE_GAIN * (memory[start + j] - qpos) - POSTURE_DAMPING * qvel[j]
-    _times(blas, jacobian, 6, n, False, posture, felt)
+        velocity[i] = velocity[i] - origin_velocity[i]
+    if not integers[IN_WORLD]:
+        frame = _row(fields[SITE_XMAT], integers[ORIGIN_SITE], 9)
+        for i in range(3):
+            part[i] = (origin[i] + 0.0) + (
+                frame[3 * i] * position[0]
+                + frame[3 * i + 1] * position[1]
+                + frame[3 * i + 2] * position[2]
+            )
+        position[:] = part[:3]
+        part[:9] = wanted
+        _product(blas, frame, part, 3, 3, 3, False, wanted)
 
-    # The inverse of the inertia at the tool. A symmetric matrix is its own transpose; the rows of
-    # the Jacobian are the columns of what is solved for.
-    m_of = carray(floats_at(fields[8]), 1 << 30)
-    _inertia(integers, n, m_of, inertia)
+
+@njit
+def _mobility(integers, inertia, jacobian, work, blas, whole):
+    """The inverse of the inertia at the tool, see `mjgym.controllers.linear_algebra.mobility`."""
+    n = integers[JOINTS]
+    turned, solved = work[64:128], work[192:256]
+    pivots, info = _scratch(work)
+    # LAPACK goes column by column: a symmetric matrix is its own transpose, and the rows of the
+    # Jacobian are the columns that are solved for.
     for i in range(n * n):
         whole[i] = inertia[i]
     for i in range(6 * n):
@@ -250,30 +229,88 @@ def _operational_space(integers, numbers, fields, memory, work, blas, out):
         for j in range(6):
             whole[6 * i + j] = whole[6 * i + j] + trace * (RIDGE if i == j else 0.0)
 
-    if integers[UNCOUPLED]:
-        for i in range(6):
-            for j in range(6):
-                same = 1.0 if (i < 3) == (j < 3) else 0.0
-                systems[6 * j + i] = whole[6 * i + j] * same
-        _solve(blas, systems, 6, rights, 1, pivots, info)
-        for i in range(6):
-            for j in range(6):
-                systems[6 * j + i] = whole[6 * i + j] * 1.0
-        _solve(blas, systems, 6, felt, 1, pivots, info)
-        for i in range(6):
-            force[i] = rights[i] - felt[i]
-    else:
-        for i in range(6):
-            force[i] = rights[i] - felt[i]
-            for j in range(6):
-                systems[6 * j + i] = whole[6 * i + j]
-        _solve(blas, systems, 6, force, 1, pivots, info)
 
-    _times(blas, jacobian, n, 6, True, force, out)
+@njit(inline="always")
+def _scratch(work):
+    return work[502:520].view(np.int64), work[520:524].view(np.int64)
+
+
+@njit
+def _forces(integers, whole, acceleration, felt, work, blas):
+    """The forces at the tool, in the place of the acceleration."""
+    system = work[320:356]
+    pivots, info = _scratch(work)
+    if not integers[UNCOUPLED]:
+        for i in range(6):
+            acceleration[i] = acceleration[i] - felt[i]
+            for j in range(6):
+                system[6 * j + i] = whole[6 * i + j]
+        _solve(blas, system, 6, acceleration, 1, pivots, info)
+        return
+    for i in range(6):
+        for j in range(6):
+            same = 1.0 if (i < 3) == (j < 3) else 0.0
+            system[6 * j + i] = whole[6 * i + j] * same
+    _solve(blas, system, 6, acceleration, 1, pivots, info)
+    for i in range(6):
+        for j in range(6):
+            system[6 * j + i] = whole[6 * i + j]
+    _solve(blas, system, 6, felt, 1, pivots, info)
+    for i in range(6):
+        acceleration[i] = acceleration[i] - felt[i]
+
+
+@njit
+def _operational_space(integers, numbers, fields, memory, work, blas, out):
+    """`OperationalSpacePose.torque`."""
+    n = integers[JOINTS]
+    qpos_at, qvel_at = integers[HEAD:], integers[HEAD + n :]
+    # Each matrix and vector has a place of its own in the working memory.
+    jacobian, inertia, whole = work[0:48], work[128:192], work[256:320]
+    error, velocity, acceleration = work[400:406], work[406:412], work[420:426]
+    offset, between, posture, felt = work[438:441], work[441:450], work[450:460], work[460:466]
+    qvel, part, wanted, position = work[470:480], work[480:490], work[490:499], work[499:502]
+
+    tool = _row(fields[SITE_XPOS], integers[TOOL_SITE], 3)
+    _offset(tool, _row(fields[SUBTREE_COM], integers[TOOL_ROOT], 3), offset)
+    _jacobian(integers, fields, offset, jacobian)
+    start = integers[START]
+    for j in range(n):
+        qvel[j] = _at(fields[QVEL], qvel_at[j]) + 0.0
+        qpos = _at(fields[QPOS], qpos_at[j]) + 0.0
+        posture[j] = POSTURE_GAIN * (memory[start + j] - qpos) - POSTURE_DAMPING * qvel[j]
+    if integers[ALONE]:
+        _times(blas, jacobian, 6, n, False, qvel, velocity)
+    else:
+        _velocity(_row(fields[CVEL], integers[TOOL_BODY], 6), offset, velocity)
+
+    _goal(integers, numbers, memory, 3, 0.0, position)
+    turn = integers[ROTATION]
+    for i in range(9):
+        wanted[i] = memory[turn + i]
+    if integers[ORIGIN_MOVES]:
+        _relative(integers, fields, position, wanted, velocity, work, blas)
+    for i in range(3):
+        error[i] = position[i] - (tool[i] + 0.0)
+    rotation = _row(fields[SITE_XMAT], integers[TOOL_SITE], 9)
+    _product(blas, wanted, rotation, 3, 3, 3, True, between)
+    error[3] = (between[7] - between[5]) / 2
+    error[4] = (between[2] - between[6]) / 2
+    error[5] = (between[3] - between[1]) / 2
+    kp, kd = numbers[1:7], numbers[7:13]
+    if integers[KP] >= 0:
+        kp, kd = memory[integers[KP] : integers[KP] + 6], memory[integers[KD] : integers[KD] + 6]
+    for i in range(6):
+        acceleration[i] = kp[i] * error[i] - kd[i] * velocity[i]
+
+    _times(blas, jacobian, 6, n, False, posture, felt)
+    _inertia(integers, n, fields[INERTIA], inertia)
+    _mobility(integers, inertia, jacobian, work, blas, whole)
+    _forces(integers, whole, acceleration, felt, work, blas)
+    _times(blas, jacobian, n, 6, True, acceleration, out)
     _times(blas, inertia, n, n, False, posture, part)
     for j in range(n):
-        bias = carray(floats_at(fields[2] + 8 * qvel_at[j]), 1)[0] + 0.0
-        out[j] = (out[j] + part[j]) + bias
+        out[j] = (out[j] + part[j]) + (_at(fields[BIAS], qvel_at[j]) + 0.0)
 
 
 @njit
@@ -286,17 +323,17 @@ def _joint_position(integers, numbers, fields, memory, work, blas, out):
         kp = memory[integers[KP] : integers[KP] + n]
         kd = memory[integers[KD] : integers[KD] + n]
     for j in range(n):
-        qpos = carray(floats_at(fields[0] + 8 * integers[HEAD + j]), 1)[0] + 0.0
-        qvel = carray(floats_at(fields[1] + 8 * integers[HEAD + n + j]), 1)[0] + 0.0
+        qpos = _at(fields[QPOS], integers[HEAD + j]) + 0.0
+        qvel = _at(fields[QVEL], integers[HEAD + n + j]) + 0.0
         asked[j] = kp[j] * (goal[j] - qpos) - kd[j] * qvel
     if not integers[COMPENSATED]:
         for j in range(n):
             out[j] = asked[j]
         return
-    _inertia(integers, n, carray(floats_at(fields[8]), 1 << 30), inertia)
+    _inertia(integers, n, fields[INERTIA], inertia)
     _times(blas, inertia, n, n, False, asked, out)
     for j in range(n):
-        bias = carray(floats_at(fields[2] + 8 * integers[HEAD + n + j]), 1)[0] + 0.0
+        bias = _at(fields[BIAS], integers[HEAD + n + j]) + 0.0
         out[j] = out[j] + bias
 
 
@@ -306,17 +343,15 @@ def _joint_velocity(integers, numbers, fields, memory, ahead, goal, out):
     _goal(integers, numbers, memory, n, ahead, goal)
     sums, differences = integers[ERROR_SUM], integers[ERROR_DIFFERENCES]
     for j in range(n):
-        qvel = carray(floats_at(fields[1] + 8 * integers[HEAD + n + j]), 1)[0] + 0.0
+        qvel = _at(fields[QVEL], integers[HEAD + n + j]) + 0.0
         derivative = memory[differences + j]
         for i in range(1, DIFFERENCES):
             derivative = derivative + memory[differences + i * n + j]
         out[j] = numbers[1 + j] * (
-            (goal[j] - qvel)
-            + INTEGRAL * memory[sums + j]
-            + DERIVATIVE * (derivative / DIFFERENCES)
+            (goal[j] - qvel) + INTEGRAL * memory[sums + j] + DERIVATIVE * (derivative / DIFFERENCES)
         )
         if integers[COMPENSATED]:
-            bias = carray(floats_at(fields[2] + 8 * integers[HEAD + n + j]), 1)[0] + 0.0
+            bias = _at(fields[BIAS], integers[HEAD + n + j]) + 0.0
             out[j] = out[j] + bias
 
 
@@ -332,7 +367,7 @@ def _note_errors(integers, numbers, fields, memory, work, low, high):
     errors, sums = integers[ERROR], integers[ERROR_SUM]
     differences = integers[ERROR_DIFFERENCES]
     for j in range(n):
-        qvel = carray(floats_at(fields[1] + 8 * integers[HEAD + n + j]), 1)[0] + 0.0
+        qvel = _at(fields[QVEL], integers[HEAD + n + j]) + 0.0
         error = goal[j] - qvel
         for i in range(DIFFERENCES - 1):
             memory[differences + i * n + j] = memory[differences + (i + 1) * n + j]
@@ -347,14 +382,14 @@ def _joint_torque(integers, numbers, fields, memory, out):
     _goal(integers, numbers, memory, n, 0.0, out)
     if integers[COMPENSATED]:
         for j in range(n):
-            bias = carray(floats_at(fields[2] + 8 * integers[HEAD + n + j]), 1)[0] + 0.0
+            bias = _at(fields[BIAS], integers[HEAD + n + j]) + 0.0
             out[j] = out[j] + bias
 
 
 @cfunc("void(int64, int64, int64, int64, int64, int64, int64)", cache=True)
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
     """The law of all arms of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
-    fields, blas = carray(integers_at(fields_at), 10), carray(integers_at(blas_at), 3)
+    fields, blas = carray(integers_at(fields_at), len(LAW_FIELDS)), carray(integers_at(blas_at), 3)
     everything = carray(integers_at(integers_at_), 1 << 20)
     memory, work = carray(floats_at(memory_at), 1 << 20), carray(floats_at(work_at), WORK)
     all_numbers = carray(floats_at(numbers_at), 1 << 20)
@@ -378,8 +413,7 @@ def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at)
                 _joint_torque(integers, numbers, fields, memory, torque)
             _limited(torque, low, high, n)
             for j in range(n):
-                ctrl = integers[HEAD + 2 * n + j]
-                carray(floats_at(fields[9] + 8 * ctrl), 1)[0] = torque[j]
+                _row(fields[CTRL], integers[HEAD + 2 * n + j], 1)[0] = torque[j]
         else:
             if kind == JOINT_VELOCITY:
                 _note_errors(integers, numbers, fields, memory, work, low, high)

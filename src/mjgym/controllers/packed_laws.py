@@ -1,5 +1,6 @@
 """The laws of arms, packed for the compiled function that computes them between physics steps."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -68,7 +69,7 @@ class PackedLaw:
         }
         sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
         starts = np.cumsum([0, *sizes]).tolist()
-        self._places = dict(zip(self._shapes, zip(starts, starts[1:], strict=False), strict=True))
+        self._places = dict(zip(self._shapes, itertools.pairwise(starts), strict=True))
         self._changed = [key for key in self._shapes if key.rpartition("/")[2] in _CHANGED]
         integers: list[Any] = [[len(arms)]]
         numbers: list[np.ndarray] = []
@@ -86,7 +87,11 @@ class PackedLaw:
         tool, origin = chain.tool, chain.origin
         head = np.full(kernel.HEAD, -1)
         head[kernel.KIND], head[kernel.JOINTS], head[kernel.NUMBERS] = kind, n, first
-        head[[kernel.TOOL_SITE, kernel.TOOL_BODY, kernel.TOOL_ROOT]] = tool.site, tool.body, tool.root
+        head[[kernel.TOOL_SITE, kernel.TOOL_BODY, kernel.TOOL_ROOT]] = (
+            tool.site,
+            tool.body,
+            tool.root,
+        )
         head[[kernel.ORIGIN_SITE, kernel.ORIGIN_BODY, kernel.ORIGIN_ROOT]] = (
             origin.site, origin.body, origin.root,
         )  # fmt: skip
@@ -99,7 +104,11 @@ class PackedLaw:
             (kernel.RAMPS, bool(law.interpolation)),
         ):
             head[switch] = value
-        for number, entry in {**_ENTRIES, kernel.GOAL: goal, kernel.GOAL_FROM: f"{goal}_from"}.items():
+        for number, entry in {
+            **_ENTRIES,
+            kernel.GOAL: goal,
+            kernel.GOAL_FROM: f"{goal}_from",
+        }.items():
             head[number], _ = self._places.get(f"{name}/{entry}", (-1, -1))
         index, there = chain.inertia
         inertia = index if there is None else np.where(there, index, -1)
@@ -150,7 +159,7 @@ def _numbers(law: Any, chain: Chain) -> np.ndarray:
         kp = kp + law.gain(chain.torque_low, chain.torque_high)
     elif isinstance(law, JointPosition | OperationalSpacePose):
         kp, kd = (gain + like for gain in law.gains({}, like))
-        if getattr(law, "kd", None) is not None:
+        if isinstance(law, JointPosition) and law.kd is not None:
             kd = constant(law.kd, like) + like
     steps = ramp_steps(law.ramp_ratio, law.substeps)
     return np.concatenate([[steps], kp, kd, chain.torque_low, chain.torque_high], dtype=np.float64)

@@ -7,8 +7,8 @@ through all physics steps of each: law, `mj_step2`, `mj_step1`. It calls the eng
 by their addresses, on one MjData for each simulation, and holds no lock of Python, so threads share
 a batch. There is no callback (`mjcb_control`), which a process has but once: any number of batches
 and environments go on side by side. A law is the address of a compiled function as well. It calls
-the BLAS and LAPACK that NumPy itself calls, so that its numbers are NumPy's to the bit; a task whose
-law cannot be compiled, or gives other numbers on this machine, is stepped with NumPy as ever.
+the BLAS and LAPACK that NumPy itself calls, so that its numbers are NumPy's to the bit; a task
+whose law cannot be compiled, or gives other numbers on this machine, is stepped with NumPy as ever.
 """
 
 import functools

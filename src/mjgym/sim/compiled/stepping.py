@@ -28,69 +28,86 @@ from mjgym.sim.shards import is_of_geoms
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _FIRST_WARNING, _LAST_WARNING = DIVERGED.start, DIVERGED.stop
-_NO_ADDRESSES = np.zeros((0, 0), dtype=np.int64)
-_NO_SIZES = np.zeros(0, dtype=np.int64)
+_CTRL = LAW_FIELDS.index("ctrl")
+_ONE = np.zeros(1, dtype=np.int64)
+_NONE, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
 _NO_FLAGS = np.zeros(0, dtype=np.bool_)
+# Of a simulation that is stepped where it is seen.
+_SEEN = (
+    *(_NO_ROWS, _NO_ROWS, _NO_FLAGS, (_NO_ROWS, _NONE, _NONE, _NONE), _NO_FLAGS),
+    *(_NONE, _NONE, _NONE),
+)
 _WARNING_STRIDE = 2  # int32: the last of a kind, and how many
 
 
+@njit(inline="always")
+def _take_over(i, model, data, state, known, begun, functions):
+    """Go to a simulation's state, unless it is where the last call left it."""
+    same = not begun[i]
+    for k in range(state.shape[1]):
+        same = same and state[i, k] == known[i, k]
+    if same:
+        return
+    if begun[i]:
+        call(functions[RESET], (model, data))
+        begun[i] = False
+    call(functions[SET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
+    call(functions[STEP1], (model, data))
+
+
+@njit(inline="always")
+def _hand_back(i, model, data, state, known, functions, outputs, diverged):
+    """Write a simulation's state and what follows from it where others see them."""
+    sources, targets, sizes, warnings = outputs
+    call(functions[GET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
+    for k in range(state.shape[1]):
+        known[i, k] = state[i, k]
+    for k in range(len(sizes)):
+        copy_bytes(targets[k] + i * sizes[k], sources[i, k], sizes[k])
+    counts = carray(counts_at(warnings[i]), _WARNING_STRIDE * _LAST_WARNING)
+    for k in range(_FIRST_WARNING, _LAST_WARNING):
+        if counts[_WARNING_STRIDE * k] > 0:
+            diverged[i] = True
+
+
 @njit(cache=True, nogil=True)
-def _step(
-    rows, model, datas, fields, law, numbers, integers, memory, controls, work, n, forces, functions,
-    blas, state, known, fresh, sources, targets, sizes, varied, settings, widths, warnings, bad,
-):  # fmt: skip
+def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept):
     """Advance some simulations, one after the other.
 
-    A simulation whose state is kept elsewhere (a row of `state`, by its bits) is taken over from
-    there, unless it is where the last call left it, and its outputs (addresses, and their sizes in
-    bytes) go to their rows of `targets`. What episodes vary is written into the model first.
+    Args:
+        rows: their numbers.
+        model: its address.
+        datas: their addresses, and those of the fields that the law reads.
+        law: its address, and those of all that it is given besides fields and memory.
+        memory: of the law, (n, k).
+        controls: (n, nu).
+        n: physics steps.
+        forces: whether forces are to be of the new state.
+        functions: addresses of the engine's.
+        kept: for simulations whose states others see: states by their bits, those at the end of the
+            last call, which have begun an episode since, outputs and where they go, which have
+            diverged; and what varies, where it goes in the model, and its sizes.
     """
+    addresses, fields = datas
+    function, numbers, integers, work, blas_functions = law
+    state, known, begun, outputs, diverged, varied, settings, widths = kept
     for i in rows:
-        data = datas[i]
-        table = fields[i].ctypes.data
+        data = addresses[i]
         for k in range(len(widths)):
             copy_bytes(settings[k], varied[k] + i * widths[k], widths[k])
         if state.size:
-            same = not fresh[i]
-            for k in range(state.shape[1]):
-                same = same and state[i, k] == known[i, k]
-            if not same:
-                if fresh[i]:
-                    call(functions[RESET], (model, data))
-                    fresh[i] = False
-                call(
-                    functions[SET_STATE],
-                    (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)),
-                )
-                call(functions[STEP1], (model, data))
-        copy_bytes(fields[i, 9], controls[i].ctypes.data, 8 * controls.shape[1])
-        own = memory[i].ctypes.data
-        constants = numbers.ctypes.data, integers.ctypes.data
+            _take_over(i, model, data, state, known, begun, functions)
+        table, own = fields[i].ctypes.data, memory[i].ctypes.data
+        copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
         for step in range(n):
-            call(
-                law,
-                (0, table, constants[0], constants[1], own, work.ctypes.data, blas.ctypes.data),
-            )
+            call(function, (0, table, numbers, integers, own, work, blas_functions))
             call(functions[STEP2], (model, data))
             call(functions[STEP1], (model, data))
             if forces and step == n - 1:
                 call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
-            call(
-                law,
-                (1, table, constants[0], constants[1], own, work.ctypes.data, blas.ctypes.data),
-            )
+            call(function, (1, table, numbers, integers, own, work, blas_functions))
         if state.size:
-            call(
-                functions[GET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION))
-            )
-            for k in range(state.shape[1]):
-                known[i, k] = state[i, k]
-            for k in range(len(sizes)):
-                copy_bytes(targets[k] + i * sizes[k], sources[i, k], sizes[k])
-            counts = carray(counts_at(warnings[i]), _WARNING_STRIDE * _LAST_WARNING)
-            for k in range(_FIRST_WARNING, _LAST_WARNING):
-                if counts[_WARNING_STRIDE * k] > 0:
-                    bad[i] = True
+            _hand_back(i, model, data, state, known, functions, outputs, diverged)
 
 
 def _address(array: np.ndarray) -> int:
@@ -106,6 +123,12 @@ def law_fields(data: mujoco.MjData) -> list[int]:
     return [_address(getattr(data, name)) for name in LAW_FIELDS]
 
 
+def _given(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
+    """The address of a law, and those of what it is given besides fields and memory."""
+    arrays = law.numbers, law.integers, work, blas()
+    return (law.address, *(_address(x) for x in arrays if x is not None))
+
+
 class CompiledSingle:
     """One simulation, stepped where it is.
 
@@ -117,19 +140,10 @@ class CompiledSingle:
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, law: CompiledLaw) -> None:
         self._kept = model, data, law  # which the addresses are of
-        self._simulation = (
-            np.zeros(1, dtype=np.int64),
-            model._address,
-            np.array([data._address]),
-            _addresses([law_fields(data)]),
-            *(law.address, law.numbers, law.integers),
-        )
+        self._model = model._address
+        self._data = np.array([data._address]), _addresses([law_fields(data)])
         self._work = np.zeros(law.work)
-        self._rest = (
-            *(engine(), blas(), _NO_ADDRESSES, _NO_ADDRESSES, _NO_FLAGS, _NO_ADDRESSES),
-            *(_NO_SIZES,) * 6,
-            _NO_FLAGS,
-        )
+        self._law = _given(law, self._work)
 
     def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
         """Make n physics steps from computed positions and velocities, as `Simulation.step`.
@@ -141,7 +155,10 @@ class CompiledSingle:
             forces: whether forces are to be of the new state.
         """
         with quiet():
-            _step(*self._simulation, memory, control[None], self._work, n, forces, *self._rest)
+            _step(
+                _ONE, self._model, self._data, self._law, memory, control[None], n, forces,
+                engine(), _SEEN,
+            )  # fmt: skip
 
 
 class CompiledBatch:
@@ -188,8 +205,10 @@ class CompiledBatch:
         self._varied = _addresses([[_address(x) for x in self._own.values()]])[0]
         self._widths = np.array([x[0].nbytes for x in self._own.values()], dtype=np.int64)
         self._datas = [mujoco.MjData(model) for _ in range(n)]
-        self._data = np.array([data._address for data in self._datas])
-        self._law_fields = _addresses([law_fields(data) for data in self._datas])
+        self._data = (
+            np.array([data._address for data in self._datas]),
+            _addresses([law_fields(data) for data in self._datas]),
+        )
         self._warnings = np.array([_address(data.warning.number) for data in self._datas])
         self._work = np.zeros((count, law.work))
         self._others = (
@@ -234,12 +253,14 @@ class CompiledBatch:
                 own[begun] = values[:, self._kept] if is_of_geoms(name) else values
 
         def work(k: int) -> None:
+            outputs = self._sources, self._targets, self._sizes, self._warnings
             _step(
-                parts[k], self._models[k]._address, self._data, self._law_fields,
-                self._law.address, self._law.numbers, self._law.integers, memory, controls,
-                self._work[k], n, forces, engine(), blas(), self._state, self._known, self._begun,
-                self._sources, self._targets, self._sizes, self._varied, self._settings[k],
-                self._widths, self._warnings, self.diverged,
+                parts[k], self._models[k]._address, self._data, _given(self._law, self._work[k]),
+                memory, controls, n, forces, engine(),
+                (
+                    self._state, self._known, self._begun, outputs, self.diverged, self._varied,
+                    self._settings[k], self._widths,
+                ),
             )  # fmt: skip
 
         parts = np.array_split(ids, len(self._models))

@@ -140,7 +140,6 @@ class Drive:
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
 
-
     @functools.cached_property
     def compiled(self) -> CompiledLaw | None:
         """`control` and `substep` in one compiled function.
