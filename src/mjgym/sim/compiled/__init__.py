@@ -12,7 +12,6 @@ whose law cannot be compiled, or gives other numbers on this machine, is stepped
 """
 
 import functools
-import importlib.util
 import os
 from typing import Protocol
 
@@ -63,8 +62,10 @@ class CompiledLaw(Protocol):
 @functools.cache
 def available() -> bool:
     """Whether laws can be compiled: numba is there and on, and NumPy's BLAS has been found."""
-    if importlib.util.find_spec("numba") is None or os.environ.get("NUMBA_DISABLE_JIT") == "1":
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return False
-    from mjgym.sim.compiled import foreign
-
+    try:
+        from mjgym.sim.compiled import foreign
+    except ImportError:
+        return False
     return foreign.blas() is not None
