@@ -14,6 +14,7 @@ from mjgym.cli import (
     compare,
     demo,
     doctor,
+    ensemble,
     evaluate,
     export,
     gallery,
@@ -51,6 +52,7 @@ app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("train", rich_help_panel=TRAINING)(train.train)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
+app.command("ensemble", rich_help_panel=TRAINING)(ensemble.ensemble)
 app.command("export", rich_help_panel=TRAINING)(export.export)
 app.command("compare", rich_help_panel=TRAINING)(compare.compare)
 app.command("new", rich_help_panel=OWN)(new.new)
