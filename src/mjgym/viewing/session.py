@@ -107,7 +107,7 @@ class Session:
     ) -> None:
         self._wrapped = env
         self._act = act
-        self._over = np.False_  # whose episode has ended with the last step of a batch
+        self._over: Any = np.False_  # whose episode has ended with the last step of a batch
         self.keys = keys
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)

@@ -343,10 +343,9 @@ class EnsemblePolicy(Acting):
     def save(self, path: str | Path) -> None:
         """Write it into one .npz file."""
         arrays: dict[str, Any] = {}
-        parts: list[list[Policy] | list[Valuation]] = [self.policies, self.valuations]
-        for own in parts:
-            for k, part in enumerate(own):
-                arrays |= {f"agent{k}/{name}": array for name, array in part.arrays().items()}
+        for k, agent in enumerate(self.policies):
+            own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
+            arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
         with atomic.replacing(path) as part_file:
             np.savez(part_file, **arrays)
 
