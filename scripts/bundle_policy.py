@@ -50,7 +50,7 @@ class TorchPolicy(Policy):
         size, actions = len(like.mean), len(like.low)
         # As they are observed: it is the agent that normalises them.
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
-        super().__init__([], *raw, like.low, like.high, like.history)
+        super().__init__([], *raw, like.low, like.high, like.history, repeat=like.repeat)
         agent = algorithms.find(run.settings()["algorithm"])
         settings = config.read_run(agent.Config, run.config_file)
         self.agent: Any = agent(settings, size, actions)
@@ -60,8 +60,7 @@ class TorchPolicy(Policy):
     def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
         histories = torch.from_numpy(inputs).view(len(inputs), self.history, -1)
-        outputs = self.agent.actor_body()(self.agent.normalizer(histories).flatten(1))
-        return np.asarray(torch.tanh(outputs[:, : len(self.low)]).numpy())
+        return np.asarray(self.agent.mean_action(histories).numpy())
 
 
 class Beside:

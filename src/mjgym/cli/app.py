@@ -15,6 +15,7 @@ from mjgym.cli import (
     demo,
     doctor,
     evaluate,
+    export,
     gallery,
     guide,
     info,
@@ -50,6 +51,7 @@ app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("train", rich_help_panel=TRAINING)(train.train)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
+app.command("export", rich_help_panel=TRAINING)(export.export)
 app.command("compare", rich_help_panel=TRAINING)(compare.compare)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.datasets.formats import About, about
+from mjgym.datasets.formats import About, about, remake, specification
 from mjgym.datasets.recording import DemonstrationError, Episode
 
 SUCCESS, STATE = "success", "state"
@@ -78,6 +78,7 @@ class MinariWriter:
                 f'Minari cannot write observations with a "/" in a name, as {folders[0]!r}:'
                 ' take observation="flat"'
             )
+        specification(env, name)  # Minari would leave one out that JSON cannot hold
         self.name = name
         self.kept = 0
         self._env = env
@@ -139,6 +140,7 @@ class MinariDemonstrations:
         name: of the dataset, with its version.
         count: of episodes.
         about: where they come from.
+        note: empty: nothing is missing.
 
     Raises:
         DemonstrationError: Minari is not installed, or there is no such dataset.
@@ -153,7 +155,7 @@ class MinariDemonstrations:
 
             hint = or_else(name, minari.list_local_datasets())
             raise DemonstrationError(f"there is no dataset {name!r}{hint}") from error
-        self.name = name
+        self.name, self.note = name, ""
         self.count = int(self._dataset.total_episodes)
         self.about = self._about()
 
@@ -173,8 +175,7 @@ class MinariDemonstrations:
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """The environment that the dataset was recorded in, made anew."""
-        env: gymnasium.Env[Any, Any] = self._dataset.recover_environment(**kwargs)
-        return env
+        return remake(lambda: self._dataset.recover_environment(**kwargs), self.about.id)
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""

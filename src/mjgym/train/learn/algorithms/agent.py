@@ -62,6 +62,12 @@ class Agent(ABC, nn.Module):
     def actor_body(self) -> nn.Sequential:
         """The perceptron whose first outputs' tanh is the deterministic action."""
 
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        outputs = self.actor_body()(self.normalizer(observation).flatten(1))
+        return torch.tanh(outputs[:, : self.action_size])
+
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
@@ -105,7 +111,16 @@ class Agent(ABC, nn.Module):
         layers = plain(self.actor_body())
         layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
         limit = self.normalizer.limit if self.normalizer.enabled else None
-        return Policy(layers, mean, deviation, low, high, self.config.history, limit=limit)
+        return Policy(
+            layers,
+            mean,
+            deviation,
+            low,
+            high,
+            self.config.history,
+            limit=limit,
+            repeat=self.config.action_repeat,
+        )
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: the policy alone, whose name is empty."""
