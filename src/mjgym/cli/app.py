@@ -12,6 +12,7 @@ from mjgym.cli import (
     bench,
     check,
     compare,
+    convert,
     demo,
     doctor,
     ensemble,
@@ -50,6 +51,7 @@ app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
 app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
+app.command("convert", rich_help_panel=TASKS)(convert.convert)
 app.command("train", rich_help_panel=TRAINING)(train.train)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
 app.command("ensemble", rich_help_panel=TRAINING)(ensemble.ensemble)
