@@ -10,7 +10,7 @@ from mjgym.mjcf import Spec, add
 from mjgym.robots import Arm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import FRICTION as TABLE_FRICTION
@@ -114,6 +114,7 @@ class TwoArmTransport(TwoArms):
     reward_type: str = "sparse"
     table_friction: tuple[float, float, float] = TABLE_FRICTION
 
+    viewpoint = Viewpoint(azimuth=150, elevation=-25, distance=2.6, lookat=(0.0, 0.0, 1.05))
     agentview = SIDE_TABLES
     apart: ClassVar = FAR_APART
     varies = VARIES
