@@ -80,11 +80,12 @@ class TestSizes:
         assert walls.wall_width.high == pytest.approx(7 / 6)
         env = gym.make(WALLS, **RAT, physics_timestep=0.001, control_timestep=0.02).unwrapped
         env.reset(seed=0)
-        x, y, height = env.model.geom("wall_0").size
+        _x, _y, height = env.model.geom("wall_0").size
         assert height == pytest.approx(0.25)
         for _ in range(40):
             _, _, terminated, truncated, _ = env.step(np.zeros(38))
-            assert not (terminated or truncated)
+            assert not terminated
+            assert not truncated
 
     def test_keywords_are_lengths_as_given(self):
         walls = place(WALLS, **RAT, wall_height=0.4)
