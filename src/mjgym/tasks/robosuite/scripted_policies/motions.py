@@ -122,5 +122,3 @@ def grasp(
 def held_still(tool: Tool, fingers: float, steps: int = 0) -> Stage:
     """A stage in which a tool stays where it is."""
     return Stage(tool.position, fingers, steps=steps)
-
-
