@@ -1,17 +1,17 @@
-"""Measures policies that learn from scripted demonstrations: success over fixed seeds, one row a run.
+"""Measures policies that learn from scripted demonstrations: success on fixed seeds, a row a run.
 
-    python benchmarks/demonstrations.py                  # all rows that are missing, the first first
+    python benchmarks/demonstrations.py                  # all rows that are missing, in order
     python benchmarks/demonstrations.py --part states --seeds 0
-    python benchmarks/demonstrations.py --table          # the tables in Markdown, from the rows alone
+    python benchmarks/demonstrations.py --table          # the tables in Markdown, from the rows
 
 Protocol, fixed before the runs:
 
-- **Demonstrations**: episodes of the task's scripted expert in a batch, on seeds from 0 on, until the
-  third step after the first success; only successes are kept, the first 200 in the order of their
-  seeds. Noise is Gaussian, of each number of an action within -1 and 1, added to what is done; what
-  is recorded is what the expert meant.
-- **Training**: `mjgym train` with the settings in `assets/training`; the last policy counts, none is
-  chosen. Updates are fixed: 12,000 from states, 6,000 from pictures.
+- **Demonstrations**: episodes of the task's scripted expert in a batch, on seeds from 0 on, until
+  the third step after the first success; only successes are kept, the first 200 in the order of
+  their seeds. Noise is Gaussian, of each number of an action within -1 and 1, added to what is
+  done; what is recorded is what the expert meant.
+- **Training**: `mjgym train` with the settings in `assets/training`; the last policy counts, none
+  is chosen. Updates are fixed: 12,000 from states, 6,000 from pictures.
 - **Score**: success at any time within the steps of `STEPS`, over the 100 seeds of
   `mjgym evaluate` (10000 to 10099), on which no episode has been recorded.
 - **Intervals**: Wilson's, 95 %, of the episodes of a row; in a table, of all episodes of its rows.
@@ -85,6 +85,8 @@ BATCH = 50  # episodes side by side
 MOST = 600  # episodes, after which too few have succeeded
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 PARTS = ("states", "beside", "curve", "noise", "pictures")
+# The score is taken afterwards: evaluations in training would only take time.
+QUIET = ("threads=1", "tensorboard=false", "evaluations=1", "evaluation_episodes=1")
 Z = 1.959964  # of a normal distribution, 95 %
 
 
@@ -252,7 +254,7 @@ def _all_over(succeeded: Sequence[np.ndarray]) -> bool:
 
 def command(job: Job, out: Path) -> list[str]:
     """Arguments of `mjgym` for a run."""
-    words = [job.id, f"env.max_episode_steps={STEPS[job.id]}", "threads=1", "tensorboard=false"]
+    words = [job.id, f"env.max_episode_steps={STEPS[job.id]}", *QUIET]
     words += ["--seed", str(job.seed), "--out", str(out / job.name)]
     if job.demonstrations:
         file = demonstrations(job.id, job.noise, job.method == "bc-pictures", out / "data")
