@@ -40,12 +40,10 @@ from typing import Any
 import gymnasium
 import mujoco
 import numpy as np
-import torch
 
 import mjgym
 from mjgym import datasets
 from mjgym.datasets import Episode
-from mjgym.train.learn import source
 from mjgym.util.packaged import assets
 
 FILE = assets() / "baselines" / "demonstrations.csv"
@@ -272,6 +270,10 @@ def command(job: Job, out: Path) -> list[str]:
 
 def measure(job: Job, out: Path) -> Row:
     """Train and score."""
+    import torch
+
+    from mjgym.train.learn import source
+
     words = command(job, out)
     run = out / job.name
     resume = ["--resume"] if (run / "checkpoint.pt").exists() else []

@@ -25,6 +25,7 @@ from mjgym.util import atomic
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import demonstrations  # noqa: E402
 from training import results, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
@@ -204,6 +205,12 @@ def training_tables() -> dict[str, Callable[[], str]]:
     return {name: functools.partial(str, text) for name, text in found.items()}
 
 
+def cloning_tables() -> dict[str, Callable[[], str]]:
+    """Tables of learning from demonstrations."""
+    rows = demonstrations.read()
+    return {name: functools.partial(make, rows) for name, make in demonstrations.TABLES.items()}
+
+
 def dimensions_table() -> str:
     """The dimensions that the papers print beside those of each task."""
     lines = ["| task | paper | here | reason |", "|---|---|---|---|"]
@@ -231,7 +238,7 @@ def dimensions_table() -> str:
 TABLES = {
     "baselines": {"baselines": baselines_table},
     "fidelity": {"dimensions": dimensions_table},
-    "results": training_tables() | {"policies": policies_table},
+    "results": training_tables() | cloning_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
         "tasks": tabletop_tasks,
