@@ -47,6 +47,6 @@ def open_door(task: "Door") -> StagedPolicy:
         Stage(lambda observation: press(observation, -0.08, 0.05), CLOSE, near=0.02, steps=CLOSING),
         Stage(lambda observation: press(observation, -0.06, 0.0), CLOSE, near=0.01),
         Stage(lambda observation: press(observation, 0.05, 0.0), CLOSE, near=1.0, until=turned),
-        Stage(lambda observation: press(observation, 0.04, 0.05), CLOSE),
+        Stage(lambda observation: press(observation, 0.08, 0.2), CLOSE),
     )
     return StagedPolicy(tools_of(task, 1), [stages])

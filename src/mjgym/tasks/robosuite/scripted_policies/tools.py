@@ -85,8 +85,8 @@ class Tools:
         for tool, motion in zip(self.tools, motions, strict=True):
             way = to_local(tool.origin, LEAD * motion.way / STEP)
             turn = to_local(tool.origin, LEAD_TURN * motion.turn / TURN)
-            action[..., tool.numbers[:3]] = shortened(way, motion.speed)
-            action[..., tool.numbers[3:]] = shortened(turn, motion.speed)
+            action[..., tool.numbers[:3]] = clipped(way, motion.speed)
+            action[..., tool.numbers[3:]] = clipped(turn, motion.speed)
             if tool.gripper is not None:
                 action[..., tool.gripper] = motion.fingers
         return action
@@ -146,7 +146,6 @@ def rotation_between(rotation: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.asarray(to_rotation_vector(compose(wanted, transposed(rotation))))
 
 
-def shortened(vector: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """A vector (..., 3) in the same direction whose numbers are at most that large (...)."""
-    largest = np.maximum(np.abs(vector).max(axis=-1, keepdims=True), most[..., None])
-    return np.asarray(vector * (most[..., None] / largest))
+def clipped(vector: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """A vector (..., 3) whose numbers are each clipped to that size (...)."""
+    return np.clip(vector, -most[..., None], most[..., None])
