@@ -325,10 +325,11 @@ class Portrait(Lift):
 
 def shot(id: str) -> Shot:
     """The settings of an id; its trained policy acts where there is one."""
-    if id in trained.ids():
-        return TRAINED_SHOTS.get(id, TRAINED)
     found = [prefix for prefix in SHOTS if id.startswith(prefix)]
     how = SHOTS[max(found, key=len)] if found else Shot()
+    if id in trained.ids():
+        usual = replace(how, scripted=False, trained=True) if how.scripted else TRAINED
+        return TRAINED_SHOTS.get(id, usual)
     for prefix, (pose, lean, lift) in GAITS.items():
         if id.removesuffix("-v0").removesuffix("_pure_state") == prefix:
             return replace(how, pose=pose, lean=lean, lift=lift, still=0.0)

@@ -184,6 +184,8 @@ def policies_table() -> str:
     for id in trained.ids():
         about = trained.about_of(trained.file(id))
         score = f"{about.mean:.0f} ± {about.std:.0f}"
+        if about.successes:
+            score += f", {sum(about.successes)} of {len(about.successes)} succeed"
         spent = f"{about.env_step / 1000:,.0f} | {about.minutes:.1f}"
         algorithm, seed = about.settings["algorithm"], about.settings["seed"]
         rows.append(f"| `{id}` | {score} | {algorithm} | {seed} | {spent} |")
