@@ -433,7 +433,7 @@ class TestBesideTheBuffer:
         made.close()
 
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
-        own = dict(algorithm="sac", steps=240)
+        own = {"algorithm": "sac", "steps": 240}
         whole = trainer(tmp_path / "whole", *self.SETTINGS, **own)
         whole.train()
         stopped = trainer(tmp_path / "parts", *self.SETTINGS, **own)
