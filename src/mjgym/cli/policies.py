@@ -148,11 +148,12 @@ def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
 
 def _shape(space: Any) -> tuple[int, ...]:
     """The shape of an observation as policies see it: pictures of several cameras are one."""
-    parts = list(getattr(space, "spaces", {"": space}).values())
-    shapes = [part.shape or () for part in parts]
-    if len(shapes) == 1 or len({shape[:-1] for shape in shapes}) > 1:
-        return tuple(shapes[0]) if len(shapes) == 1 else ()
-    return (*shapes[0][:-1], sum(shape[-1] for shape in shapes))
+    if not hasattr(space, "spaces"):
+        return tuple(space.shape)
+    shapes: list[tuple[int, ...]] = [part.shape or () for part in space.spaces.values()]
+    if {len(shape) for shape in shapes} != {3} or len({shape[:2] for shape in shapes}) > 1:
+        return ()
+    return (*shapes[0][:2], sum(shape[2] for shape in shapes))
 
 
 def _find(text: str) -> Callable[[Any], Any]:

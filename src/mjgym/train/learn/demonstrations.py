@@ -183,7 +183,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def of_episodes(episodes: Iterator[Episode] | Sequence[Episode], collector: Collector) -> Any:
+def of_episodes(
+    episodes: Iterator[Episode] | Sequence[Episode], collector: Collector
+) -> Demonstrations:
     """Episodes as tensors, for the observations and actions of a collector.
 
     Raises:

@@ -109,7 +109,7 @@ class BC(OfflineAgent):
     def mean_action(self, observation: Tensor) -> Tensor:
         """Plans of the deterministic policy, (n, chunk * action size), within -1 and 1."""
         outputs = self.outputs(observation)
-        means = outputs[:, : self.means].unflatten(1, (self.modes, -1))
+        means = outputs[:, : self.means].reshape(len(outputs), self.modes, -1)
         if self.modes > 1:
             likeliest = outputs[:, self.means : self.means + self.modes].argmax(1)
             return torch.tanh(means[torch.arange(len(means)), likeliest])
@@ -133,14 +133,14 @@ class BC(OfflineAgent):
             outputs: of the perceptron, (B, outputs).
             drawn: what it is to predict.
         """
-        shape = (self.modes, self.config.chunk, self.action_size)
-        mean = torch.tanh(outputs[:, : self.means].unflatten(1, shape))
+        shape = (len(outputs), self.modes, self.config.chunk, self.action_size)
+        mean = torch.tanh(outputs[:, : self.means].reshape(shape))
         error = self.normalized(drawn.action)[:, None] - mean  # (B, modes, chunk, action size)
         there = drawn.there[:, None, :, None]
         numbers = there.sum() * self.action_size
         if self.config.output == "deterministic":
             return (error.abs() * there).sum() / numbers
-        scale = outputs[:, self.means + self.logits :].unflatten(1, shape)
+        scale = outputs[:, self.means + self.logits :].reshape(shape)
         deviation = functional.softplus(scale) + NARROWEST
         density = -0.5 * (error / deviation).square() - deviation.log()
         density = ((density - 0.5 * math.log(2 * math.pi)) * there).sum((2, 3))  # (B, modes)

@@ -75,7 +75,7 @@ class IQL(OffPolicyAgent):
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Actions of the deterministic policy."""
-        return self.actor(self.encode(observation))
+        return self.mean_action(observation)
 
     def update(self, batch: Batch) -> Metrics:
         """One update of value, policy, critics and targets."""
@@ -118,4 +118,5 @@ class IQL(OffPolicyAgent):
     def target(self, batch: Batch) -> Tensor:
         """The target of the critics, (B, 1, 1)."""
         following = self._value(batch.following)[:, None, None]
-        return self.critic.backup(following, *self.returns(batch))
+        target: Tensor = self.critic.backup(following, *self.returns(batch))
+        return target
