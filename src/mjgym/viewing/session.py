@@ -109,7 +109,7 @@ class Session:
     ) -> None:
         self._wrapped = env
         self._act = act
-        self._over: Any = np.False_  # whose episode has ended with the last step of a batch
+        self._over = np.zeros((), bool)  # whose episode has ended with the last step of a batch
         self.keys = keys
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
@@ -140,7 +140,7 @@ class Session:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
         begin(self._act)
-        self._over = np.False_
+        self._over = np.zeros((), bool)
         self._touched.clear()
         if self.keys is not None:
             self.keys.begin()
