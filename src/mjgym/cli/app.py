@@ -15,7 +15,9 @@ from mjgym.cli import (
     convert,
     demo,
     doctor,
+    ensemble,
     evaluate,
+    export,
     gallery,
     guide,
     info,
@@ -52,6 +54,8 @@ app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("convert", rich_help_panel=TASKS)(convert.convert)
 app.command("train", rich_help_panel=TRAINING)(train.train)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
+app.command("ensemble", rich_help_panel=TRAINING)(ensemble.ensemble)
+app.command("export", rich_help_panel=TRAINING)(export.export)
 app.command("compare", rich_help_panel=TRAINING)(compare.compare)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)

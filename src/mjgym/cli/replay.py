@@ -42,7 +42,7 @@ def replay(
             if check:
                 return _check(recorded, env, episode, out)
             plain: Any = env.unwrapped
-            place = viewers.index_of(camera, plain)
+            place = viewers.place_of(camera, plain)
             session = Replay(env, recorded, episode)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
         except (viewing.ViewerError, datasets.DemonstrationError) as error:
