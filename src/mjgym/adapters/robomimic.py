@@ -199,7 +199,7 @@ class Env(EnvBase):  # type: ignore[misc]
         return self.env
 
     def serialize(self) -> dict[str, Any]:
-        """What robomimic makes it anew from."""
+        """Its name, its type and its arguments, from which robomimic makes it anew."""
         return {
             "env_name": self._name,
             "env_version": self.version,

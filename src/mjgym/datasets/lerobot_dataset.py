@@ -268,7 +268,7 @@ def _file(number: int) -> str:
 
 
 def _exact(episode: Episode) -> dict[str, Any]:
-    """What LeRobot's frames of an episode lack."""
+    """The parts of an episode that LeRobot's frames lack."""
     found: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
     seen = episode.observations if isinstance(episode.observations, Mapping) else None
     for name, rows in ({"flat": episode.observations} if seen is None else seen).items():

@@ -18,10 +18,11 @@ import numpy as np
 from lxml import etree
 
 from mjgym.datasets.formats import About, remake
+from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DemonstrationError, Episode, Recording, State, place
-from mjgym.datasets.robomimic_hdf5 import ROBOSUITE, File
 from mjgym.util.suggestions import or_else
 
+ROBOSUITE = 1  # robomimic's EnvType
 WIDTHS = {  # of joints in qpos and qvel
     mujoco.mjtJoint.mjJNT_FREE: (7, 6),
     mujoco.mjtJoint.mjJNT_BALL: (4, 3),
