@@ -115,10 +115,11 @@ class TestPlugin:
         assert info["final_info"]["is_success"].tolist() == [False, False]
         envs.close()
 
-    def test_its_features_are_those_of_a_dataset(self, tmp_path):
+    @pytest.mark.parametrize("observation", ["dict", "flat"])
+    def test_its_features_are_those_of_a_dataset(self, tmp_path, observation):
         from lerobot.datasets.utils import dataset_to_policy_features
 
-        random_demos(f"lerobot:{tmp_path}/demos", episodes=1, observation="dict")
+        random_demos(f"lerobot:{tmp_path}/demos", episodes=1, observation=observation)
         found = LeRobotDataset("demos", root=tmp_path / "demos")
         config = EnvConfig.get_choice_class("mjgym")(task=ID)
         assert dataset_to_policy_features(found.features) == env_to_policy_features(config)
