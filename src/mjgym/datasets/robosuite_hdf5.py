@@ -85,7 +85,7 @@ def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     law = found.get("controller")
     if isinstance(law, Mapping):
         usual = load_part_controller_config(default_controller=law["type"])
-        if usual | law == usual:
+        if usual | dict(law) == usual:
             found["controller"] = law["type"]
     own = {field.name: field.default for field in dataclasses.fields(registered.task_class)}
     own |= registered.fields
