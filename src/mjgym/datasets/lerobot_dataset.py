@@ -188,6 +188,7 @@ class LeRobotWriter:
             "description": facts.description,
         }
         self._dataset: Any = None
+        self._saving = False
         self._stage: Path | None = None
 
     def _check_free(self) -> None:
@@ -236,6 +237,8 @@ class LeRobotWriter:
         Raises:
             DemonstrationError: it cannot be written.
         """
+        if self._saving:  # LeRobot's frames and its list of episodes may differ by now
+            raise DemonstrationError(f"{self.name!r}: nothing follows an episode that was cut off")
         try:
             if self._dataset is None:
                 self._begin(episode)
@@ -251,8 +254,10 @@ class LeRobotWriter:
                     }
                 )
             np.savez_compressed(self._root / OWN / _file(self.kept), **_exact(episode))
+            self._saving = True
             with _quiet():
                 self._dataset.save_episode()
+            self._saving = False
         except OSError as error:
             self._dataset.clear_episode_buffer()
             raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
