@@ -37,6 +37,10 @@ def _lift_by(tool: Tool, handle: str) -> tuple[Stage, ...]:
 
     turn = across(tool, "pot_quat", HALF_TURN)
     raise_ = Stage(
-        lambda observation: bar(observation) + LIFT, CLOSE, turn, lost=away_from(tool, bar), speed=UP_SPEED
+        lambda observation: bar(observation) + LIFT,
+        CLOSE,
+        turn,
+        lost=away_from(tool, bar),
+        speed=UP_SPEED,
     )
     return (*grasp(tool, bar, turn), raise_)
