@@ -1,0 +1,165 @@
+"""Scripted policy of TwoArmHandover, and the handing over that Transport has too."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.tasks.robosuite.scripted_policies.motions import (
+    CLOSING,
+    HALF_TURN,
+    STRAIGHT,
+    Reading,
+    away_from,
+    facing,
+    frame,
+    grasp,
+)
+from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
+
+if TYPE_CHECKING:
+    from mjgym.tasks.robosuite.two_arm_handover import TwoArmHandover
+
+MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's middle
+FROM_MIDDLE = 0.038  # m, from the handle's middle to each hand
+SLOPE = np.pi / 4  # rad, of the hands, which make room for each other
+RISE, BACK = 0.15, 0.12  # m, of the hammer off the table, and of a hand before and after it holds
+LOST = 0.09  # m, from the hand to the handle's middle: the hammer has slipped away
+TO_SECOND = np.array([0.0, 1.0, 0.0])  # from the first arm's side to the second's
+ALONG = np.array([1.0, 0.0, 0.0])  # of the handle as it is handed over, to the end that is free
+
+
+class Handle:
+    """A hammer's handle, as two arms see it that hand it over.
+
+    The handle is handed over along x; the first arm holds its rear half, and the second takes the
+    other.
+
+    Args:
+        first: the tool that gives.
+        second: the tool that takes.
+        pos: the entry of the middle of the handle.
+        quat: the entry of the hammer's orientation; the handle lies along its z.
+    """
+
+    def __init__(self, first: Tool, second: Tool, pos: str, quat: str) -> None:
+        self.first, self.second, self._pos, self._quat = first, second, pos, quat
+
+    def middle(self, observation: Observation) -> np.ndarray:
+        """The middle of the handle, (..., 3) m."""
+        return observation[self._pos]
+
+    def _along(self, observation: Observation, direction: np.ndarray) -> np.ndarray:
+        """The handle's direction, (..., 3), as the one of two that is nearer to another."""
+        z = rotation_of(observation[self._quat])[..., 2::3]
+        return np.asarray(np.where((z * direction).sum(axis=-1, keepdims=True) < 0, -z, z))
+
+    def to_free_end(self, observation: Observation) -> np.ndarray:
+        """The handle's direction from the first tool, which holds it, to its free end."""
+        way = self.middle(observation) - self.first.position(observation)
+        return self._along(observation, way)
+
+    def grip(self, observation: Observation) -> np.ndarray:
+        """The place of the first tool as it lies, (..., 3) m."""
+        along = self._along(observation, ALONG)
+        return self.middle(observation) - FROM_MIDDLE * along
+
+    def heading(self, observation: Observation) -> np.ndarray:
+        """The heading across the handle, (...) rad."""
+        along = self._along(observation, ALONG)
+        return np.asarray(np.arctan2(along[..., 0], -along[..., 1]))
+
+    def held(self, observation: Observation) -> np.ndarray:
+        """The place of the first tool so that the handle's middle is at the meeting."""
+        return MEETING + self.first.position(observation) - self.middle(observation)
+
+    def free_end(self, observation: Observation, back: float = 0.0) -> np.ndarray:
+        """The place of the second tool at the grasp, or further back."""
+        place = self.middle(observation) + FROM_MIDDLE * self.to_free_end(observation)
+        return np.asarray(place - back * _pointing(-1.0))
+
+    def present(self, observation: Observation) -> np.ndarray:
+        """The turn of the first tool so that it slopes and the free end lies ahead."""
+        now = self.to_free_end(observation)
+        return self.first.turn_to(observation, _sloping(self.first, observation, 1.0, now))
+
+    def receive(self, observation: Observation) -> np.ndarray:
+        """The turn of the second tool so that it slopes towards the first, across the handle."""
+        return self.second.turn_to(observation, _sloping(self.second, observation, -1.0, ALONG))
+
+
+def _pointing(side: float) -> np.ndarray:
+    """The direction of a sloping tool, down and to the second side (1) or the first one (-1)."""
+    return np.sin(SLOPE) * side * TO_SECOND - np.cos(SLOPE) * np.array([0.0, 0.0, 1.0])
+
+
+def _sloping(tool: Tool, observation: Observation, side: float, now: np.ndarray) -> np.ndarray:
+    """The rotation of a sloping tool, (..., 9), after which the direction `now` lies ahead."""
+    # As the tool sees it, that direction is its y or the opposite.
+    same = (tool.rotation(observation)[..., 1::3] * now).sum(axis=-1, keepdims=True) >= 0
+    y = np.where(same, ALONG, -ALONG)
+    z = np.broadcast_to(_pointing(side), y.shape)
+    return frame(np.cross(y, z), z)
+
+
+def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
+    """Stages of both tools from a hammer that the first holds to one that the second does."""
+    first, second = handle.first, handle.second
+    lost = away_from(first, handle.middle, LOST)
+
+    def holding(near: float = 0.03) -> Stage:
+        return Stage(handle.held, CLOSE, handle.present, near=near, straight=STRAIGHT, lost=lost)
+
+    def taking(fingers: float, back: float, near: float = 0.01, steps: int = 0) -> Stage:
+        def place(observation: Observation) -> np.ndarray:
+            return handle.free_end(observation, back)
+
+        return Stage(
+            place, fingers, handle.receive, near=near, straight=STRAIGHT, steps=steps, speed=0.4
+        )
+
+    def away(observation: Observation) -> np.ndarray:
+        return first.position(observation) - BACK * _pointing(1.0)
+
+    def kept(observation: Observation) -> np.ndarray:
+        return second.position(observation)
+
+    return [
+        (holding(), taking(OPEN, BACK, near=0.05)),
+        (holding(near=0.02), taking(OPEN, BACK, near=0.01, steps=CLOSING)),
+        (holding(near=0.05), taking(OPEN, 0.0, near=0.012)),
+        (holding(near=0.05), taking(CLOSE, 0.0, near=0.03, steps=CLOSING)),
+        (Stage(first.position, OPEN, steps=CLOSING), Stage(kept, CLOSE)),
+        (Stage(away, OPEN, near=np.inf, steps=CLOSING), Stage(kept, CLOSE)),
+    ]
+
+
+def pick_up(handle: Handle, rise: float) -> tuple[Stage, ...]:
+    """Stages of the first tool that pick the hammer up."""
+
+    turn: Reading = facing(handle.first, handle.heading, HALF_TURN)
+    up = np.array([0.0, 0.0, rise])
+    start = handle.grip
+
+    def raised(observation: Observation) -> np.ndarray:
+        return start(observation) + up
+
+    lifted = Stage(raised, CLOSE, turn, near=np.inf, steps=CLOSING, lost=away_from(handle.first, handle.middle, LOST))
+    return (*grasp(handle.first, start, turn), lifted)
+
+
+def hand_over(task: "TwoArmHandover") -> StagedPolicy:
+    """Pick the hammer up by one end of its handle, and take it by the other end."""
+    tools = tools_of(task, 2)
+    handle = Handle(*tools.tools, "handle_xpos", "hammer_quat")
+    picking = pick_up(handle, RISE)
+
+    def ready(observation: Observation) -> np.ndarray:
+        """Where the second hand waits."""
+        far = MEETING + FROM_MIDDLE * ALONG - 2 * BACK * _pointing(-1.0)
+        return np.broadcast_to(far, handle.middle(observation).shape)
+
+    waiting = Stage(ready, OPEN, handle.receive, near=np.inf)
+    both = give_and_take(handle)
+    giving, taking = zip(*both, strict=True)
+    return StagedPolicy(tools, [(*picking, *giving), (*([waiting] * len(picking)), *taking)])
