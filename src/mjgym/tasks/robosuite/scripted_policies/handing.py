@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mjgym.tasks.robosuite.two_arm_handover import TwoArmHandover
 
 MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's middle
-FROM_MIDDLE = 0.038  # m, from the handle's middle to each hand
-SLOPE = np.pi / 4  # rad, of the hands, which make room for each other
+APART, TO_TAIL = 0.035, 0.012  # m, of each hand from their middle, and of that from the handle's
+SLOPE = np.pi / 3  # rad, of the hands, which make room for each other
 RISE, BACK = 0.15, 0.12  # m, of the hammer off the table, and of a hand before and after it holds
 LOST = 0.09  # m, from the hand to the handle's middle: the hammer has slipped away
 TO_SECOND = np.array([0.0, 1.0, 0.0])  # from the first arm's side to the second's
@@ -32,8 +32,7 @@ ALONG = np.array([1.0, 0.0, 0.0])  # of the handle as it is handed over, to the 
 class Handle:
     """A hammer's handle, as two arms see it that hand it over.
 
-    The handle is handed over along x; the first arm holds its rear half, and the second takes the
-    other.
+    The handle is handed over along x. The first arm holds one half, and the second takes the other.
 
     Args:
         first: the tool that gives.
@@ -46,13 +45,14 @@ class Handle:
         self.first, self.second, self._pos, self._quat = first, second, pos, quat
 
     def middle(self, observation: Observation) -> np.ndarray:
-        """The middle of the handle, (..., 3) m."""
-        return observation[self._pos]
+        """The middle of where both hands hold it, (..., 3) m: the head takes room at its end."""
+        z = rotation_of(observation[self._quat])[..., 2::3]
+        return np.asarray(observation[self._pos] - TO_TAIL * z)
 
     def _along(self, observation: Observation, direction: np.ndarray) -> np.ndarray:
         """The handle's direction, (..., 3), as the one of two that is nearer to another."""
         z = rotation_of(observation[self._quat])[..., 2::3]
-        return np.asarray(np.where((z * direction).sum(axis=-1, keepdims=True) < 0, -z, z))
+        return _nearer(z, direction)
 
     def to_free_end(self, observation: Observation) -> np.ndarray:
         """The handle's direction from the first tool, which holds it, to its free end."""
@@ -61,8 +61,8 @@ class Handle:
 
     def grip(self, observation: Observation) -> np.ndarray:
         """The place of the first tool as it lies, (..., 3) m."""
-        along = self._along(observation, ALONG)
-        return self.middle(observation) - FROM_MIDDLE * along
+        along = self._along(observation, self.first.rotation(observation)[..., 1::3])
+        return np.asarray(self.middle(observation) - APART * along)
 
     def heading(self, observation: Observation) -> np.ndarray:
         """The heading across the handle, (...) rad."""
@@ -75,17 +75,16 @@ class Handle:
 
     def free_end(self, observation: Observation, back: float = 0.0) -> np.ndarray:
         """The place of the second tool at the grasp, or further back."""
-        place = self.middle(observation) + FROM_MIDDLE * self.to_free_end(observation)
+        place = self.middle(observation) + APART * self.to_free_end(observation)
         return np.asarray(place - back * _pointing(-1.0))
 
     def present(self, observation: Observation) -> np.ndarray:
-        """The turn of the first tool so that it slopes and the free end lies ahead."""
-        now = self.to_free_end(observation)
-        return self.first.turn_to(observation, _sloping(self.first, observation, 1.0, now))
+        """The turn of the first tool so that it slopes, across a handle along x."""
+        return self.first.turn_to(observation, _sloping(self.first, observation, 1.0))
 
     def receive(self, observation: Observation) -> np.ndarray:
-        """The turn of the second tool so that it slopes towards the first, across the handle."""
-        return self.second.turn_to(observation, _sloping(self.second, observation, -1.0, ALONG))
+        """The turn of the second tool so that it slopes towards the first, and likewise."""
+        return self.second.turn_to(observation, _sloping(self.second, observation, -1.0))
 
 
 def _pointing(side: float) -> np.ndarray:
@@ -93,13 +92,16 @@ def _pointing(side: float) -> np.ndarray:
     return np.sin(SLOPE) * side * TO_SECOND - np.cos(SLOPE) * np.array([0.0, 0.0, 1.0])
 
 
-def _sloping(tool: Tool, observation: Observation, side: float, now: np.ndarray) -> np.ndarray:
-    """The rotation of a sloping tool, (..., 9), after which the direction `now` lies ahead."""
-    # As the tool sees it, that direction is its y or the opposite.
-    same = (tool.rotation(observation)[..., 1::3] * now).sum(axis=-1, keepdims=True) >= 0
-    y = np.where(same, ALONG, -ALONG)
+def _sloping(tool: Tool, observation: Observation, side: float) -> np.ndarray:
+    """The rotation of a sloping tool that closes across x, the nearer one of two, (..., 9)."""
+    y = _nearer(ALONG, tool.rotation(observation)[..., 1::3])
     z = np.broadcast_to(_pointing(side), y.shape)
     return frame(np.cross(y, z), z)
+
+
+def _nearer(axis: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """An axis, or its opposite, (..., 3): the one that is nearer to a direction."""
+    return np.where((axis * direction).sum(axis=-1, keepdims=True) < 0, -axis, axis)
 
 
 def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
@@ -126,7 +128,7 @@ def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
 
     return [
         (holding(), taking(OPEN, BACK, near=0.05)),
-        (holding(near=0.02), taking(OPEN, BACK, near=0.01, steps=CLOSING)),
+        (holding(near=0.012), taking(OPEN, BACK, near=0.008, steps=CLOSING)),
         (holding(near=0.05), taking(OPEN, 0.0, near=0.012)),
         (holding(near=0.05), taking(CLOSE, 0.0, near=0.03, steps=CLOSING)),
         (Stage(first.position, OPEN, steps=CLOSING), Stage(kept, CLOSE)),
@@ -156,7 +158,7 @@ def hand_over(task: "TwoArmHandover") -> StagedPolicy:
 
     def ready(observation: Observation) -> np.ndarray:
         """Where the second hand waits."""
-        far = MEETING + FROM_MIDDLE * ALONG - 2 * BACK * _pointing(-1.0)
+        far = MEETING - 2 * BACK * _pointing(-1.0)
         return np.broadcast_to(far, handle.middle(observation).shape)
 
     waiting = Stage(ready, OPEN, handle.receive, near=np.inf)
