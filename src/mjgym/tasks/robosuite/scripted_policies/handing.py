@@ -6,14 +6,15 @@ import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.tasks.robosuite.scripted_policies.motions import (
+    ABOVE,
     CLOSING,
     HALF_TURN,
     STRAIGHT,
-    Reading,
     away_from,
     facing,
     frame,
     grasp,
+    over,
 )
 from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's middle
 APART, TO_TAIL = 0.035, 0.012  # m, of each hand from their middle, and of that from the handle's
 SLOPE = np.pi / 3  # rad, of the hands, which make room for each other
-RISE, BACK = 0.15, 0.12  # m, of the hammer off the table, and of a hand before and after it holds
-LOST = 0.09  # m, from the hand to the handle's middle: the hammer has slipped away
+LIFTED, BACK = 0.95, 0.12  # m, of the hammer over the floor; of a hand before and after it holds
+LOST = 0.13  # m, from the hand to the handle's middle: the hammer has slipped away
 TO_SECOND = np.array([0.0, 1.0, 0.0])  # from the first arm's side to the second's
 ALONG = np.array([1.0, 0.0, 0.0])  # of the handle as it is handed over, to the end that is free
 
@@ -110,7 +111,7 @@ def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
     lost = away_from(first, handle.middle, LOST)
 
     def holding(near: float = 0.03) -> Stage:
-        return Stage(handle.held, CLOSE, handle.present, near=near, straight=STRAIGHT, lost=lost)
+        return Stage(handle.held, CLOSE, handle.present, near=near, straight=STRAIGHT, lost=lost, speed=0.6)
 
     def taking(fingers: float, back: float, near: float = 0.01, steps: int = 0) -> Stage:
         def place(observation: Observation) -> np.ndarray:
@@ -136,32 +137,39 @@ def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
     ]
 
 
-def pick_up(handle: Handle, rise: float) -> tuple[Stage, ...]:
-    """Stages of the first tool that pick the hammer up."""
+def pick_up(handle: Handle, height: float, above: np.ndarray = ABOVE) -> tuple[Stage, ...]:
+    """Stages of the first tool that pick the hammer up.
 
-    turn: Reading = facing(handle.first, handle.heading, HALF_TURN)
-    up = np.array([0.0, 0.0, rise])
-    start = handle.grip
+    Args:
+        handle: the hammer's.
+        height: over the floor, that it is carried up to, m.
+        above: from the hammer to the tool before it descends, m.
+    """
+    turn = facing(handle.first, handle.heading, HALF_TURN)
 
     def raised(observation: Observation) -> np.ndarray:
-        return start(observation) + up
+        return over(handle.grip(observation), height)
 
-    lifted = Stage(raised, CLOSE, turn, near=np.inf, steps=CLOSING, lost=away_from(handle.first, handle.middle, LOST))
-    return (*grasp(handle.first, start, turn), lifted)
+    lost = away_from(handle.first, handle.middle, LOST)
+    lift = Stage(raised, CLOSE, turn, near=0.05, lost=lost)
+    return (*grasp(handle.first, handle.grip, turn, above=above), lift)
+
+
+def waiting(handle: Handle) -> Stage:
+    """The stage of the second tool near the meeting, which lasts as long as the first one's."""
+    place = MEETING - 2 * BACK * _pointing(-1.0)
+
+    def there(observation: Observation) -> np.ndarray:
+        return np.broadcast_to(place, handle.middle(observation).shape)
+
+    return Stage(there, OPEN, handle.receive, near=np.inf)
 
 
 def hand_over(task: "TwoArmHandover") -> StagedPolicy:
     """Pick the hammer up by one end of its handle, and take it by the other end."""
     tools = tools_of(task, 2)
     handle = Handle(*tools.tools, "handle_xpos", "hammer_quat")
-    picking = pick_up(handle, RISE)
-
-    def ready(observation: Observation) -> np.ndarray:
-        """Where the second hand waits."""
-        far = MEETING - 2 * BACK * _pointing(-1.0)
-        return np.broadcast_to(far, handle.middle(observation).shape)
-
-    waiting = Stage(ready, OPEN, handle.receive, near=np.inf)
-    both = give_and_take(handle)
-    giving, taking = zip(*both, strict=True)
-    return StagedPolicy(tools, [(*picking, *giving), (*([waiting] * len(picking)), *taking)])
+    picking = pick_up(handle, LIFTED)
+    giving, taking = zip(*give_and_take(handle), strict=True)
+    wait = waiting(handle)
+    return StagedPolicy(tools, [(*picking, *giving), (*([wait] * len(picking)), *taking)])
