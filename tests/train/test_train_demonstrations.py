@@ -355,10 +355,13 @@ class TestRun:
         assert len(made.agent.demonstrations) == sum(map(len, recorded[:3]))
         made.close()
 
-    @pytest.mark.parametrize("algorithm", ["td3_bc", "iql"])
-    def test_offline_learning_improves_on_nothing(self, algorithm, known, tmp_path):
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("algorithm", "setting"), [("td3_bc", "alpha=0.1"), ("iql", "expectile=0.7")]
+    )
+    def test_offline_learning_succeeds(self, algorithm, setting, known, tmp_path):
         own = ("hidden=[64,64]", "evaluation_episodes=20", "learning_rate=0.003", "batch_size=128")
-        made = trainer(tmp_path / "run", *own, algorithm=algorithm, steps=800)
+        made = trainer(tmp_path / "run", *own, setting, algorithm=algorithm, steps=600)
         made.train()
         score = Run(tmp_path / "run").metrics()
         (found,) = [m.value for m in score if m.metric == metrics.SUCCESS]
