@@ -50,8 +50,8 @@ class TorchPolicy(Policy):
         size, actions = len(like.mean), len(like.low)
         # As they are observed: it is the agent that normalises them.
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
-        plans = {"chunk": like.chunk, "ensembling": like.ensembling}
-        super().__init__([], *raw, like.low, like.high, like.history, **plans)
+        acting = {"repeat": like.repeat, "chunk": like.chunk, "ensembling": like.ensembling}
+        super().__init__([], *raw, like.low, like.high, like.history, **acting)
         agent = algorithms.find(run.settings()["algorithm"])
         settings = config.read_run(agent.Config, run.config_file)
         self.agent: Any = agent(settings, size, actions)

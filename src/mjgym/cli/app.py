@@ -13,6 +13,7 @@ from mjgym.cli import (
     check,
     compare,
     demo,
+    demos,
     doctor,
     evaluate,
     export,
@@ -48,6 +49,7 @@ app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
 app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
+app.command("demos", rich_help_panel=TASKS)(demos.demos)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("train", rich_help_panel=TRAINING)(train.train)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)

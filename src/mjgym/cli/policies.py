@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from mjgym.cli.ids import RUN, ModuleError, load
+from mjgym.train.results.policy import begin
 
 if TYPE_CHECKING:
     from mjgym.train.results.policy import AnyPolicy
@@ -20,58 +21,11 @@ HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
 _UNBOUNDED = 1.0  # where an action has no bound
 
+Policy = Callable[[Any], np.ndarray]
+
 
 class PolicyError(Exception):
     """A user's policy fails or returns no valid action; the message says where."""
-
-
-class Policy:
-    """A function from observation to action, whose actions are checked.
-
-    Args:
-        text: that names it.
-        function: from observation to action. It may remember what it has seen, and then has a
-            method `restart`, as a task's scripted policy, or `begin`, as a trained one.
-        shape: of an action.
-    """
-
-    def __init__(self, text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
-        self._text, self._function, self._shape = text, function, shape
-
-    def begin(self, where: np.ndarray | None = None) -> None:
-        """Forget the past, at the start of episodes.
-
-        A trained policy has one past for a batch, and goes on where some have ended.
-
-        Args:
-            where: of a batch, those that begin, bool; None for all.
-        """
-        if hasattr(self._function, "restart"):
-            self._function.restart(where)
-        elif where is None and hasattr(self._function, "begin"):
-            self._function.begin()
-
-    def __call__(self, observation: Any) -> np.ndarray:
-        """The action.
-
-        Raises:
-            PolicyError: the function fails, or returns something of another shape.
-        """
-        text = self._text
-        try:
-            returned = self._function(observation)
-        except Exception as error:
-            raise PolicyError(_failure(text, error)) from error
-        try:
-            action = np.asarray(returned, dtype=np.float64)
-        except (TypeError, ValueError):
-            kind = type(returned).__name__
-            raise PolicyError(f"{text} returned {kind}, which is no action") from None
-        if action.shape != self._shape:
-            raise PolicyError(f"{text} returned shape {action.shape}, an action has {self._shape}")
-        if not np.isfinite(action).all():
-            raise PolicyError(f"{text} returned an action that is not finite")
-        return action
 
 
 def chosen(text: str | None, context: typer.Context) -> str:
@@ -103,26 +57,30 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
         env: single or vector environment, whose observations and actions these are.
         seed: of the random actions.
 
+    Returns:
+        A function that raises PolicyError if somebody's own fails, or if it returns something of
+        another shape than an action.
+
     Raises:
         typer.BadParameter: there is no such policy.
     """
     space = env.action_space
     if text == ZERO:
-        return Policy(text, lambda observation: np.zeros(space.shape, space.dtype), space.shape)
+        return lambda observation: np.zeros(space.shape, space.dtype)
     if text == RANDOM:
         from mjgym.actions import UNLIMITED
 
         low = np.where(space.low > -UNLIMITED, space.low, -_UNBOUNDED)
         high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)
-        return Policy(text, lambda observation: rng.uniform(low, high), space.shape)
+        return lambda observation: rng.uniform(low, high)
     if text == TRAINED:
-        return Policy(text, _packaged(env), space.shape)
+        return _Checked(text, _packaged(env), space.shape)
     if text == SCRIPTED:
-        return Policy(text, _scripted(env), space.shape)
+        return _Checked(text, _scripted(env), space.shape)
     if Path(text).is_dir():
-        return Policy(text, _of_run(text, env), space.shape)
-    return Policy(text, _find(text), space.shape)
+        return _Checked(text, _of_run(text, env), space.shape)
+    return _Checked(text, _find(text), space.shape)
 
 
 def _packaged(env: Any) -> Callable[[Any], Any]:
@@ -190,12 +148,12 @@ def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
 
 def _shape(space: Any) -> tuple[int, ...]:
     """The shape of an observation as policies see it: pictures of several cameras are one."""
-    parts = list(getattr(space, "spaces", {"": space}).values())
-    shapes = [tuple(part.shape or ()) for part in parts]
-    if len(shapes) == 1:
-        return shapes[0]
-    alike = len({shape[:-1] for shape in shapes}) == 1
-    return (*shapes[0][:-1], sum(shape[-1] for shape in shapes)) if alike else ()
+    if not hasattr(space, "spaces"):
+        return tuple(space.shape)
+    shapes: list[tuple[int, ...]] = [part.shape or () for part in space.spaces.values()]
+    if {len(shape) for shape in shapes} != {3} or len({shape[:2] for shape in shapes}) > 1:
+        return ()
+    return (*shapes[0][:2], sum(shape[2] for shape in shapes))
 
 
 def _find(text: str) -> Callable[[Any], Any]:
@@ -221,6 +179,40 @@ def _find(text: str) -> Callable[[Any], Any]:
 
 def _refused(message: str) -> typer.BadParameter:
     return typer.BadParameter(message, param_hint="'--policy'")
+
+
+class _Checked:
+    """A policy whose failures and actions are reported in a sentence.
+
+    Args:
+        text: names it.
+        function: from observation to action; it may have a `begin` or a `restart`.
+        shape: of an action.
+    """
+
+    def __init__(self, text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
+        self._text, self._function, self._shape = text, function, shape
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Begin episodes, all or some; see `mjgym.train.results.policy.begin`."""
+        begin(self._function, where)
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        text, shape = self._text, self._shape
+        try:
+            returned = self._function(observation)
+        except Exception as error:
+            raise PolicyError(_failure(text, error)) from error
+        try:
+            action = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError):
+            kind = type(returned).__name__
+            raise PolicyError(f"{text} returned {kind}, which is no action") from None
+        if action.shape != shape:
+            raise PolicyError(f"{text} returned shape {action.shape}, an action has {shape}")
+        if not np.isfinite(action).all():
+            raise PolicyError(f"{text} returned an action that is not finite")
+        return action
 
 
 def _failure(text: str, error: Exception) -> str:

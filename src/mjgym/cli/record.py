@@ -13,7 +13,8 @@ from mjgym.cli import fields
 from mjgym.cli.cameras import camera_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
-from mjgym.cli.policies import DEFAULT, HELP, Policy, PolicyError, chosen, load_policy, of_teams
+from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
+from mjgym.train.results.policy import begin
 from mjgym.util.atomic import replacing
 
 if TYPE_CHECKING:
@@ -166,11 +167,11 @@ class _Player:
             return most or UNLIMITED
         return min(steps, most or steps)
 
-    def play(self, act: Policy, steps: int, seed: int) -> Iterator[None]:
+    def play(self, act: Callable[[Any], Any], steps: int, seed: int) -> Iterator[None]:
         """Go through an episode: at its start, and after each of its steps."""
         self._still.clear()
         observation, _ = self.env.reset(seed=seed)
-        act.begin()
+        begin(act)
         returns = np.zeros(self.count)
         ended = np.zeros(self.count, dtype=bool)
         yield
@@ -215,7 +216,7 @@ class _Player:
 
 def _record(
     player: _Player,
-    act: Policy,
+    act: Callable[[Any], Any],
     film: "Film",
     episodes: int,
     steps: int | None,

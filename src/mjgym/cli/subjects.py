@@ -97,7 +97,8 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
         settings, policy = run.settings(), run.policy()
     except RunError as error:
         raise typer.BadParameter(str(error), param_hint="'RUN'") from None
-    used = {"module": settings["module"], "id": settings["id"], "env": settings["env"]}
+    env = {**settings["env"], **settings.get("evaluation_env", {})}
+    used = {"module": settings["module"], "id": settings["id"], "env": env}
     if module is not None:
         used["module"] = ""
     require_trust(path, code_of(used), trust)

@@ -410,8 +410,10 @@ class RobomimicDemonstrations:
                 for key in map(key_of, self._entries or [FLAT])
             }
             states = demo.get("state", {})
-            observations: Any = whole[FLAT]
-            if self._entries is not None:
+            observations: Any
+            if self._entries is None:
+                observations = whole[FLAT]
+            else:
                 observations = {name: whole[key_of(name)] for name in self._entries}
             seed = demo.attrs.get("seed")
             return Episode(

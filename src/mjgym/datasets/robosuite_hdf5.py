@@ -36,6 +36,36 @@ RENAMED = {"camera_depth": "camera_depths"}
 GONE = ("gripper_visualization",)
 
 
+def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The id and the arguments of `gymnasium.make` for a task of robosuite's.
+
+    Args:
+        meta: `env_name` and `env_kwargs`, as robomimic's files and checkpoints have them.
+
+    Raises:
+        DemonstrationError: it is no task that is here.
+    """
+    from mjgym.adapters.robosuite.arguments import task_fields
+    from mjgym.adapters.robosuite.environments.base import IDS
+    from mjgym.adapters.robosuite.episodes import Episodes
+
+    task, asked = str(meta["env_name"]), dict(meta["env_kwargs"])
+    if task not in IDS:
+        raise DemonstrationError(f"{task!r} is no task here{or_else(task, IDS)}")
+    others = {field.name for field in dataclasses.fields(Episodes)}
+    asked = {RENAMED.get(n, n): x for n, x in asked.items() if n not in ("env_name", *GONE)}
+    configs = asked.get("controller_configs")
+    each = configs if isinstance(configs, list) else [configs]
+    modern = [_modern(config) if isinstance(config, Mapping) else config for config in each]
+    asked["controller_configs"] = modern if isinstance(configs, list) else modern[0]
+    asked = {name: value for name, value in asked.items() if name not in others}
+    try:
+        fields = task_fields(task, IDS[task], asked, others)
+    except (TypeError, ValueError) as error:
+        raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
+    return IDS[task], {"observation": "dict", "max_episode_steps": -1, **fields}
+
+
 class RobosuiteDemonstrations:
     """Demonstrations of robosuite's or robomimic's, played in this package's environment.
 
@@ -53,40 +83,22 @@ class RobosuiteDemonstrations:
     """
 
     def __init__(self, file: File) -> None:
-        from mjgym.adapters.robosuite.environments.base import IDS
-
         self._file = file
         self.name, self.note = file.name, file.note
         self.count = len(file.demos)
-        task, self._asked = _arguments(file)
-        if task not in IDS:
-            raise DemonstrationError(
-                f"{self.name!r} is of {task!r}, which is no task here{or_else(task, IDS)}"
-            )
-        self._task = task
-        version = file.attributes.get("repository_version", "")
-        description = f"{task} of robosuite {version}".strip()
-        self.about = About(IDS[task], self._fields(), description=description)
-        self._env: gymnasium.Env[Any, Any] | None = None
-
-    def _fields(self) -> dict[str, Any]:
-        from mjgym.adapters.robosuite.arguments import task_fields
-        from mjgym.adapters.robosuite.environments.base import IDS
-        from mjgym.adapters.robosuite.episodes import Episodes
-
-        others = {field.name for field in dataclasses.fields(Episodes)}
-        asked = {name: value for name, value in self._asked.items() if name not in others}
+        meta = _meta(file)
         try:
-            fields = task_fields(self._task, IDS[self._task], asked, others)
-        except (TypeError, ValueError) as error:
-            raise DemonstrationError(
-                f"{self.name!r}: {self._task} as it is recorded is not here: {error}"
-            ) from None
-        return {"observation": "dict", **fields}
+            id, kwargs = arguments(meta)
+        except DemonstrationError as error:
+            raise DemonstrationError(f"{self.name!r}: {error}") from None
+        version = file.attributes.get("repository_version", meta.get("env_version", ""))
+        description = f"{meta['env_name']} of robosuite {version}".strip()
+        self.about = About(id, kwargs, description=description)
+        self._env: gymnasium.Env[Any, Any] | None = None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """The environment of this package that is like the one of the dataset."""
-        id, asked = self.about.id, {"max_episode_steps": -1, **self.about.kwargs, **kwargs}
+        id, asked = self.about.id, {**self.about.kwargs, **kwargs}
         return remake(lambda: gymnasium.make(id, **asked), id)
 
     def episode(self, number: int) -> Episode:
@@ -103,34 +115,30 @@ class RobosuiteDemonstrations:
         return _played(self._env, actions, states, xml)
 
 
-def _arguments(file: File) -> tuple[str, dict[str, Any]]:
-    """The task's name and the arguments of `robosuite.make`.
+def _meta(file: File) -> dict[str, Any]:
+    """`env_name` and `env_kwargs`, of robomimic's files and of robosuite's.
 
     Raises:
-        DemonstrationError: the file does not say so.
+        DemonstrationError: the file does not say so, or is of another environment.
     """
     attributes = file.attributes
     try:
         if "env_args" in attributes:
-            args = json.loads(attributes["env_args"])
-            if args["type"] != ROBOSUITE:
-                raise DemonstrationError(
-                    f"{file.name!r} is of {args['env_name']!r}, which is no task of robosuite's"
-                )
-            name, asked = args["env_name"], dict(args["env_kwargs"])
+            meta: dict[str, Any] = json.loads(attributes["env_args"])
+            kind = meta["type"]
         else:
             asked = json.loads(attributes["env_info"])
-            name = asked.get("env_name", attributes["env"])
+            name = asked.get("env_name", attributes.get("env"))
+            meta, kind = {"env_name": name, "env_kwargs": asked}, ROBOSUITE
     except (KeyError, TypeError, ValueError) as error:
         raise DemonstrationError(
             f"{file.name!r} does not say which environment it is of: {error!r}"
         ) from None
-    asked = {RENAMED.get(n, n): x for n, x in asked.items() if n not in ("env_name", *GONE)}
-    configs = asked.get("controller_configs")
-    each = configs if isinstance(configs, list) else [configs]
-    modern = [_modern(config) if isinstance(config, Mapping) else config for config in each]
-    asked["controller_configs"] = modern if isinstance(configs, list) else modern[0]
-    return str(name), asked
+    if kind != ROBOSUITE:
+        raise DemonstrationError(
+            f"{file.name!r} is of {meta.get('env_name')!r}, which is no task of robosuite's"
+        )
+    return meta
 
 
 def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,17 +154,13 @@ def _played(
 ) -> Episode:
     """An episode of actions, each played from its recorded state."""
     plain: Any = env.unwrapped
-    recorded = _bare(xml)
-    convert = _Addresses(recorded, plain.model)
-    observation, _ = env.reset(seed=0)
-    start = plain.get_state()
-    place(plain, {**_drawn(recorded, plain.task, start), **convert(states[0], start)})
-    memory = plain.task.memory(plain.view)
-    observation = plain.set_state({f"memory.{name}": value for name, value in memory.items()})
+    recorded = RecordedModel(xml)
+    env.reset(seed=0)
+    observation = recorded.place(plain, states[0])
     recording = Recording(observation)
     for t, action in enumerate(actions):
         if t:
-            place(plain, convert(states[t], plain.get_state()))
+            place(plain, recorded.state(plain, states[t]))
         before = plain.get_state()
         observation, reward, terminated, truncated, info = env.step(action)
         success = bool(info.get("success", False))
@@ -166,94 +170,108 @@ def _played(
     return recording.episode(plain.get_state())
 
 
-def _bare(xml: str) -> mujoco.MjModel:
-    """A model without files: joints, bodies and simple geoms are as recorded, inertias are not."""
-    try:
-        root = etree.fromstring(xml.encode())
-        for geom in [*root.iter("geom")]:
-            if geom.get("type") in ("mesh", "hfield") or geom.get("mesh") is not None:
-                geom.getparent().remove(geom)
-            else:
-                geom.attrib.pop("material", None)
-        for asset in [*root.iter("asset"), *root.iter("skin")]:
-            asset.getparent().remove(asset)
-        for element in root.iter():
-            element.attrib.pop("material", None)
-        compiler = root.find("compiler")
-        compiler = etree.SubElement(root, "compiler") if compiler is None else compiler
-        for name in ("boundmass", "boundinertia"):
-            compiler.set(name, "0.001")
-        return mujoco.MjModel.from_xml_string(etree.tostring(root, encoding="unicode"))
-    except (etree.XMLSyntaxError, ValueError) as error:
-        raise DemonstrationError(f"the dataset's model_file is no model: {error}") from None
+class RecordedModel:
+    """The model of a demonstration, and its states as those of an environment of this package.
 
-
-class _Addresses:
-    """Turns recorded states into those of a model of ours, joint by joint, by their names.
+    Joints, bodies and simple geoms are as recorded; files of looks, which are on the disk of who
+    has recorded it, and inertias that follow from them are not.
 
     Args:
-        recorded: the model of the dataset.
-        own: the model of this package.
+        xml: the model as MJCF.
 
     Raises:
-        DemonstrationError: there is a joint that ours lacks, or another kind of it.
+        DemonstrationError: it is no model.
     """
 
-    def __init__(self, recorded: mujoco.MjModel, own: mujoco.MjModel) -> None:
-        self._sizes = recorded.nq, recorded.nv
+    def __init__(self, xml: str) -> None:
+        try:
+            self._model = mujoco.MjModel.from_xml_string(_without_files(xml))
+        except (etree.XMLSyntaxError, ValueError) as error:
+            raise DemonstrationError(f"the dataset's model_file is no model: {error}") from None
+        self._addresses: tuple[list[list[int]], list[list[int]]] | None = None
+
+    def place(self, env: Any, row: np.ndarray) -> Any:
+        """Begin an episode at a recorded state, with what it has drawn; the observation there.
+
+        Args:
+            env: the environment, unwrapped, after a reset.
+            row: time, qpos and qvel of the recorded model.
+
+        Raises:
+            DemonstrationError: the model is another one.
+        """
+        place(env, {**self._drawn(env), **self.state(env, row)})
+        memory = env.task.memory(env.view)
+        return env.set_state({f"memory.{name}": value for name, value in memory.items()})
+
+    def state(self, env: Any, row: np.ndarray) -> State:
+        """Time, qpos and qvel of a recorded state, joint by joint by their names.
+
+        Raises:
+            DemonstrationError: there is a joint that the environment lacks, or another kind of it,
+                or the row has another length.
+        """
+        nq, nv = self._model.nq, self._model.nv
+        if row.shape != (1 + nq + nv,):
+            raise DemonstrationError(
+                f"the dataset's states have {row.size} numbers, its model 1 + {nq} + {nv}"
+            )
+        if self._addresses is None:
+            self._addresses = self._matched(env.model)
+        theirs, ours = self._addresses
+        found = {"time": np.array(row[0])}
+        parts = {"qpos": row[1 : 1 + nq], "qvel": row[1 + nq :]}
+        for i, (name, values) in enumerate(parts.items()):
+            found[name] = getattr(env.data, name).copy()
+            found[name][ours[i]] = values[theirs[i]]
+        return found
+
+    def _matched(self, own: mujoco.MjModel) -> tuple[list[list[int]], list[list[int]]]:
+        """Addresses in qpos and qvel, of the recorded model and of another."""
         names = [own.joint(i).name for i in range(own.njnt)]
-        theirs: tuple[list[int], list[int]] = [], []  # addresses in qpos and in qvel
-        ours: tuple[list[int], list[int]] = [], []
-        for joint in map(recorded.joint, range(recorded.njnt)):
+        theirs: tuple[list[list[int]], list[list[int]]] = [[], []], [[], []]
+        for joint in map(self._model.joint, range(self._model.njnt)):
             name = OLD_GRIPPER.sub(r"gripper\1_right_", joint.name)
             if name not in names or own.joint(name).type[0] != joint.type[0]:
                 raise DemonstrationError(
                     f"the dataset is of another model, with a joint {joint.name!r}"
                     f"{or_else(name, names)}"
                 )
-            mine = own.joint(name)
             for i, field in enumerate(("qposadr", "dofadr")):
                 width = WIDTHS[mujoco.mjtJoint(int(joint.type[0]))][i]
-                theirs[i].extend(int(getattr(joint, field)[0]) + n for n in range(width))
-                ours[i].extend(int(getattr(mine, field)[0]) + n for n in range(width))
-        self._theirs, self._ours = theirs, ours
+                for addresses, of in zip(theirs, (joint, own.joint(name)), strict=True):
+                    first = int(getattr(of, field)[0])
+                    addresses[i].extend(range(first, first + width))
+        return theirs
 
-    def __call__(self, row: np.ndarray, state: State) -> State:
-        """Time, qpos and qvel of a row, in a state that has all joints.
+    def _drawn(self, env: Any) -> State:
+        """The fields that an episode of a task draws, as the recorded model has them."""
+        task, state = env.task, env.get_state()
+        if not task.varies:
+            return {}
+        spec = task.model()
+        for field in [field for field in DRAWN if field in task.varies]:
+            kind, _, attribute = field.partition("_")
+            elements = map(getattr(self._model, kind), range(getattr(self._model, f"n{kind}")))
+            for element in elements:
+                own = getattr(spec, kind)(element.name) if element.name else None
+                if own is not None:
+                    setattr(own, attribute, getattr(element, attribute))
+        model = spec.compile()
+        return {name: np.array(getattr(model, name)[: len(state[name])]) for name in task.varies}
 
-        Raises:
-            DemonstrationError: the row has another length.
-        """
-        nq, nv = self._sizes
-        if row.shape != (1 + nq + nv,):
-            raise DemonstrationError(
-                f"the dataset's states have {row.size} numbers, its model 1 + {nq} + {nv}"
-            )
-        qpos, qvel = state["qpos"].copy(), state["qvel"].copy()
-        qpos[self._ours[0]] = row[1 : 1 + nq][self._theirs[0]]
-        qvel[self._ours[1]] = row[1 + nq :][self._theirs[1]]
-        return {"time": np.array(row[0]), "qpos": qpos, "qvel": qvel}
 
-
-def _drawn(recorded: mujoco.MjModel, task: Any, state: State) -> State:
-    """The fields that an episode of a task draws, as the recorded model has them.
-
-    Args:
-        recorded: the model of the dataset.
-        task: the task.
-        state: any of the task, for how many rows a state has of a field.
-    """
-    if not task.varies:
-        return {}
-    spec = task.model()
-    for field in DRAWN:
-        if field not in task.varies:
-            continue
-        kind, _, attribute = field.partition("_")
-        elements = map(getattr(recorded, kind), range(getattr(recorded, f"n{kind}")))
-        for element in elements:
-            own = getattr(spec, kind)(element.name) if element.name else None
-            if own is not None:
-                setattr(own, attribute, getattr(element, attribute))
-    model = spec.compile()
-    return {name: np.array(getattr(model, name)[: len(state[name])]) for name in task.varies}
+def _without_files(xml: str) -> str:
+    root = etree.fromstring(xml.encode())
+    for geom in [*root.iter("geom")]:
+        if geom.get("type") in ("mesh", "hfield") or geom.get("mesh") is not None:
+            geom.getparent().remove(geom)
+    for asset in [*root.iter("asset"), *root.iter("skin")]:
+        asset.getparent().remove(asset)
+    for element in root.iter():
+        element.attrib.pop("material", None)
+    compiler = root.find("compiler")
+    compiler = etree.SubElement(root, "compiler") if compiler is None else compiler
+    for name in ("boundmass", "boundinertia"):
+        compiler.set(name, "0.001")
+    return str(etree.tostring(root, encoding="unicode"))

@@ -15,6 +15,7 @@ from mjgym.envs.infos import TERMS
 from mjgym.loop.states import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
+from mjgym.train.results.policy import begin
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -78,9 +79,8 @@ class Session:
 
     Args:
         env: single or vector environment of this package.
-        act: gives an action for an observation. One that remembers what it has seen has a method
-            `begin`, called at the start of an episode, with a mask of those that begin if they are
-            some of a batch.
+        act: gives an action for an observation; `mjgym.train.results.policy.begin` tells it where
+            episodes begin.
         seed: of the first start. A batch uses as many seeds as it has sub-environments.
         keys: what viewers pass keys to that are no commands; None if nothing is driven by them.
             With it, each episode waits for its first key.
@@ -107,7 +107,6 @@ class Session:
     ) -> None:
         self._wrapped = env
         self._act = act
-        self._begin: Callable[..., None] = getattr(act, "begin", lambda where=None: None)
         self._over = np.False_  # whose episode has ended with the last step of a batch
         self.keys = keys
         self.env: Any = env.unwrapped
@@ -137,7 +136,7 @@ class Session:
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
-        self._begin()
+        begin(self._act)
         self._over = np.False_
         self._touched.clear()
         if self.keys is not None:
@@ -164,7 +163,7 @@ class Session:
         action = self._act(self._observation)
         self._observation, rewards, terminations, truncations, info = self._wrapped.step(action)
         if self._over.any():  # in a batch these have begun anew with this step
-            self._begin(self._over)
+            begin(self._act, self._over)
         reward = float(np.mean(rewards))
         steps = before.steps + 1
         self._renew(

@@ -13,6 +13,7 @@ import torch
 import warp
 
 from mjgym.arrays import Array
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
@@ -236,6 +237,22 @@ class Worlds:
         self._behind = False
         if forces:
             self.update_forces(where)
+
+    def takes(self, law: CompiledLaw) -> bool:
+        """Never: a compiled law is the processor's."""
+        return False
+
+    def step_under(
+        self,
+        control: Array,
+        memory: np.ndarray,
+        n: int,
+        where: Array | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """Not here, as `takes` says."""
+        raise NotImplementedError("MuJoCo Warp takes no compiled law")
 
     def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
         """Do something with all worlds that steps them again and again; the device divides them."""

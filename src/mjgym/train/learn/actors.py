@@ -122,7 +122,7 @@ class Sampler:
         for module in acting.agent.modules():
             if isinstance(module, Exploration):  # whose schedule is the whole run's
                 share = len(module.strategies) / config.num_envs
-                module.steps.fill_(int(env_step * share))
+                module.steps.fill_(int(env_step * share) // config.action_repeat)
         steps, returns = [], []
         for _ in range(FRAGMENT_STEPS):
             steps.append(vars(acting.interact(acting.action())))

@@ -25,16 +25,16 @@ Pictures from several cameras are one picture, with the channels of all.
 
 @dataclass(frozen=True)
 class Transition:
-    """A step of every sub-environment; the leading axis, of length n, is theirs.
+    """A decision in every sub-environment; the leading axis, of length n, is theirs.
 
     Args:
-        observation: before the step, (n, size), or (n, height, width, channels) uint8.
+        observation: before the decision, (n, size), or (n, height, width, channels) uint8.
         action: (n, action size), within -1 and 1.
-        reward: (n,).
-        following: the observation after the step, also where that ended the episode.
+        reward: (n,), the sum over the control steps that repeat the action.
+        following: the observation after them, also where they ended the episode.
         terminated: (n,) bool.
         ended: (n,) bool, terminated or truncated.
-        age: (n,) int32, steps since the episode began, before the step.
+        age: (n,) int32, decisions since the episode began, before this one.
     """
 
     observation: Tensor
@@ -113,6 +113,7 @@ class Collector:
         limit = self.envs.unwrapped.max_episode_steps
         if config.stagger and limit is not None:
             steps = np.arange(config.num_envs) * limit // config.num_envs
+            steps -= steps % config.action_repeat  # whole decisions are left
             observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
             self._whole = self._tensor(steps == 0)
         start = self._tensor(observation).to(self._kind, copy=True)
@@ -149,26 +150,21 @@ class Collector:
         return rows if len(shape) == 3 else rows.astype(np.float32)
 
     def step(self, action: Tensor) -> Transition:
-        """One step of all sub-environments; what has ended begins anew.
+        """One decision in all sub-environments; what has ended begins anew.
 
         Args:
-            action: (n, action size), within -1 and 1, for the bounds.
+            action: (n, action size), within -1 and 1, for the bounds; it is taken for
+                `action_repeat` control steps.
         """
         scaled = self._low + (action + 1) / 2 * self._range
         given = scaled if self._gives_tensors else scaled.cpu().numpy()
-        observation, reward, terminated, truncated, info = self.envs.step(given)
-        now = self._tensor(joined(observation)).to(self._kind)
-        ended = self._tensor(terminated | truncated)
-        following = now
-        if ended.any():
-            following = self._following(now, ended, info["final_obs"])
-        rewards = self._tensor(reward)
+        now, following, rewards, terminated, ended = self._repeated(given)
         transition = Transition(
             observation=self.observation,
             action=action,
             reward=rewards.float(),
             following=following,
-            terminated=self._tensor(terminated),
+            terminated=terminated,
             ended=ended,
             age=self._age,
         )
@@ -181,6 +177,47 @@ class Collector:
             self._whole = self._whole | ended
             self.stack[ended] = now[ended][:, None]
         return transition
+
+    def _repeated(self, action: Any) -> tuple[Tensor, ...]:
+        """Control steps with one action, `action_repeat` of them or until the episode ends.
+
+        An episode that begins while others still repeat is put back to its start in the end.
+
+        Args:
+            action: as the environments take it.
+
+        Returns:
+            As of `_advance`, the rewards being sums.
+        """
+        whole = self._advance(action)
+        left = self._config.action_repeat - 1
+        starts: list[tuple[np.ndarray, Any]] = []  # of episodes that have begun, and which
+        begun = whole[-1]
+        while left and not whole[-1].all():
+            if begun.any():
+                ids = np.flatnonzero(begun.cpu().numpy())
+                starts.append((ids, self.envs.unwrapped.get_state(ids)))
+            step = self._advance(action)
+            whole, begun = _continued(whole, step), step[-1] & ~whole[-1]
+            left -= 1
+        for ids, state in starts:
+            self.envs.unwrapped.set_state(state, ids)
+        return whole
+
+    def _advance(self, action: Any) -> tuple[Tensor, ...]:
+        """One control step of all sub-environments; what has ended begins anew.
+
+        Returns:
+            The observations then, those that the step led to, the rewards, and who has terminated
+            and who has ended.
+        """
+        observation, reward, terminated, truncated, info = self.envs.step(action)
+        now = self._tensor(joined(observation)).to(self._kind)
+        ended = self._tensor(terminated | truncated)
+        following = now
+        if ended.any():
+            following = self._following(now, ended, info["final_obs"])
+        return now, following, self._tensor(reward), self._tensor(terminated), ended
 
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
         """Next observations: where a step ended the episode, that episode's last one."""
@@ -215,6 +252,19 @@ class Collector:
 
 
 _KEPT = ("stack", "_sums", "_age", "_whole")
+
+
+def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Control steps so far and one more, which counts where the episode has not ended before."""
+    now, following, rewards, terminated, ended = whole
+    over = ended.view(-1, *(1,) * (now.ndim - 1))
+    return (
+        torch.where(over, now, step[0]),
+        torch.where(over, following, step[1]),
+        rewards + torch.where(ended, 0.0, step[2]),
+        terminated | (step[3] & ~ended),
+        ended | step[4],
+    )
 
 
 def _size(space: Any) -> Size:

@@ -65,7 +65,7 @@ class OffPolicyTrainer(Trainer):
         )
 
     def step(self) -> None:
-        """One step of all sub-environments, and the updates that belong to it."""
+        """One decision in all sub-environments, and the updates that belong to it."""
         config = self.config
         transition = self.interact(self.action())
         self.buffer.add(**vars(transition))
@@ -91,8 +91,9 @@ class OffPolicyTrainer(Trainer):
 
     def action(self) -> Tensor:
         """Actions to explore with, at first random ones, (n, action size)."""
-        if self.env_step < self.config.learning_starts:
-            return torch.rand(self.config.num_envs, len(self.collector.low)) * 2 - 1
+        config = self.config
+        if self.env_step < config.learning_starts * config.action_repeat:
+            return torch.rand(config.num_envs, len(self.collector.low)) * 2 - 1
         return self.agent.act(self.collector.stack)
 
     def _learn(self, count: int) -> None:

@@ -179,7 +179,7 @@ class Trainer:
         self.agent.normalizer.update(self.collector.begin())
 
     def step(self) -> None:
-        """One step of all sub-environments, and the updates that belong to it."""
+        """One decision in all sub-environments, and the updates that belong to it."""
         raise NotImplementedError
 
     def interact(self, action: Tensor) -> Transition:
@@ -190,7 +190,7 @@ class Trainer:
         """
         transition = self.collector.step(action)
         self.agent.normalizer.update(self.collector.observation)
-        self.env_step += self.config.num_envs
+        self.env_step += self.config.num_envs * self.config.action_repeat
         self._ended += self.collector.returns
         if transition.ended.any():
             self.agent.begin(transition.ended)
@@ -298,7 +298,8 @@ class Trainer:
         config = self.config
         if self._evaluation_envs is None:
             count = config.evaluation_episodes
-            self._evaluation_envs = evaluation.make(config.id, count, config.threads, **config.env)
+            arguments = {**config.env, **config.evaluation_env}
+            self._evaluation_envs = evaluation.make(config.id, count, config.threads, **arguments)
         seeds = evaluation.TRAINING_SEEDS[: config.evaluation_episodes]
         for agent, policy in self.agent.policies(self.low, self.high).items():
             found = evaluation.evaluate(policy, self._evaluation_envs, seeds)

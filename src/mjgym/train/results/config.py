@@ -33,7 +33,7 @@ def fixed(default: Any) -> Any:
 
 
 SHARED_OUT = {"shared out": True}
-"""Metadata of a field in environment steps, which agents of an ensemble share out."""
+"""Metadata of a number of actions, which agents of an ensemble share out."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,14 @@ class RunSettings(Settings):
     module: str = ""  # name or file, which registers the task where the package does not
     # Arguments of make_vec, as the task's fields.
     env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
+    # What evaluations change in these: a reward that is shaped for training alone, for example.
+    evaluation_env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
     name: str = fixed("")  # of the experiment in the metrics; the algorithm's where it is empty
     seed: int = fixed(0)
     steps: int | None = None  # of all sub-environments together, after which the run ends
     minutes: float | None = None  # of wall clock, after which it ends
     cpu_minutes: float | None = None  # of processor time of this process, after which it ends
+    action_repeat: int = fixed(1)  # control steps of an action, whose rewards are summed
     num_envs: int = fixed(16)
     threads: int | None = None  # that step the physics; None for all allowed cores
     torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
@@ -80,7 +83,8 @@ class RunSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every")
+        at_least(self, 1, "action_repeat", "num_envs", "log_every")
+        at_least(self, 1, "evaluations", "evaluation_episodes")
         at_least(self, 0, "seed")
         at_most(self, MAX_ENVS, "num_envs")
         at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
@@ -135,7 +139,7 @@ class ReplaySettings(Settings):
     keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
     learning_starts: int = 2_000  # transitions of random actions before the first update
     batch_size: int = 256
-    updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
+    updates_per_step: float = 0.25  # for each transition (the update-to-data ratio)
     updates_per_step_end: float | None = None  # at the end of the budget, linearly; None: the same
     n_step: int = 3  # rewards before the value of the observation that follows
 
@@ -196,6 +200,10 @@ class DataSettings(Settings):
         positive(self, "demonstrations")
         if self.demonstrations is not None and not self.data:
             raise ConfigError("demonstrations: they are those of a dataset; name it with --data")
+        if self.data and getattr(self, "action_repeat", 1) > 1:
+            raise ConfigError(
+                "action_repeat: recorded actions were taken for one control step each"
+            )
 
 
 @dataclass(frozen=True)

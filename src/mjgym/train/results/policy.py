@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,20 @@ class PolicyError(ValueError):
     """A file holds no policy, or a damaged one; the message says what is wrong."""
 
 
+def begin(policy: Any, where: np.ndarray | None = None) -> None:
+    """Tell a policy that episodes begin: one that remembers observations forgets them.
+
+    Args:
+        policy: with a method `restart`, as a task's scripted policy, with `begin`, or with neither.
+        where: of a batch, those that begin while the others go on, bool; None for all. A trained
+            policy has one past for the whole batch, and goes on then.
+    """
+    if hasattr(policy, "restart"):
+        policy.restart(where)
+    elif where is None and hasattr(policy, "begin"):
+        policy.begin()
+
+
 def joined(observation: Any) -> Any:
     """Pictures of several cameras as one, with the channels of all; anything else as it is."""
     if not isinstance(observation, Mapping):
@@ -40,7 +55,42 @@ def joined(observation: Any) -> Any:
     return np.concatenate(list(observation.values()), -1)
 
 
-class Policy:
+class Acting(ABC):
+    """A policy whose every decision is taken for one control step or several.
+
+    Args:
+        repeat: control steps of a decision; those in between see no observation.
+    """
+
+    mean: np.ndarray  # of the observations
+
+    def __init__(self, repeat: int) -> None:
+        self.repeat = repeat
+        self._held: np.ndarray | None = None  # the last decision
+        self._left = 0  # control steps that it is still to be taken for
+
+    def begin(self) -> None:
+        """Forget the past: the next observation begins an episode, in all rows."""
+        self._held = None
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        """Actions within the bounds, for one observation or for several, (n, ...).
+
+        Pictures of several cameras are a dict of them.
+        """
+        observation = np.asarray(joined(observation), np.float32)
+        lead = observation.shape[: observation.ndim - self.mean.ndim]
+        if self._held is None or not self._left or self._held.shape[:-1] != lead:
+            self._held, self._left = self.decided(observation), self.repeat
+        self._left -= 1
+        return self._held.copy()
+
+    @abstractmethod
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The decision, (..., action size), for observations (..., size)."""
+
+
+class Policy(Acting):
     """The deterministic action of a perceptron, for one observation or many.
 
     An action does not depend on how many are computed at once, to the bit: each row is a product of
@@ -68,6 +118,7 @@ class Policy:
             the oldest.
         modes: of a Gaussian mixture: the layers give the means of each mode, then the logits of the
             modes; the most probable one acts.
+        repeat: control steps of an action.
     """
 
     def __init__(
@@ -84,7 +135,9 @@ class Policy:
         chunk: int = 1,
         ensembling: float = 0.0,
         modes: int = 1,
+        repeat: int = 1,
     ) -> None:
+        super().__init__(repeat)
         self.layers = layers
         self.mean, self.deviation = mean, deviation
         self.low, self.high = low, high
@@ -96,15 +149,12 @@ class Policy:
 
     def begin(self) -> None:
         """Forget past observations and plans: the next one begins an episode, in all rows."""
+        super().begin()
         self._past: np.ndarray | None = None
         self._plans: list[np.ndarray] = []  # of the last steps, each (n, chunk, action size)
 
-    def __call__(self, observation: Any) -> np.ndarray:
-        """Actions within the bounds, for one observation or for several, (n, ...).
-
-        Pictures of several cameras are a dict of them.
-        """
-        observation = np.asarray(joined(observation), np.float32)
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         inputs = self.encode(observation[None] if single else observation)
         action = self.scaled(self.ensembled(self.unscaled(inputs)))
@@ -178,7 +228,7 @@ class Policy:
         }
         if self.limit is not None:
             about["limit"] = self.limit
-        usual = {"chunk": 1, "ensembling": 0.0, "modes": 1}
+        usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1}
         about |= {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
         about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
@@ -200,9 +250,8 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     """The state of a gated recurrent unit, (n, width), after histories, (n, history, size)."""
     hidden = memory["weight_hh_l0"].T
     given = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
-    state: np.ndarray = np.zeros(
-        (len(x), 1, len(hidden)), np.float32
-    )  # each row a product of its own
+    # Each row is a product of its own.
+    state: np.ndarray = np.zeros((len(x), 1, len(hidden)), np.float32)
     for k in range(x.shape[1]):
         reset, update, new = np.split(given[:, k : k + 1], 3, -1)
         r, u, n = np.split(state @ hidden + memory["bias_hh_l0"], 3, -1)
@@ -244,7 +293,7 @@ class Valuation:
         return arrays
 
 
-class EnsemblePolicy:
+class EnsemblePolicy(Acting):
     """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
     The mean is that over the agents' critics.
@@ -255,17 +304,18 @@ class EnsemblePolicy:
     """
 
     def __init__(self, policies: list[Policy], valuations: list[Valuation]) -> None:
+        super().__init__(policies[0].repeat)
         self.policies, self.valuations = policies, valuations
         self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
 
     def begin(self) -> None:
-        """Forget past observations: the next one begins an episode, in all rows."""
+        """Forget the past: the next observation begins an episode, in all rows."""
+        super().begin()
         for policy in self.policies:
             policy.begin()
 
-    def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """Actions within the bounds, (..., action size), for observations (..., size)."""
-        observation = np.asarray(joined(observation), np.float32)
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         rows = observation[None] if single else observation
         inputs = [policy.encode(rows) for policy in self.policies]
@@ -339,7 +389,9 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
     inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
     if memory:
         inputs = _width(memory, about["mean"].size)
-    chunk, modes = (int(arrays.get(name, 1)) for name in ("chunk", "modes"))
+    chunk, modes, repeat = (int(arrays.get(name, 1)) for name in ("chunk", "modes", "repeat"))
+    if repeat < 1:
+        raise PolicyError(f"it takes an action for {repeat} control steps")
     if chunk < 1 or modes < 1:
         raise PolicyError(f"it gives {chunk} actions of {modes} modes")
     outputs = modes * chunk * len(about["low"]) + (modes if modes > 1 else 0)
@@ -354,6 +406,7 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         chunk=chunk,
         ensembling=float(arrays.get("ensembling", 0.0)),
         modes=modes,
+        repeat=repeat,
         **about,
     )
 

@@ -79,9 +79,9 @@ class About:
     def check(self, env: Any) -> None:
         """See whether the policy is for an environment.
 
-        The task, its arguments and spaces must be those of training. So must the model's hash,
-        where MuJoCo is of the same version and the processor of the same kind: elsewhere it may
-        differ in the last bit of a number.
+        The task, its arguments and spaces must be those of its evaluations in training. So must the
+        model's hash, where MuJoCo is of the same version and the processor of the same kind:
+        elsewhere it may differ in the last bit of a number.
 
         Args:
             env: of this package, single or batched.
@@ -93,10 +93,11 @@ class About:
         if (here["id"], here["task"]) != (there["id"], there["task"]):
             names = f"{there['id']} ({there['task']})", f"{here['id']} ({here['task']})"
             raise TrainedError(f"it was trained on {names[0]}, here is {names[1]}")
+        arguments = {**there["arguments"], **self.settings.get("evaluation_env", {})}
         differing = [
-            f"{name}={there['arguments'].get(name)!r}, here {name}={value!r}"
+            f"{name}={arguments.get(name)!r}, here {name}={value!r}"
             for name, value in here["arguments"].items()
-            if there["arguments"].get(name) != value
+            if arguments.get(name) != value
         ]
         if differing:
             raise TrainedError(f"it was trained with {'; '.join(differing)}")

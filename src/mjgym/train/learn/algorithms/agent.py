@@ -111,7 +111,16 @@ class Agent(ABC, nn.Module):
         layers = plain(self.actor_body())
         layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
         limit = self.normalizer.limit if self.normalizer.enabled else None
-        return Policy(layers, mean, deviation, low, high, self.config.history, limit=limit)
+        return Policy(
+            layers,
+            mean,
+            deviation,
+            low,
+            high,
+            self.config.history,
+            limit=limit,
+            repeat=self.config.action_repeat,
+        )
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: the policy alone, whose name is empty."""
