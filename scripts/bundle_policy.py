@@ -50,8 +50,10 @@ class TorchPolicy(Policy):
         size, actions = len(like.mean), len(like.low)
         # As they are observed: it is the agent that normalises them.
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
-        acting = {"repeat": like.repeat, "chunk": like.chunk, "ensembling": like.ensembling}
-        super().__init__([], *raw, like.low, like.high, like.history, **acting)
+        plans: dict[str, Any] = {
+            name: getattr(like, name) for name in ("chunk", "ensembling", "repeat")
+        }
+        super().__init__([], *raw, like.low, like.high, like.history, **plans)
         agent = algorithms.find(run.settings()["algorithm"])
         settings = config.read_run(agent.Config, run.config_file)
         self.agent: Any = agent(settings, size, actions)

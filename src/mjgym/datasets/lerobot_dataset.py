@@ -1,13 +1,15 @@
 """LeRobotDatasets, version 3, written and read by the `lerobot` package.
 
-A frame has `observation.state`, what a robot senses of itself; `observation.environment_state`, all
-else that is no picture; a picture `observation.image`, or `observation.images.<camera>` if there are
-several, as PNG, which loses nothing; `action`, `next.reward`, `next.done` and `next.success`.
+A frame has `observation.state`, what a robot senses of itself; `observation.environment_state`,
+all else that is no picture; a picture `observation.image`, or `observation.images.<camera>` if
+there are several, as PNG, which loses nothing; `action`, `next.reward`, `next.done` and
+`next.success`.
 
-Beside LeRobot's own files, the folder `meta/mjgym` has what makes it exact: the environment, and for
-each episode its last observation and the states; a dataset of others lacks it, and is read without.
+Beside LeRobot's own files, the folder `meta/mjgym` has what makes it exact: the environment, and
+for each episode its last observation and the states; a dataset of others is read without.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import json
@@ -35,7 +37,7 @@ OF_ROBOTS = re.compile(r"robot\d+_")
 OWN = Path("meta", "mjgym")
 ABOUT = "about.json"
 INSTALL = 'pip install "mjgym[lerobot]"'
-# Entries of an episode that are in its file in `meta/mjgym`, besides "last/..." and "state/...".
+# What the file of an episode in `meta/mjgym` has besides observations, states and wide actions.
 EXACT = ("rewards", "terminations", "truncations", "successes")
 
 
@@ -43,6 +45,22 @@ def _lerobot() -> Any:
     if importlib.util.find_spec("lerobot") is None:
         raise DemonstrationError(f"LeRobotDatasets need the package lerobot: {INSTALL}")
     return importlib.import_module("lerobot.datasets.lerobot_dataset")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Context manager: no progress bars of `datasets`, no warnings of NumPy's of histograms."""
+    bars: Any = importlib.import_module("datasets.utils")
+    shown = not bars.are_progress_bars_disabled()
+    if shown:
+        bars.disable_progress_bars()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            yield
+    finally:
+        if shown:
+            bars.enable_progress_bars()
 
 
 def described(id: str) -> str:
@@ -211,8 +229,7 @@ class LeRobotWriter:
                     }
                 )
             np.savez_compressed(self._root / OWN / _file(self.kept), **_exact(episode))
-            with warnings.catch_warnings():  # NumPy's, of histograms of bool
-                warnings.simplefilter("ignore", RuntimeWarning)
+            with _quiet():
                 self._dataset.save_episode()
         except OSError as error:
             self._dataset.clear_episode_buffer()
@@ -257,6 +274,8 @@ def _exact(episode: Episode) -> dict[str, Any]:
     for name, rows in ({"flat": episode.observations} if seen is None else seen).items():
         wide = rows.dtype not in (np.uint8, np.float32)  # in float32 it would not be the same
         found[f"{'whole' if wide else 'last'}/{name}"] = rows if wide else rows[-1]
+    if episode.actions.dtype != np.float32:
+        found[ACTION] = episode.actions
     found |= {f"state/{name}": rows for name, rows in episode.states.items()}
     if episode.seed is not None:
         found["seed"] = episode.seed
@@ -296,8 +315,9 @@ class LeRobotDemonstrations:
                 f"{str(folder)!r} is no LeRobotDataset: it lacks meta/info.json"
             )
         try:
-            self._dataset = lerobot.LeRobotDataset(repo, root=folder)
-            self._frames = self._dataset.hf_dataset.with_format(None)
+            with _quiet():
+                self._dataset = lerobot.LeRobotDataset(repo, root=folder)
+                self._frames = self._dataset.hf_dataset.with_format(None)
         except Exception as error:  # of any of the packages that read it
             raise DemonstrationError(f"{name!r} cannot be read: {_first_line(error)}") from None
         self.count = int(self._dataset.num_episodes)
@@ -374,7 +394,7 @@ class LeRobotDemonstrations:
         states = {n.removeprefix("state/"): x for n, x in exact.items() if n.startswith("state/")}
         return Episode(
             observations={n: found[n] for n in order} if self._entries else found["flat"],
-            actions=columns[ACTION].astype(np.float32),
+            actions=exact.get(ACTION, columns[ACTION].astype(np.float32)),
             states=states,
             seed=int(exact["seed"]) if "seed" in exact else None,
             **{name: exact[name] for name in EXACT},

@@ -7,7 +7,9 @@ and `mask/valid` name nine tenths and one tenth of the demonstrations.
 
 Besides those, what makes it exact: `terminations`, `truncations`, `successes` and `state/<name>`,
 the entries of `mjgym.Env.get_state` before each action and after the last one, one row of those
-that never change; the attribute `seed`; and the attribute `mjgym` of `data`, the rest as JSON.
+that never change; the attribute `seed`; and the attribute `mjgym` of `data`, the rest as JSON. Of a
+file that has been cut off, `demos`, references to the demonstrations at its beginning, finds those
+that are left.
 """
 
 import contextlib
@@ -38,6 +40,8 @@ OF_ROBOTS = re.compile(r"robot\d+_")
 VALID = 0.1  # of the demonstrations
 OWN = "mjgym"  # the attribute of our own files
 INSTALL = 'pip install "mjgym[robomimic]"'
+REFERENCES = "demos"
+MOST = 8192  # demonstrations that there are references to
 DAMAGE = (KeyError, OSError, RuntimeError, ValueError)  # what h5py raises of a damaged file
 END = 1 << 48  # a size that no file has
 
@@ -140,17 +144,26 @@ class RobomimicWriter:
             if number == 0:
                 self._check_free()
                 with atomic.replacing(self._path) as part, self._h5py.File(part, "w") as file:
-                    file.create_group("data").attrs.update(self._attributes)
-                    self._write(file["data"], number, episode, steps)
+                    self._begin(file)
+                    self._write(file, number, episode, steps)
             else:
                 with self._h5py.File(self._path, "r+") as file:
-                    self._write(file["data"], number, episode, steps)
+                    self._write(file, number, episode, steps)
         except OSError as error:
             raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
         self.kept, self._steps = number + 1, steps
 
-    def _write(self, data: Any, number: int, episode: Episode, steps: int) -> None:
-        name = f"demo_{number}"
+    def _begin(self, file: Any) -> None:
+        """Write what is of all episodes; all groups, so that they are at the file's beginning."""
+        data = file.create_group("data")
+        data.attrs.update(self._attributes)
+        data.attrs["total"] = 0
+        file.create_group("mask")
+        references = file.create_dataset(REFERENCES, (MOST,), self._h5py.ref_dtype)
+        references[0] = self._h5py.Reference()
+
+    def _write(self, file: Any, number: int, episode: Episode, steps: int) -> None:
+        data, name = file["data"], f"demo_{number}"
         try:
             demo = data.create_group(name)
             self._fill(demo, episode)
@@ -159,7 +172,9 @@ class RobomimicWriter:
             with contextlib.suppress(KeyError):
                 del data[name]
             raise
-        data.attrs["total"] = steps
+        if number < MOST:
+            file[REFERENCES][number] = demo.ref
+        data.attrs.modify("total", steps)  # in its place
 
     def _fill(self, demo: Any, episode: Episode) -> None:
         demo["actions"] = episode.actions
@@ -276,14 +291,13 @@ class File:
             self._cut = self._path.stat().st_size
         with self._opened() as file:
             try:
-                data = file["data"]
-                self.attributes = dict(data.attrs)
+                self.attributes = dict(file["data"].attrs)
             except DAMAGE:
                 cut = " that is left after it has been cut off" * (self._cut is not None)
                 raise DemonstrationError(
                     f'{name!r} has no group "data" of demonstrations{cut}'
                 ) from None
-            self.demos = [demo for demo in _names(data) if self._whole(data, demo)]
+            self.demos = [demo for demo in self._names(file) if self._whole(file, demo)]
         if self._cut is not None:
             self.note = f"{name!r} has been cut off: {len(self.demos)} whole episodes are left"
 
@@ -296,12 +310,27 @@ class File:
             with _Padded(self._path) as padded, self._h5py.File(padded, "r") as file:
                 yield file
 
-    def _whole(self, data: Any, name: str) -> bool:
+    def _names(self, file: Any) -> list[str]:
+        """The names of demonstrations, in order; those that may be left if it is cut off."""
+        if self._cut is not None and REFERENCES in file:
+            with contextlib.suppress(*DAMAGE):
+                found = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
+                return [f"demo_{k}" for k in found]
+        names: list[str] = []
+        with contextlib.suppress(*DAMAGE):
+            names = [name for name in file["data"] if re.fullmatch(r"demo_\d+", name)]
+        return sorted(names, key=lambda name: int(name.partition("_")[2]))
+
+    def _group(self, file: Any, name: str) -> Any:
+        if self._cut is not None and REFERENCES in file:
+            return file[file[REFERENCES][int(name.partition("_")[2])]]
+        return file["data"][name]
+
+    def _whole(self, file: Any, name: str) -> bool:
         try:
-            demo = data[name]
+            demo = self._group(file, name)
             steps = len(demo["actions"])
-            parts = [*_datasets(demo)]
-            cut = self._cut is not None and any(_end(part) > self._cut for part in parts)
+            cut = self._cut is not None and any(_end(x) > self._cut for x in _datasets(demo))
             return steps > 0 and demo.attrs.get("num_samples", steps) == steps and not cut
         except DAMAGE:
             return False
@@ -316,25 +345,11 @@ class File:
         name = self.demos[number]
         try:
             with self._opened() as file:
-                yield file["data"][name]
+                yield self._group(file, name)
         except (*DAMAGE, TypeError) as error:
             if isinstance(error, DemonstrationError):
                 raise
             raise DemonstrationError(f"{self.name!r}: {name} is damaged: {error}") from None
-
-
-def _names(data: Any) -> list[str]:
-    """The names of demonstrations; as many as can be found of a damaged file."""
-    try:
-        names = list(data)
-    except DAMAGE:
-        total, names = int(data.attrs.get("total", 0)), []
-        for number in range(total + 1):
-            with contextlib.suppress(*DAMAGE):
-                if f"demo_{number}" in data:
-                    names.append(f"demo_{number}")
-    numbers = {name: re.fullmatch(r"demo_(\d+)", name) for name in names}
-    return sorted((n for n, found in numbers.items() if found), key=lambda n: int(n[5:]))
 
 
 def _datasets(group: Any) -> Iterator[Any]:

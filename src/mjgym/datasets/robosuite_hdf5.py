@@ -34,6 +34,8 @@ DRAWN = ("geom_size", "geom_pos", "geom_quat", "geom_friction", "body_pos", "bod
 # Arguments of `robosuite.make` that are spelled otherwise now.
 RENAMED = {"camera_depth": "camera_depths"}
 GONE = ("gripper_visualization",)
+# Parameters of controllers likewise.
+RENAMED_LAW = {"damping": "damping_ratio", "damping_limits": "damping_ratio_limits"}
 
 
 def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -143,7 +145,7 @@ def _meta(file: File) -> dict[str, Any]:
 
 def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
     """A controller's configuration of versions before 1.5 in the words of today."""
-    found = dict(config)
+    found = {RENAMED_LAW.get(name, name): value for name, value in config.items()}
     if "control_delta" in found:
         found["input_type"] = "delta" if found.pop("control_delta") else "absolute"
     return found

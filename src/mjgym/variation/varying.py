@@ -306,7 +306,7 @@ def _misfit(target: _Target, error: Exception) -> str:
     part, given = target.part, target.distribution
     message = str(error)
     if isinstance(given, Constant):  # NumPy speaks of broadcasting
-        message = f"{given.value!r} does not fit"
+        message = f"{given.value!r} has shape {given.shape}"
         if given.shape == (2,):
             low, high = given.value
             message += f"; a range is a distribution: Uniform({low:g}, {high:g})"

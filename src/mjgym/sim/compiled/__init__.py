@@ -50,7 +50,7 @@ class CompiledLaw(Protocol):
 
     @property
     def work(self) -> int:
-        """How many numbers it needs to compute in."""
+        """The count of numbers it needs to compute in."""
 
     def begin(self, view: View) -> tuple[Array, np.ndarray]:
         """Controls (*lead, nu), of which the law overwrites its own, and memory, (n, k) float64."""

@@ -60,6 +60,7 @@ class Worlds:
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
         varying: what else a user varies of the model, and what follows from it.
+        deterministic: whether contacts, constraints and sums are in the same order in every run.
 
     Raises:
         NotImplementedError: the engine lacks something; the message names it.
@@ -74,6 +75,8 @@ class Worlds:
         starts: Starts,
         varies: tuple[str, ...] = (),
         varying: Variation | None = None,
+        *,
+        deterministic: bool = False,
     ) -> None:
         self.model = model
         self.n = n
@@ -91,6 +94,8 @@ class Worlds:
         self._fields = WorldModel(model, n, (*self.varies, *derived), device.torch)
         self._engine = self._fields.engine
         self._engine.opt.graph_conditional = device.loops
+        if deterministic:
+            self._engine.opt.deterministic = mujoco_warp.DeterminismType.ALL
         self._worlds = mujoco_warp.make_data(
             model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax
         )
