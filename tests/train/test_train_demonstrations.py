@@ -1,5 +1,7 @@
 """Learning from demonstrations: what is drawn, losses, policies in use, runs and refusals."""
 
+import json
+
 import demonstrated
 import gymnasium
 import numpy as np
@@ -576,3 +578,19 @@ class TestCommands:
         done = mjgym_("evaluate", folder, "--episodes", 3, "--trust")
         assert "success" in done.stdout
         assert f"{STEPS}" in (folder / "config.yaml").read_text()
+
+    def test_train_from_a_file(self, recorded, tmp_path):
+        """Written and read by h5py, it is learned from as what is in memory."""
+        pytest.importorskip("h5py", reason='needs pip install "mjgym[robomimic]"')
+        env = gymnasium.make(demonstrated.ID)
+        writer = datasets.create(str(tmp_path / "cart.hdf5"), env)
+        for episode in recorded:
+            writer.add(episode)
+        writer.close()
+        env.close()
+        folder = tmp_path / "run"
+        small = [*training_runs.SMALL, *CLONING, "num_envs=1"]
+        words = ["--data", tmp_path / "cart.hdf5", "--steps", 20, "--out", folder]
+        mjgym_("train", "bc", demonstrated.ID, *small, *words)
+        about = json.loads((folder / "fingerprint.json").read_text())["data"]
+        assert about["digest"] == collected(recorded).digest
