@@ -143,9 +143,8 @@ class Collector:
         for pattern in patterns:
             found = fnmatch.filter(shapes, pattern)
             if not found:
-                raise ConfigError(
-                    f"ignore: there is no entry {pattern!r}{or_else(pattern, shapes)}"
-                )
+                hint = or_else(pattern, shapes)
+                raise ConfigError(f"ignore: there is no entry {pattern!r}{hint}")
             names.update(found)
         parts = [np.full(int(np.prod(shape)), name in names) for name, shape in shapes.items()]
         return torch.from_numpy(np.concatenate(parts))
