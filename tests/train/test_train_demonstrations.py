@@ -352,19 +352,6 @@ class TestRun:
         made.train()
         assert (made.env_step, made.updates) == (50, 50)
 
-    def test_what_is_ignored_is_not_seen(self, known, tmp_path):
-        made = trainer(tmp_path / "run", "ignore=['vel*']", steps=20)
-        made.train()
-        act = Run(tmp_path / "run").policy()
-        seen = np.array([[0.1, 0.2, 0.3], [0.1, -5.0, 0.3], [0.2, 0.2, 0.3]], np.float32)
-        act.begin()
-        still, faster, elsewhere = act(seen)
-        np.testing.assert_array_equal(still, faster)
-        assert not np.array_equal(still, elsewhere)
-        resumed = trainer(tmp_path / "run", "ignore=['vel*']", steps=40, resume=True)
-        assert resumed.agent.normalizer.ignored.tolist() == [False, True, False]
-        resumed.close()
-
     def test_the_first_demonstrations_alone(self, recorded, known, tmp_path):
         made = trainer(tmp_path / "run", "demonstrations=3")
         assert len(made.agent.demonstrations) == sum(map(len, recorded[:3]))
@@ -558,7 +545,6 @@ class TestRefusals:
             (("output=mixture", "modes=1"), "modes: must be at least 2"),
             (("chunk=0",), "chunk: must be at least 1"),
             (("output=mixed",), "output must be"),
-            (("ignore=['velocty']",), "there is no entry 'velocty'"),
         ],
         ids=str,
     )

@@ -1,8 +1,7 @@
 """Sub-environments that an algorithm acts in, and the transitions that come of it."""
 
 import contextlib
-import fnmatch
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,6 @@ from mjgym.actions import UNLIMITED
 from mjgym.train.results.config import Config
 from mjgym.train.results.policy import joined
 from mjgym.train.results.run_errors import ConfigError, RunError
-from mjgym.util.suggestions import or_else
 
 Size = int | tuple[int, int, int]
 """Of an observation: numbers in a vector, or height, width and channels of a picture.
@@ -126,28 +124,6 @@ class Collector:
     def observation(self) -> Tensor:
         """The present observations, (n, ...)."""
         return self.stack[:, -1]
-
-    def numbers_of(self, patterns: Iterable[str]) -> Tensor:
-        """The numbers of an observation that belong to some entries, (size,) bool.
-
-        Args:
-            patterns: names of entries, or patterns such as "*_vel".
-
-        Raises:
-            ConfigError: there is no such entry, or the observation is no vector.
-        """
-        if not isinstance(self.observation_size, int):
-            raise ConfigError("ignore: pictures have no entries")
-        shapes = self.envs.unwrapped.entry_shapes
-        names: set[str] = set()
-        for pattern in patterns:
-            found = fnmatch.filter(shapes, pattern)
-            if not found:
-                hint = or_else(pattern, shapes)
-                raise ConfigError(f"ignore: there is no entry {pattern!r}{hint}")
-            names.update(found)
-        parts = [np.full(int(np.prod(shape)), name in names) for name, shape in shapes.items()]
-        return torch.from_numpy(np.concatenate(parts))
 
     def observed(self, recorded: Any) -> np.ndarray | None:
         """Recorded observations as they are learned from, (rows, ...); None if they are others.

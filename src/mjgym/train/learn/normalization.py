@@ -19,7 +19,6 @@ class Normalizer(nn.Module):
     """
 
     mean: Tensor
-    ignored: Tensor
     squares: Tensor
     count: Tensor
 
@@ -29,10 +28,6 @@ class Normalizer(nn.Module):
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
         self.register_buffer("mean", torch.zeros(size, dtype=torch.float64))
         self.register_buffer("squares", torch.zeros(size, dtype=torch.float64))
-
-    def ignore(self, numbers: Tensor) -> None:
-        """Have numbers of an observation, (size,) bool, be 0 from now on."""
-        self.register_buffer("ignored", numbers)
 
     def update(self, observations: Tensor) -> None:
         """Count observations, (n, size)."""
@@ -50,10 +45,8 @@ class Normalizer(nn.Module):
         """Mean and divisor of observations, float32 (size,)."""
         if not self.enabled or self.count < 2:
             return self.mean.float(), torch.ones_like(self.mean).float()
-        deviation = (self.squares / self.count).sqrt().float() + FLOOR
-        if "ignored" in self._buffers:
-            deviation = torch.where(self.ignored, torch.inf, deviation)
-        return self.mean.float(), deviation
+        deviation = (self.squares / self.count).sqrt()
+        return self.mean.float(), deviation.float() + FLOOR
 
     def forward(self, observations: Tensor) -> Tensor:
         """Observations in units of their deviation, float32 of any leading shape."""

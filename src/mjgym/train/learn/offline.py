@@ -71,8 +71,6 @@ class CloningTrainer(OfflineTrainer):
 
     def learn_from(self, found: Demonstrations) -> None:
         """Hand them to the algorithm."""
-        if self.config.ignore:
-            self.agent.normalizer.ignore(self.collector.numbers_of(self.config.ignore))
         self.agent.learn_from(found)
 
     def learn(self) -> None:

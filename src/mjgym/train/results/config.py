@@ -302,8 +302,6 @@ class OfflineReplaySettings(OfflineSettings):
 class CloningConfig(OfflineSettings, EncoderSettings, Config):
     """Settings of behaviour cloning."""
 
-    # Entries of the observation that the policy does not see, by name or pattern: "*_joint_vel".
-    ignore: tuple[str, ...] = fixed(())
     network: Literal["perceptron", "gru"] = fixed("perceptron")  # gru: goes through the history
     output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
     modes: int = fixed(5)  # of a mixture
@@ -321,8 +319,6 @@ class CloningConfig(OfflineSettings, EncoderSettings, Config):
         at_least(self, 0, "ensembling", "weight_decay")
         if self.output == "mixture":
             at_least(self, 2, "modes")
-        if self.ignore and not self.normalize_observations:
-            raise ConfigError("ignore: entries are left out by normalize_observations=true alone")
 
 
 @dataclass(frozen=True)
