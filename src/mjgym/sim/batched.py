@@ -171,6 +171,8 @@ class Batched:
         without_visuals: gives the model without the geoms that only pictures need, and the geoms
             that it has, see `mjgym.loop.visuals.compile_without_visuals`; None to step the model
             itself.
+        apart: whether control steps are made by `for_each_shard` or `step_under` alone, which step
+            simulations of their own where these are many.
     """
 
     def __init__(
@@ -181,6 +183,8 @@ class Batched:
         varies: tuple[str, ...] = (),
         varying: Variation | None = None,
         without_visuals: WithoutVisuals | None = None,
+        *,
+        apart: bool = False,
     ) -> None:
         self.model = model
         self.n = n
@@ -193,13 +197,17 @@ class Batched:
         self._scratch.restore_defaults()
         self._scratch.forward()
         self.sample = self._scratch.view
-        self.batch = NotingBatch(model, n, threads, persistent=_persists(model))
+        # Simulations that others step for these need no MjData of their own: half of the memory.
+        own_models = bool(ASSET_FIELDS.intersection(self.varies))
+        stands_by = apart and n >= MIN_SHARDED and not own_models and _divides(model)
+        persistent = not stands_by and _persists(model)
+        self.batch = NotingBatch(model, n, threads, persistent=persistent, fills=stands_by)
         _inherited.watch(self.batch)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
         # model of its own; then the engine holds all varying fields there.
         self._models: list[mujoco.MjModel] | None = None
         self.episode_fields: dict[str, np.ndarray] = {}
-        if ASSET_FIELDS.intersection(self.varies):
+        if own_models:
             self._models = [copy.copy(model) for _ in range(n)]
             self.batch.set_models(self._models)
             for name in (*self.varies, *derived):
@@ -332,8 +340,7 @@ class Batched:
 
     def _divides(self) -> bool:
         """Whether a simulation's future depends on nothing but what can be copied."""
-        sleeps = self.model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-        return self._models is None and not sleeps and not self.model.nplugin
+        return self._models is None and _divides(self.model)
 
     def _keep_watched(self) -> None:
         """Step the whole model once somebody looks where geoms or tendons are."""
@@ -511,6 +518,12 @@ _OF_THE_BATCH = (
     *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
     "_shards",
 )
+
+
+def _divides(model: mujoco.MjModel) -> bool:
+    """Whether the engine keeps nothing of a simulation apart from its state."""
+    sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    return not sleeps and not model.nplugin
 
 
 def _persists(model: mujoco.MjModel) -> bool:

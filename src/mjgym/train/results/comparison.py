@@ -36,6 +36,7 @@ class Curve:
         updates: of the networks, until each.
         final: mean return of the 100 episodes of `mjgym evaluate`; None where there is none.
         machine: processor and cores; empty where it is not known.
+        cpu_seconds: of processor time that training has taken; None where it is not known.
     """
 
     experiment: str
@@ -47,6 +48,7 @@ class Curve:
     updates: np.ndarray
     final: float | None = None
     machine: str = ""
+    cpu_seconds: float | None = None
 
 
 def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
@@ -86,6 +88,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
         for row in found:
             runs.setdefault(_run_of(row), []).append(row)
         ends = {_run_of(row): row for row in rows if row.metric == metrics.FINAL}
+        spent = {_run_of(row): row.value for row in rows if row.metric == metrics.CPU_SECONDS}
         if path.is_dir():
             ends = _end(path, rows[0])
         for run, own in runs.items():
@@ -105,6 +108,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
                 updates=np.array([row.updates for row in own]),
                 final=None if end is None else end.value,
                 machine="" if end is None else end.machine,
+                cpu_seconds=spent.get(run),
             )
     return list(curves.values())
 
@@ -228,6 +232,8 @@ def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> 
         if curve.final is not None:
             end = _line(curve, count - 1, metrics.FINAL, curve.final)
             lines.append(replace(end, machine=curve.machine))
+        if curve.cpu_seconds is not None:
+            lines.append(_line(curve, count - 1, metrics.CPU_SECONDS, curve.cpu_seconds))
     metrics.write(path, lines)
 
 
