@@ -25,9 +25,11 @@ from mjgym.util import atomic
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+from comparison import on_device  # noqa: E402
 from training import results, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
+MEASURED = ROOT / "benchmarks" / "records" / "gpu.jsonl"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
 END = "<!-- {}:end -->"
 GALLERY = "../gallery"  # as the guides see it
@@ -227,10 +229,22 @@ def dimensions_table() -> str:
     return "\n".join(lines)
 
 
+def device_table() -> str:
+    """What has been measured on a GPU, or the command that does."""
+    if MEASURED.exists():
+        return on_device.table(MEASURED)
+    file = MEASURED.relative_to(ROOT)
+    return (
+        f"None on a GPU yet. `python benchmarks/gpu.py --all --out {file}` makes them in 8 minutes, and"
+        "\n`python scripts/update_tables.py` writes them here."
+    )
+
+
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
     "baselines": {"baselines": baselines_table},
     "fidelity": {"dimensions": dimensions_table},
+    "gpu": {"measurements": device_table},
     "results": training_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
