@@ -235,8 +235,9 @@ def device_table() -> str:
         return on_device.table(MEASURED)
     file = MEASURED.relative_to(ROOT)
     return (
-        f"None on a GPU yet. `python benchmarks/gpu.py --all --out {file}` makes them in 8 minutes, and"
-        "\n`python scripts/update_tables.py` writes them here."
+        "None on a GPU yet. On a machine with one, two commands make them and write them here:\n\n"
+        f"```sh\npython benchmarks/gpu.py --all --out {file}    # 8 minutes\n"
+        "python scripts/update_tables.py\n```"
     )
 
 
