@@ -206,7 +206,7 @@ def watch(options: argparse.Namespace, roots: Sequence[Path]) -> tuple[list[Chan
 
 
 def text(changes: Sequence[Change], left_out: Sequence[str], against: str) -> str:
-    """What is slower, all ratios' mean, and what is missing."""
+    """The rows that are slower, the mean of all ratios, and the rows that are missing."""
     slower = sorted((c for c in changes if c.slower), key=lambda c: -c.ratio)
     parts = [f"Compared with {against}: {len(slower)} of {len(changes)} are slower."]
     if slower:

@@ -230,7 +230,7 @@ def dimensions_table() -> str:
 
 
 def device_table() -> str:
-    """What has been measured on a GPU, or the command that does."""
+    """The measurements on a GPU, or the commands that make them."""
     if MEASURED.exists():
         return on_device.table(MEASURED)
     file = MEASURED.relative_to(ROOT)

@@ -37,7 +37,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured on a device, in the order of its worth.
+    """The measurements on a device, in the order of their worth.
 
     Args:
         device: "cpu", "cuda" or "cuda:<number>".
