@@ -101,7 +101,7 @@ PACKAGES = {
     "inspect.labels": {"mujoco"},
     "rendering": {"gymnasium", "imageio", "mujoco", "PIL"},
     "registry": {"gymnasium"},
-    "train.results": {"gymnasium", "matplotlib", "yaml"},
+    "train.results": {"gymnasium", "matplotlib", "onnx", "yaml"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }
 

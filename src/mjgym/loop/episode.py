@@ -211,6 +211,8 @@ class Episodes:
             values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
             scratch.restore_defaults(values)
             self.task.initialize(scratch.view, self._generator(i))
+            if self._draws is not None:  # no draw of the task's steps under forces
+                self._draws.apply({f: getattr(scratch.view, f) for f in self._draws.forces}, i)
 
         self._begin(start, where)
         if not by_reset or self._show is None:
@@ -261,6 +263,8 @@ class Episodes:
             DivergenceError: a simulation has diverged, if that is to raise.
         """
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
+        if self._draws is not None and self._draws.redraws:
+            self._redraw_forces(self._draws, where)
         if "before_step" in defined:
             self._take_over(task.before_step(view, action), where)
         if self._law is not None and self.sensing is None:
@@ -302,6 +306,27 @@ class Episodes:
             terminated = self._each(terminated) & finite
             truncated = self._each(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
+        """Change the applied forces that a user has drawn anew within an episode."""
+        n = self.simulation.n
+        going = np.ones(n, dtype=bool) if where is None else self.by_row(where)
+        rows = draws.redraw(self.by_row(self.steps) * self.task.control_timestep, going)
+        if not rows.size:
+            return
+        fields = {name: np.array(self.by_row(getattr(self.view, name))) for name in draws.forces}
+        for i in rows.tolist():
+            draws.apply({name: values[i] for name, values in fields.items()}, i)
+        changed = np.zeros(n, dtype=bool)
+        changed[rows] = True
+        shapes = {name: shape(getattr(self.view, name)) for name in fields}
+        self.simulation.write(
+            {
+                name: self.view.from_numpy(np.reshape(values, shapes[name]))
+                for name, values in fields.items()
+            },
+            self.view.from_numpy(np.reshape(changed, self.view.lead)),
+        )
 
     def refuse(self, diverged: Array) -> None:
         """End the episodes that are no longer finite and say so, if that is to raise.

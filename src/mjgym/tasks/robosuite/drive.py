@@ -77,7 +77,7 @@ class Drive:
         }
         self._arms = _arms(self._manipulators)
         self._remembers_substeps = self._arms.remembers_substeps
-        self._arm_numbers, gripper_numbers = _numbers(robots)
+        self._arm_numbers, gripper_numbers = numbers(robots)
         motors = [each.motors for each in self._manipulators]
         fingers = [each.finger_actuators for each in self._manipulators]
         names = [name for group in (*motors, *fingers) for name in group]
@@ -185,7 +185,7 @@ class _Gripper:
         self.centre, self.reach = (low + high) / 2, (high - low) / 2
 
 
-def _numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
+def numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
     """Slices of the action: of each robot's arms, and of each gripper."""
     arms, grippers, start = [], [], 0
     for robot in robots:
