@@ -471,7 +471,9 @@ def table(file: Path) -> str:
         own = [r for r in rows if r.get("id") == id and r.get("worlds") == n]
         rates = {r["subject"]: r.get("steps_per_second") for r in own if "subject" in r}
         loops = {r["hooks"]: r.get("steps_per_second") for r in own if r["measurement"] == "loop"}
-        seconds = next((r["seconds"] for r in own if "seconds" in r), {})
+        seconds = next(
+            (r["seconds"] for r in own if r["measurement"] == "parts" and "seconds" in r), {}
+        )
         memory = next((r["bytes_per_world"] / 1e6 for r in own if "bytes_per_world" in r), None)
         ours, theirs = rates.get("mjgym"), rates.get("mujoco_warp")
         cells = [

@@ -398,7 +398,7 @@ def test_the_table_of_a_device(tmp_path):
         {"measurement": "loop", **of, "hooks": "compiled", "error": "RuntimeError: no compiler"},
         {"measurement": "parts", **of, "seconds": {"step": 0.004, "physics": 0.003}},
         {"measurement": "memory", **of, "bytes_per_world": 2e4},
-        {"measurement": "learning", "worlds": 4096, "seconds": 120.0, "best_return": 960.0,
+        {"measurement": "learning", **of, "seconds": 120.0, "best_return": 960.0,
          "wanted": 950.0, "seconds_to_wanted": 90.0},
     ]  # fmt: skip
     file = tmp_path / "gpu.jsonl"
