@@ -267,9 +267,7 @@ class Episodes:
             self._redraw_forces(self._draws, where)
         if "before_step" in defined:
             self._take_over(task.before_step(view, action), where)
-        if self._law is not None and self.sensing is None:
-            self._step_under(self._law, where)
-        elif self._in_parts or self.sensing is not None:
+        if self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
         else:
             control = task.control(view, action)
@@ -370,6 +368,9 @@ class Episodes:
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
+        if self._law is not None and self.sensing is None:
+            self._step_under(self._law, where)
+            return
         active = None if where is None else self.view.to_numpy(where)
         stops = [] if self.sensing is None else self.sensing.stops(self._time(), active)
         if self._in_parts:
