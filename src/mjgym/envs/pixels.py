@@ -97,13 +97,6 @@ def viewpoint(task: Task, model: mujoco.MjModel) -> str | int | Viewpoint:
     return known_camera(argument, where, model)
 
 
-def indexed(camera: str | int | Viewpoint, model: mujoco.MjModel) -> int | Viewpoint:
-    """A known camera by its index, as viewers take it; a viewpoint as it is."""
-    if isinstance(camera, str):
-        return int(model.camera(camera).id)
-    return camera
-
-
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:
     """The camera, if there is one such; 0 means the free camera in a model that has no other.
 
