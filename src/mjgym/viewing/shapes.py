@@ -137,17 +137,18 @@ def colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
     found: np.ndarray = model.mat_rgba[material].copy()
     texture = model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB]
     if texture >= 0:
-        found[:3] *= _texels(model, texture).mean(axis=(0, 1)) / 255
+        found[:3] *= _texels(model, int(texture)).mean(axis=(0, 1)) / 255
     return found
 
 
 def sky(model: mujoco.MjModel) -> np.ndarray | None:
     """The colours of the skybox from its highest to its lowest row, uint8 (rows, 1, 3); or None."""
     for texture in np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX):
-        faces = _texels(model, texture)
+        faces = _texels(model, int(texture))
         side = faces.shape[1]
         front = faces[4 * side : 5 * side] if len(faces) == 6 * side else faces[:side]
-        return front.mean(axis=1, keepdims=True).astype(np.uint8)
+        rows: np.ndarray = front.mean(axis=1, keepdims=True).astype(np.uint8)
+        return rows
     return None
 
 
