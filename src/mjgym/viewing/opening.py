@@ -81,7 +81,7 @@ def place_of(argument: str, camera: Any, env: Any) -> int | Viewpoint:
     if camera is None:
         camera = pixels.viewpoint(task, model)
     elif isinstance(camera, Viewpoint):
-        camera.check(argument, model)
+        camera = pixels.known_bodies(argument, camera, model)
     else:
         camera = pixels.known_camera(argument, camera, model)
     return int(model.camera(camera).id) if isinstance(camera, str) else camera
