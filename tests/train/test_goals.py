@@ -265,6 +265,20 @@ class TestCollecting:
             coloured = np.ptp(shown.astype(int), axis=-1) > 60
             assert coloured.sum() > 200  # a curve
 
+    def test_experiments_have_one_entry_whatever_their_seeds(self) -> None:
+        figure = pytest.importorskip("matplotlib.figure").Figure()
+        axes = list(figure.subplots(1, 2))
+        found = [curve("mean", WALK, seed, [100, 200], 200.0) for seed in (0, 1, 2)]
+        found += [curve("mean", SWING, seed, [100, 200], 200.0) for seed in (0, 1)]
+        for axis, id in zip(axes, (WALK, SWING), strict=True):
+            comparison.panel(axis, found, id, "steps")
+        assert list(results._legend(axes)) == ["mean, 2 or 3 seeds"]
+
+    def test_scores_are_marked_where_runs_end(self) -> None:
+        axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
+        results._mark_scores(axis, [curve("recipe", WALK, seed, [100], 900.0) for seed in (0, 1)])
+        assert axis.lines[0].get_ydata().tolist() == [900.0, 900.0]
+
     @pytest.mark.torch
     def test_compare_reads_them(self, tmp_path: Path) -> None:
         mjgym_ = pytest.importorskip("training_runs", exc_type=ImportError).mjgym_

@@ -355,6 +355,7 @@ class Physics:
         *,
         depth: bool = False,
         segmentation: bool = False,
+        scene_option: mujoco.MjvOption | None = None,
     ) -> np.ndarray:
         """A picture of the present state.
 
@@ -364,6 +365,7 @@ class Physics:
             camera_id: index or name of the camera; -1 for the free one.
             depth: metres, float32 (height, width).
             segmentation: id and type of what is seen, int32 (height, width, 2).
+            scene_option: the visual options; None for the engine's, without rays of range finders.
 
         Returns:
             uint8 (height, width, 3) unless said otherwise.
@@ -375,7 +377,7 @@ class Physics:
         if depth and segmentation:
             raise ValueError("depth and segmentation are two pictures; ask for one of them")
         kind = "depth" if depth else "segmentation" if segmentation else "rgb"
-        return self._env.camera(camera_id, kind=kind, width=width, height=height)
+        return self._env.camera(camera_id, kind=kind, width=width, height=height, show=scene_option)
 
     def free(self) -> None:
         """Let go of what draws."""
