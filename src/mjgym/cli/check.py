@@ -12,7 +12,7 @@ from mjgym.cli.output import NARROW, console, print_json, reserved, table
 if TYPE_CHECKING:
     from mjgym.inspect.checks import Finding
 
-_STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
+_STYLES = {"pass": "green", "skipped": "cyan", "warn": "yellow", "fail": "bold red"}
 
 
 def check(
