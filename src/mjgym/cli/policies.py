@@ -1,5 +1,6 @@
 """`--policy`: the policies that commands act by."""
 
+import math
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -96,11 +97,23 @@ def _packaged(env: Any) -> Callable[[Any], Any]:
 
 
 def _scripted(env: Any) -> Callable[[Any], Any]:
-    """The task's own policy by rules."""
+    """The task's own policy by rules, which sees entries by name."""
     policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
     if policy is None:
         raise _refused(f"There is no scripted policy for {env.spec.id}.")
-    return policy
+    shapes: dict[str, tuple[int, ...]] = env.unwrapped.entry_shapes
+    ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+
+    def act(observation: Any) -> Any:
+        if isinstance(observation, np.ndarray) and observation.shape[-1] == ends[-1]:
+            parts = np.split(observation, ends[:-1], axis=-1)
+            observation = {
+                name: part.reshape(*part.shape[:-1], *(shape or (1,)))
+                for part, (name, shape) in zip(parts, shapes.items(), strict=True)
+            }
+        return policy(observation)
+
+    return act
 
 
 def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
