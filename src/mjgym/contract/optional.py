@@ -48,7 +48,7 @@ class OptionalHooks(Fields):
 
         Returns:
             By name, whole: entries of the memory, and fields of MjData to write (`mocap_pos`,
-            `qpos`, ...). What follows from those is computed with the first physics step.
+            `qpos`, ...). Derived fields are recomputed in the first physics step.
         """
         return {}
 
