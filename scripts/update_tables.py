@@ -25,6 +25,7 @@ from mjgym.util import atomic
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import demonstrations  # noqa: E402
 from training import results, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
@@ -183,6 +184,8 @@ def policies_table() -> str:
     for id in trained.ids():
         about = trained.about_of(trained.file(id))
         score = f"{about.mean:.0f} ± {about.std:.0f}"
+        if about.successes:
+            score += f", {sum(about.successes)} of {len(about.successes)} succeed"
         spent = f"{about.env_step / 1000:,.0f} | {about.minutes:.1f}"
         algorithm, seed = about.settings["algorithm"], about.settings["seed"]
         rows.append(f"| `{id}` | {score} | {algorithm} | {seed} | {spent} |")
@@ -202,6 +205,12 @@ def training_tables() -> dict[str, Callable[[], str]]:
         if path.exists():
             found[name] += f"\n\n![{words}](../baselines/{path.name})"
     return {name: functools.partial(str, text) for name, text in found.items()}
+
+
+def cloning_tables() -> dict[str, Callable[[], str]]:
+    """Tables of learning from demonstrations."""
+    rows = demonstrations.read()
+    return {name: functools.partial(make, rows) for name, make in demonstrations.TABLES.items()}
 
 
 def dimensions_table() -> str:
@@ -231,7 +240,7 @@ def dimensions_table() -> str:
 TABLES = {
     "baselines": {"baselines": baselines_table},
     "fidelity": {"dimensions": dimensions_table},
-    "results": training_tables() | {"policies": policies_table},
+    "results": training_tables() | cloning_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
         "tasks": tabletop_tasks,

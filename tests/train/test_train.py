@@ -265,8 +265,9 @@ class TestMistakes:
             trainer(tmp_path / "run")
 
     def test_a_budget_is_needed_and_only_one(self, tmp_path):
-        with pytest.raises(ConfigError, match="either steps or minutes"):
-            trainer(tmp_path / "run", minutes=1.0)
+        for more in ({"minutes": 1.0}, {"cpu_minutes": 1.0}, {"steps": None}):
+            with pytest.raises(ConfigError, match="give one of steps, minutes, cpu_minutes"):
+                trainer(tmp_path / "run", resume=True, **more)
 
     def test_observations_that_are_no_vector(self, tmp_path):
         with pytest.raises(ConfigError, match='observation="flat"'):

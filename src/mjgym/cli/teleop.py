@@ -47,7 +47,7 @@ def teleop(
         stack.callback(env.close)
         plain: Any = env.unwrapped
         try:
-            place = viewers.index_of(camera, plain)
+            place = viewers.place_of(camera, plain)
             driver = driving.Driver(
                 plain.task.actions(plain.model), controlled=_controlled(plain.task)
             )

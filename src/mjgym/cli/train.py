@@ -70,10 +70,22 @@ def train(
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
     ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A dataset of demonstrations: all that bc, td3_bc and iql learn from, and half of"
+            ' each batch of sac, td3, ddpg and d4pg; see "mjgym guide demonstrations".',
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Budget in environment steps, summed over sub-environments."),
+        typer.Option(
+            min=1,
+            help="Budget in environment steps, summed over sub-environments; in updates where all"
+            " is learned from a dataset.",
+        ),
     ] = None,
     minutes: Annotated[
         float | None,
@@ -139,6 +151,7 @@ def train(
     settings = [*(settings or []), *(f"env.{text}" for text in _named(set or []))]
     cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
     given: dict[str, Any] = {
+        "data": data,
         "seed": seed,
         "steps": steps,
         "minutes": minutes,
@@ -201,7 +214,9 @@ def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, An
     module = f"{given['module']}:" if given["module"] else ""
     options = [("--config", file) for file in files]
     options += [
-        (f"--{name.replace('_', '-')}", given[name]) for name in ("seed", *BUDGETS) if name in given
+        (f"--{name.replace('_', '-')}", given[name])
+        for name in ("data", "seed", *BUDGETS)
+        if name in given
     ]
     options.append(("--out", job.run.path))
     flat = [str(word) for option in options for word in option]
@@ -235,10 +250,17 @@ def _new(
         RunError: the folder holds a run, which is not to be replaced.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import BUDGETS, read
+    from mjgym.train.results.config import BUDGETS, DataSettings, read
     from mjgym.train.results.run import Run
+    from mjgym.train.results.run_errors import ConfigError
 
-    config = read(algorithms.find(given["algorithm"]).Config, files, settings, **given)
+    cls = algorithms.find(given["algorithm"]).Config
+    if "data" in given and not issubclass(cls, DataSettings):
+        raise ConfigError(
+            f"data: {given['algorithm']} learns from its own latest steps alone; bc, td3_bc, iql,"
+            " sac, td3, ddpg and d4pg take a dataset"
+        )
+    config = read(cls, files, settings, **given)
     if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))

@@ -16,6 +16,7 @@ from mjgym.cli.cameras import camera_of
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mjgym.contract.viewpoint import Viewpoint
     from mjgym.viewing import Session, Viewer
     from mjgym.viewing.batch import BatchViewer
     from mjgym.viewing.web import Web as Page
@@ -46,8 +47,8 @@ Host = Annotated[
 ]
 
 
-def index_of(camera: str | None, env: Any) -> int:
-    """The index of the camera that an option names, else of the task's viewpoint; -1 is the free.
+def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
+    """The camera that an option names, else the task's viewpoint: an index, -1 is the free one.
 
     Raises:
         typer.BadParameter: the model has none of that name.
@@ -57,16 +58,14 @@ def index_of(camera: str | None, env: Any) -> int:
     task, model = env.unwrapped.task, env.unwrapped.model
     asked = camera_of(camera)
     try:
-        place = (
+        return pixels.indexed(
             pixels.viewpoint(task, model)
             if asked is None
-            else pixels.known_camera("--camera", asked, model)
+            else pixels.known_camera("--camera", asked, model),
+            model,
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    if isinstance(place, str):
-        return int(model.camera(place).id)
-    return place if model.ncam else -1
 
 
 @contextlib.contextmanager
@@ -95,7 +94,12 @@ def terminable() -> Iterator[None]:
 
 
 def open_viewer(
-    session: "Session", camera: int, web: bool | None, host: str, port: int | None, out: "Console"
+    session: "Session",
+    camera: "int | Viewpoint",
+    web: bool | None,
+    host: str,
+    port: int | None,
+    out: "Console",
 ) -> "Viewer":
     """Open a window or a page on a session, and say where.
 

@@ -1,15 +1,20 @@
 """Reading and writing datasets: one protocol, and the formats that a dataset's name chooses."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
-from mjgym.datasets.recording import Episode
+from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.task import registrations
 from mjgym.version import __version__
+
+# The names that choose a format other than Minari's.
+SUFFIXES = (".hdf5", ".h5")
+LEROBOT = "lerobot:"
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,13 @@ class Demonstrations(Protocol):
         name: of the dataset.
         count: of episodes.
         about: where they come from.
+        note: what is missing of a file that has been cut off; empty if nothing is.
     """
 
     name: str
     count: int
     about: About
+    note: str
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """The environment that the dataset was recorded in, made anew.
@@ -92,8 +99,46 @@ class Writer(Protocol):
         ...
 
 
+def specification(env: gymnasium.Env[Any, Any], name: str) -> str:
+    """The `EnvSpec` of an environment as JSON, for `remake`.
+
+    Raises:
+        DemonstrationError: it has none, or one that JSON cannot hold.
+    """
+    if env.spec is None:
+        raise DemonstrationError(f"{name!r}: only environments of `gymnasium.make` can be recorded")
+    try:
+        return env.spec.to_json()
+    except TypeError as error:
+        raise DemonstrationError(
+            f"{name!r}: the arguments of {env.spec.id} cannot be written: {error}"
+        ) from None
+
+
+def remake(make: Callable[[], gymnasium.Env[Any, Any]], id: str) -> gymnasium.Env[Any, Any]:
+    """The environment of a dataset made anew.
+
+    Raises:
+        DemonstrationError: there is none, another version, or it takes other arguments.
+    """
+    name = id.rpartition("-v")[0]
+    versions = [known for known in registrations if name and known.rpartition("-v")[0] == name]
+    if versions and id not in versions:
+        raise DemonstrationError(f"the dataset is of {id!r}; there is {', '.join(versions)} now")
+    try:
+        return make()
+    except (gymnasium.error.Error, ImportError, TypeError, ValueError) as error:
+        raise DemonstrationError(
+            f"the dataset's environment {id!r} cannot be made: {error}"
+        ) from None
+
+
 def _module(name: str) -> Any:
-    """The module of a name's format, with `load(name)` and `create(name, env, about)`."""
+    """The module of a name's format, with `load(name)` and `create(name, env, facts)`."""
+    if name.startswith(LEROBOT):
+        return importlib.import_module("mjgym.datasets.lerobot_dataset")
+    if name.endswith(SUFFIXES):
+        return importlib.import_module("mjgym.datasets.robomimic_hdf5")
     return importlib.import_module("mjgym.datasets.minari")
 
 

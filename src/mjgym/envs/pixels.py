@@ -8,6 +8,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from mjgym.contract.viewpoint import Viewpoint
 from mjgym.observables import Image
 from mjgym.task import Task
 from mjgym.util.numbers import whole_number
@@ -83,13 +84,24 @@ def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
         whole_number(f"{argument}: {name}", getattr(image, name), most=MAX_SIZE)
 
 
-def viewpoint(task: Task, model: mujoco.MjModel) -> str | int:
+def viewpoint(task: Task, model: mujoco.MjModel) -> str | int | Viewpoint:
     """The camera that shows a task to people where none is asked for; see `Task.viewpoint`.
 
     Raises:
-        ValueError: the task names a camera that its model does not have.
+        ValueError: the task names a camera or a body that its model does not have.
     """
-    return known_camera(f"{type(task).__name__}.viewpoint", task.viewpoint, model)
+    argument, where = f"{type(task).__name__}.viewpoint", task.viewpoint
+    if isinstance(where, Viewpoint):
+        where.check(argument, model)
+        return where
+    return known_camera(argument, where, model)
+
+
+def indexed(camera: str | int | Viewpoint, model: mujoco.MjModel) -> int | Viewpoint:
+    """A known camera by its index, as viewers take it; a viewpoint as it is."""
+    if isinstance(camera, str):
+        return int(model.camera(camera).id)
+    return camera
 
 
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:

@@ -34,6 +34,7 @@ from mjgym.loop.timing import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays, Task
 from mjgym.util import generators
 from mjgym.util.numbers import whole_number
@@ -159,6 +160,8 @@ class Episodes:
         view.memory = view.owned(task.memory(view))
         sample = simulation.sample
         sample.memory = sample.owned(task.memory(sample))
+        law = task.compiled_law(simulation.model) if task.control_every_substep else None
+        self._law = law if law is not None and simulation.takes(law) else None
 
     def show_through(self, show: Show) -> None:
         """Have what episodes show computed at the end of each step, and looked at."""
@@ -264,7 +267,9 @@ class Episodes:
             self._redraw_forces(self._draws, where)
         if "before_step" in defined:
             self._take_over(task.before_step(view, action), where)
-        if self._in_parts or self.sensing is not None:
+        if self._law is not None and self.sensing is None:
+            self._step_under(self._law, where)
+        elif self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
         else:
             control = task.control(view, action)
@@ -354,6 +359,14 @@ class Episodes:
         bad = ~xp.all(finite, axis=players) if players else ~finite
         bad = bad if where is None else bad & where
         return bad if diverged is None else diverged | bad
+
+    def _step_under(self, law: CompiledLaw, where: Array | None) -> None:
+        """The physics of a control step, with a compiled law in between."""
+        control, memory = law.begin(self.view)
+        forces = self._forces_always
+        self.simulation.step_under(control, memory, self.substeps, where, forces=forces)
+        if changed := law.end(self.view, memory):
+            self._remember(changed, where)
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""

@@ -6,12 +6,13 @@ from typing import Any, TypeAlias
 import mujoco
 import numpy as np
 
+from mjgym.contract.viewpoint import Viewpoint
 from mjgym.mjcf import Spec
 from mjgym.rendering.looks import Look, colour_by_reward
 from mjgym.sim.engine import set_field
 from mjgym.util.suggestions import or_else
 
-Camera: TypeAlias = str | int | mujoco.MjvCamera
+Camera: TypeAlias = str | int | Viewpoint | mujoco.MjvCamera
 """A camera's name or index, -1 for the free camera, or a free camera's place."""
 
 # How the names of those fields of MjModel begin that poses and pictures depend on.
@@ -76,6 +77,7 @@ class Twin:
         state: Mapping[str, Any],
         reward: float | None = None,
         colours: Mapping[str, Any] | None = None,
+        forces: bool = False,
     ) -> None:
         """Take over a state of the simulation.
 
@@ -84,6 +86,7 @@ class Twin:
                 episodes vary, as a row of `Simulation.rendered_state` gives them.
             reward: to show in the colours; None for the model's own colours.
             colours: of some elements, as `Task.colours` gives them for one simulation.
+            forces: compute the state's contacts, forces and sensors too.
         """
         model, data = self.model, self.data
         for own, theirs in self._followed:
@@ -100,6 +103,9 @@ class Twin:
             getattr(model, kind)(name).rgba[...] = colour
         if reward is not None:
             colour_by_reward(model, reward)
+        if forces:
+            mujoco.mj_forward(model, data)
+            return
         mujoco.mj_fwdKinematics(model, data)
         mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
 
@@ -112,6 +118,9 @@ class Twin:
         if isinstance(camera, mujoco.MjvCamera):
             return camera
         view = mujoco.MjvCamera()
+        if isinstance(camera, Viewpoint):
+            camera.aim(view, self.model, self.data)
+            return view
         if camera == -1:
             mujoco.mjv_defaultFreeCamera(self.model, view)
             return view

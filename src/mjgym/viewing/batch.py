@@ -14,9 +14,10 @@ import mujoco
 import numpy as np
 import viser
 
+from mjgym.envs.overlays import Overlay
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
-from mjgym.viewing.shapes import GROUPS, Look, Shapes, colour
+from mjgym.viewing.shapes import SHAPED, USUAL, Look, Shapes, colour
 from mjgym.viewing.watch import ViewerError
 
 REFRESH = 0.2  # s between two texts
@@ -53,18 +54,26 @@ class BatchViewer:
 
     Args:
         session: of a batch.
-        camera: not used; the page has a free one.
+        camera: not used; the page has a free one, and begins with a view of all.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
 
     Attributes:
         url: what a browser on this machine opens.
 
     Raises:
-        ViewerError: the server cannot be started.
+        ViewerError: the server cannot be started, or the session asks for more than shapes.
     """
 
-    def __init__(self, session: Session, camera: int, listener: socket.socket) -> None:
+    def __init__(self, session: Session, camera: Any, listener: socket.socket) -> None:
         del camera
+        overlay = session.overlay
+        if overlay != Overlay(groups={k: v for k, v in overlay.groups.items() if k in SHAPED}):
+            listener.close()
+            raise ViewerError(
+                "the page of several sub-environments draws geoms and sites alone; leave out"
+                " --num-envs for joints, contacts, frames and the like"
+            )
+        self._groups = {kind: overlay.groups.get(kind, USUAL) for kind in SHAPED}
         with contextlib.redirect_stdout(io.StringIO()):  # it prints its own addresses
             self._server = viser.ViserServer(host=_INNER, port=0, label="mjgym", verbose=False)
         inner = _Inner(self._server)
@@ -82,7 +91,7 @@ class BatchViewer:
         floors = self._floors()
         for i in floors:
             self._add_floor(i)
-        self._shapes = Shapes(self._model, floors)
+        self._shapes = Shapes(self._model, floors, self._groups)
         self._drawn: dict[Look, list[_Drawn]] = {}
         self._added = itertools.count()  # names of meshes
         self._server.on_client_connect(self._look)
@@ -104,7 +113,8 @@ class BatchViewer:
         planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
         half = model.geom_size[planes, :2]
         endless = (half.min(axis=1) == 0) | (half.max(axis=1) > FAR * self._radius)
-        shown = (model.geom_group[planes] < GROUPS) & [colour(model, int(i))[3] > 0 for i in planes]
+        shown = np.array(self._groups["geom"], bool)[model.geom_group[planes]]
+        shown &= [colour(model, int(i))[3] > 0 for i in planes]
         return [int(i) for i in planes[endless & shown]]
 
     def _add_floor(self, i: int) -> None:

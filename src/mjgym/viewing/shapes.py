@@ -1,6 +1,6 @@
 """Meshes of the bodies of a batch's sub-environments; those that look alike share theirs."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -9,7 +9,8 @@ import numpy as np
 import trimesh
 from mjviser import conversions
 
-GROUPS = 3  # of geoms and sites, as many are shown
+SHAPED = ("geom", "site")  # kinds of elements that have shapes
+USUAL = (1, 1, 1, 0, 0, 0)  # 1 for a group that is shown where nobody says otherwise
 DEPTH = -20.0  # m, below which parts of the world lie that an episode does not use
 # Fields of MjModel on which the meshes of bodies depend, and which episodes can write.
 _GEOM = ("geom_size", "geom_pos", "geom_quat", "geom_rgba")
@@ -43,12 +44,19 @@ class Shapes:
     Args:
         model: of the simulations.
         left_out: geoms that are drawn by other means.
+        groups: six numbers for geoms and for sites, 1 for a group that is shown.
     """
 
-    def __init__(self, model: mujoco.MjModel, left_out: Collection[int] = ()) -> None:
-        shown = [g for g in range(model.ngeom) if model.geom_group[g] < GROUPS]
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        left_out: Collection[int] = (),
+        groups: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
+        groups = dict.fromkeys(SHAPED, USUAL) if groups is None else groups
+        shown = [g for g in range(model.ngeom) if groups["geom"][model.geom_group[g]]]
         self._geoms = _by_body(model.geom_bodyid, [g for g in shown if g not in left_out])
-        sites = [s for s in range(model.nsite) if model.site_group[s] < GROUPS]
+        sites = [s for s in range(model.nsite) if groups["site"][model.site_group[s]]]
         self._sites = _by_body(model.site_bodyid, sites)
         self._seen: dict[int, bytes] = {}  # by sub-environment
         self._looks: dict[int, list[Look]] = {}

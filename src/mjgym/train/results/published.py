@@ -153,7 +153,7 @@ def _monitor(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
 
 
 def _evaluations(path: Path) -> Iterator[Metric]:
-    """What stable-baselines3's EvalCallback keeps."""
+    """Evaluations of stable-baselines3's EvalCallback."""
     try:
         with np.load(path, allow_pickle=False) as found:
             timesteps, results = found["timesteps"], found["results"]
