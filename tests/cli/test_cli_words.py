@@ -4,6 +4,7 @@ import csv
 import re
 import shlex
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 
 from mjgym.cli.app import app
 from mjgym.cli.bench import _measure
+from mjgym.cli.policies import load_policy
+from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.train.results import comparison
 from mjgym.train.results.run import Run
 
@@ -148,3 +151,27 @@ def test_a_plot_shows_all_time_of_each_run():
         assert longer.get_xdata()[0] == pytest.approx(end / 3)
         assert longer.get_xdata()[-1] == pytest.approx(end)
         assert longer.get_ydata()[-1] == 301
+
+
+class TestScripted:
+    @pytest.mark.parametrize("policy", ["scripted,random", "scripted,scripted", "random,scripted"])
+    def test_either_team(self, policy, tmp_path):
+        out = tmp_path / "match.png"
+        words = ("record", "soccer/boxhead-2v2-v0", "--policy", policy, "--steps", 3, "--out", out)
+        done = run(*words, "--width", 32, "--height", 24)
+        assert done.exit_code == 0, done.output
+        assert out.exists()
+
+    def test_the_home_team_does_as_its_function(self):
+        id = "soccer/boxhead-2v2-v0"
+        flat, named = gym.make(id), gym.make(id, observation="dict")
+        act = load_policy("scripted", flat)
+        seen, entries = flat.reset(seed=0)[0], named.reset(seed=0)[0]
+        for _ in range(5):
+            action = scripted.team(entries)
+            assert np.allclose(act(seen), action, atol=1e-5)
+            seen, entries = flat.step(action)[0], named.step(action)[0]
+
+    def test_other_walkers_have_none(self):
+        done = run("record", "soccer/ant-1v1-v0", "--policy", "scripted", "--out", "x.png")
+        assert "There is no scripted policy for soccer/ant-1v1-v0" in done.output
