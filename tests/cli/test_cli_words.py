@@ -37,7 +37,7 @@ def completed(*words):
 
 class TestCompletion:
     def test_algorithms_ids_and_settings_of_train(self):
-        assert completed("train", "t") == ["td3"]
+        assert completed("train", "pp") == ["ppo"]
         assert "dmc/walker-walk-v0" in completed("train", "td3", "dmc/walker-w")
         assert completed("train", "td3", "walker-walk", "n_st") == ["n_step="]
 
@@ -59,6 +59,9 @@ class TestCompletion:
     @pytest.mark.parametrize("command", ["view", "record", "teleop", "info", "check"])
     def test_arguments_of_the_task(self, command):
         assert completed(command, "walker-walk", "--set", "sp") == ["speed="]
+
+    def test_arguments_of_the_arena(self):
+        assert completed("view", "ant-maze_forage", "--set", "cell") == ["cells=", "cell="]
 
     def test_of_train(self):
         assert completed("train", "td3", "walker-walk", "--set", "sp") == ["speed="]

@@ -45,10 +45,14 @@ def cameras(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def task_arguments(context: typer.Context, incomplete: str) -> list[str]:
-    """The task's fields, with the sign of equality."""
+    """The fields of the task and of its parts, with the sign of equality."""
     registered = _task(context)
-    names = [] if registered is None else dataclasses.fields(registered.task_class)
-    return _beginning(incomplete, [f"{field.name}=" for field in names])
+    if registered is None:
+        return []
+    cls = registered.task_class
+    names = [field.name for field in dataclasses.fields(cls)]
+    names += cls.adopt(registered.fields)[1]
+    return _beginning(incomplete, [f"{name}=" for name in names])
 
 
 def algorithms(incomplete: str) -> list[str]:
