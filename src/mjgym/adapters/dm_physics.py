@@ -249,7 +249,7 @@ class Physics:
         return self.get_state()
 
     def set_state(self, state: np.ndarray) -> None:
-        """Write what `get_state` gives, and compute what follows from it.
+        """Write what `get_state` gives, and compute everything that depends on it.
 
         Raises:
             ValueError: the vector has a wrong length or is not finite; nothing is written.
@@ -271,7 +271,7 @@ class Physics:
     # Physics.
 
     def forward(self) -> None:
-        """Compute what follows from a state that has been written into `data`.
+        """Recompute what depends on a state that has been written into `data`.
 
         Raises:
             PhysicsError: the engine warns.
@@ -313,13 +313,13 @@ class Physics:
         self.after_reset()
 
     def after_reset(self) -> None:
-        """Compute what follows from a start, without what the actuators do."""
+        """Recompute what depends on a start, without what the actuators do."""
         with self.model.disable("actuation"):
             self.forward()
 
     @contextlib.contextmanager
     def reset_context(self) -> Iterator[Self]:
-        """Reset, let the `with` block write the start, and compute what follows from it."""
+        """Reset, let the `with` block write the start, and recompute what depends on it."""
         self.reset()
         yield self
         self.after_reset()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mjgym.cli import completions
 from mjgym.cli.cameras import camera_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ LOOPBACK = "127.0.0.1"
 Camera = Annotated[
     str | None,
     typer.Option(
-        help="Initial camera: name or index, -1 for the free camera. Default: the task's viewpoint."
+        help="Initial camera: name, index or -1 (free). Default: the task's viewpoint.",
+        autocompletion=completions.cameras,
     ),
 ]
 Web = Annotated[

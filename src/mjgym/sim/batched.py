@@ -167,7 +167,7 @@ class Batched:
         threads: that step them.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
-        varying: what else a user varies of the model, and what follows from it.
+        varying: what else a user varies of the model, and the fields derived from it.
         without_visuals: gives the model without the geoms that only pictures need, and the geoms
             that it has, see `mjgym.loop.visuals.compile_without_visuals`; None to step the model
             itself.
@@ -237,12 +237,12 @@ class Batched:
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the states, with the actuators switched off."""
+        """Compute everything that depends on the states, with the actuators switched off."""
         off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
         self._forward(np.arange(self.n), off=off)
 
     def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute what follows from its start."""
+        """Begin an episode in some simulations and compute everything else about its start."""
         ids = self._ids(where)
         self._clear(ids)
         for i in ids.tolist():
@@ -413,7 +413,7 @@ class Batched:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
         kept = {name: values[rows] for name, values in self._state.items() if name not in state}
         self._clear(rows)  # and with it the warnings
         for name, value in {**kept, **state}.items():
@@ -465,7 +465,7 @@ class Batched:
                 set_field(self._models[i], name, values[i])
 
     def _forward(self, ids: np.ndarray, *, off: int = ACTUATION_OFF) -> None:
-        """Compute everything that follows from the states of some simulations.
+        """Compute everything that depends on the states of some simulations.
 
         Args:
             ids: of the simulations.
@@ -495,7 +495,7 @@ class Batched:
             self.batch.set_models(models)
 
     def _follow(self, ids: np.ndarray) -> None:
-        """Compute what follows from the model fields of some simulations, and hand them on."""
+        """Recompute what depends on the model fields of some simulations, and hand them on."""
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:

@@ -33,7 +33,7 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
             where simulations keep nothing.
 
     Attributes:
-        outputs: the arrays that calls write what follows from the states into, by field of MjData;
+        outputs: arrays of the quantities that calls derive from the states, by field of MjData;
             unlike those that `bind` gives, they may be written to.
     """
 

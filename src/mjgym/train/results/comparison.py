@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -369,7 +369,8 @@ def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
 def plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw, for each task, returns over steps and over minutes, and the performance profile.
 
-    Lines are means over seeds, bands their 95 % t intervals, from three seeds on.
+    Lines are means over seeds, bands their 95 % t intervals, from three seeds on. Beyond the time
+    that all runs of an experiment share, a thin line goes on for each.
 
     Args:
         curves: of runs.
@@ -420,12 +421,27 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
             axis.plot(x / _UNITS[by], y.mean(0), color=f"C{number}", label=label)
             band = statistics.mean_intervals(y)
             axis.fill_between(x / _UNITS[by], *band, color=f"C{number}", alpha=0.2, linewidth=0)
+            for curve in own:
+                for places, returns in _outside(curve, by, x[0], x[-1]):
+                    axis.plot(places / _UNITS[by], returns, color=f"C{number}", linewidth=0.7)
     axis.set_xlabel(LABELS[by])
     axis.set_ylabel("return")
     axis.set_title(id, fontsize=9)
     axis.set_xlim(left=0)
     axis.set_ylim(bottom=0)
     axis.grid(alpha=0.3)
+
+
+def _outside(
+    curve: Curve, by: str, first: float, last: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The parts of a curve before and behind what all runs of its experiment share."""
+    places = getattr(curve, by)
+    for edge, outside in ((first, places < first), (last, places > last)):
+        if outside.any():
+            joined = np.append(places[outside], edge)
+            order = np.argsort(joined)
+            yield joined[order], np.interp(joined[order], places, curve.returns)
 
 
 def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:
