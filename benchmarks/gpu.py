@@ -77,7 +77,7 @@ def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subj
 
 
 def plan(device: str, *, quick: bool) -> Plan:
-    """What `--all` measures."""
+    """The measurements of `--all`."""
     if quick:
         ids = {id: IDS[id] for id in ("dmc/walker-walk-v0",)}
         return Plan(device, CHECKED[:1], ids, (4,), 4, 0.05, 60.0, 6.0, 4)

@@ -134,9 +134,9 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
             yield Row(id, envs_for(id, batch), kind)
 
 
-def last_recorded() -> str:
+def last_recorded(records: Path = RECORDS) -> str:
     """The commit of the last record that this checkout has in its past; else the one before."""
-    lines = RECORDS.read_text().splitlines() if RECORDS.exists() else []
+    lines = records.read_text().splitlines() if records.exists() else []
     for line in reversed(lines):
         commit = str(json.loads(line)["machine"]["commit"])
         known = ["git", "merge-base", "--is-ancestor", commit, "HEAD"]
@@ -145,18 +145,18 @@ def last_recorded() -> str:
     return "HEAD~1"
 
 
-def record(changes: Sequence[Change], options: argparse.Namespace) -> None:
+def record(changes: Sequence[Change], records: Path = RECORDS, *, cpu: bool = False) -> None:
     """Append this commit's numbers to the records."""
     line = {
         "machine": report.machine(commits.THREADS),
-        "cpu_seconds": options.cpu,
+        "cpu_seconds": cpu,
         "rows": [
             {"id": c.row.id, "num_envs": c.row.num_envs, "kind": c.row.kind, "seconds": c.this}
             for c in changes
         ],
     }
-    RECORDS.parent.mkdir(exist_ok=True)
-    with RECORDS.open("a") as file:
+    records.parent.mkdir(exist_ok=True)
+    with records.open("a") as file:
         file.write(json.dumps(line) + "\n")
 
 
@@ -206,7 +206,7 @@ def watch(options: argparse.Namespace, roots: Sequence[Path]) -> tuple[list[Chan
 
 
 def text(changes: Sequence[Change], left_out: Sequence[str], against: str) -> str:
-    """What is slower, all ratios' mean, and what is missing."""
+    """The rows that are slower, the mean of all ratios, and the rows that are missing."""
     slower = sorted((c for c in changes if c.slower), key=lambda c: -c.ratio)
     parts = [f"Compared with {against}: {len(slower)} of {len(changes)} are slower."]
     if slower:
@@ -227,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         changes, left_out = watch(options, (other, commits.ROOT))
     print(text(changes, left_out, against))
     if options.record and changes:
-        record(changes, options)
+        record(changes, cpu=options.cpu)
         print(f"\nWritten: {RECORDS}")
     return 0
 

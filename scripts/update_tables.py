@@ -26,9 +26,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import demonstrations  # noqa: E402
+from comparison import on_device  # noqa: E402
 from training import results, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
+MEASURED = ROOT / "benchmarks" / "records" / "gpu.jsonl"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
 END = "<!-- {}:end -->"
 GALLERY = "../gallery"  # as the guides see it
@@ -199,6 +201,7 @@ def training_tables() -> dict[str, Callable[[], str]]:
     shown = {
         "times": (results.RECIPE_PICTURE, "Returns over minutes, the recipe and SB3's SAC"),
         "methods": (results.METHODS_PICTURE, "Returns of the variants over steps and minutes"),
+        "walk": (results.WALK_PICTURE, "Returns of the walker over steps"),
     }
     for name, (picture, words) in shown.items():
         path = results.picture(picture)
@@ -236,10 +239,23 @@ def dimensions_table() -> str:
     return "\n".join(lines)
 
 
+def device_table() -> str:
+    """The measurements on a GPU, or the commands that make them."""
+    if MEASURED.exists():
+        return on_device.table(MEASURED)
+    file = MEASURED.relative_to(ROOT)
+    return (
+        "None on a GPU yet. On a machine with one, two commands make them and write them here:\n\n"
+        f"```sh\npython benchmarks/gpu.py --all --out {file}    # 8 minutes\n"
+        "python scripts/update_tables.py\n```"
+    )
+
+
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
     "baselines": {"baselines": baselines_table},
     "fidelity": {"dimensions": dimensions_table},
+    "gpu": {"measurements": device_table},
     "results": training_tables() | cloning_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
