@@ -246,8 +246,8 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/cartpole-balance_sparse": Shot(
         seed=3, amplitude=0.1, lag=0.0, still=0.1, end=1.5, arguments=PAID
     ),
-    "dmc/cartpole-swingup_sparse": Shot(
-        upright=True, amplitude=0.2, frequency=1.5, lag=0.0, still=0.1, end=1.5, arguments=PAID
+    "dmc/cartpole-swingup_sparse": replace(
+        CART, amplitude=0.4, frequency=0.6, still=1.5, arguments=PAID
     ),
     "dmc/cartpole-two": replace(CART, upright=True, begin=0.5, still=1.25, end=3.0),
     "dmc/cartpole-three": replace(CART, upright=True, begin=0.7, still=1.0, end=3.0),
@@ -373,6 +373,58 @@ FILMS = {
         },
     ),
 }  # fmt: skip
+
+# Ids whose pictures look alike, and the difference: by the end of an id, the other and a sentence.
+ALIKE = {
+    "acrobot-swingup_sparse": (
+        "dmc/acrobot-swingup",
+        "the reward is 1 at the target, which the colours show, and 0 elsewhere",
+    ),
+    "cartpole-balance_sparse": (
+        "dmc/cartpole-balance",
+        "the reward is 1 near the upright pose, which the colours show, and 0 elsewhere",
+    ),
+    "cartpole-swingup_sparse": (
+        "dmc/cartpole-swingup",
+        "the reward is 1 near the upright pose, which the colours would show, and 0 elsewhere",
+    ),
+    "humanoid-run_pure_state": (
+        "dmc/humanoid-run",
+        "positions and velocities of all joints are observed",
+    ),
+    "NutAssemblySingle": (
+        "robosuite/NutAssemblySquare",
+        "each episode draws which of the two nuts is there",
+    ),
+    "PickPlaceSingle": (
+        "robosuite/PickPlaceMilk",
+        "each episode draws which of the four objects is there",
+    ),
+    "stack_2_bricks_moveable_base_features": (
+        "manipulation/stack_2_bricks_features",
+        "the lowest brick is free to move",
+    ),
+    "stack_3_bricks_random_order_features": (
+        "manipulation/stack_3_bricks_features",
+        "each episode draws the order of the bricks",
+    ),
+    "stack_2_of_3_bricks_random_order_features": (
+        "manipulation/stack_3_bricks_random_order_features",
+        "two bricks are to be stacked, and one is left over",
+    ),
+}
+
+
+def difference(id: str) -> str:
+    """A sentence about the id whose pictures look alike, and the difference; empty for none."""
+    name = _short(id)
+    if name.endswith("_vision"):
+        other = name.removesuffix("_vision") + "_features"
+        said = "the picture in the corner is observed, and no position of what is not the robot"
+        return f"As {other}, but {said}."
+    other, said = ALIKE.get(name.rpartition("/")[2], ("", ""))
+    return f"As {other}, but {said}." if other else ""
+
 
 ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)  # of the tabletop
 PORTRAIT = (240, 240)  # pixels
@@ -642,7 +694,8 @@ def table(found: list[dict[str, Any]]) -> str:
         still, clip = (_beside(id, what) for what in ("still", "clip"))
         image = f'<img src="{still}" width="{THUMBNAIL}" alt="{escape(entry["summary"])}">'
         star = " ★" if entry["trained"] else ""
-        cells.append(f"[{image}]({clip})<br>`{_short(id)}`{star}")
+        differs = f"<br>{difference(id)}" if difference(id) else ""
+        cells.append(f"[{image}]({clip})<br>`{_short(id)}`{star}{differs}")
     cells += [""] * (-len(cells) % COLUMNS)
     lines = [
         "# Gallery",
@@ -730,6 +783,7 @@ def card(entry: dict[str, Any]) -> str:
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
     tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
     terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])
+    differs = f"\n<p>{escape(difference(id))}</p>" if difference(id) else ""
     policy = f"\n<dt>trained</dt><dd>{escape(entry['trained'])}</dd>" if entry["trained"] else ""
     command = f"mjgym view {_short(id)}{' --policy trained' if entry['trained'] else ''}"
     return f"""<article id="{escape(id)}" data-tags="{escape(" ".join(entry["tags"]))}">
@@ -737,7 +791,7 @@ def card(entry: dict[str, Any]) -> str:
 <img src="{still}" width="{PICTURE[0]}" height="{PICTURE[1]}" loading="lazy"
 alt="{escape(id)}, a picture; the link shows it moving"></a>
 <h2>{escape(id)}</h2>
-<p>{escape(entry["summary"])}</p>
+<p>{escape(entry["summary"])}</p>{differs}
 <dl>
 <dt>observation</dt><dd>{entry["observation"]}</dd>
 <dt>action</dt><dd>{entry["action"]}</dd>

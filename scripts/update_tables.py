@@ -201,6 +201,7 @@ def training_tables() -> dict[str, Callable[[], str]]:
     shown = {
         "times": (results.RECIPE_PICTURE, "Returns over minutes, the recipe and SB3's SAC"),
         "methods": (results.METHODS_PICTURE, "Returns of the variants over steps and minutes"),
+        "walk": (results.WALK_PICTURE, "Returns of the walker over steps"),
     }
     for name, (picture, words) in shown.items():
         path = results.picture(picture)

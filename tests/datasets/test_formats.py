@@ -417,6 +417,8 @@ class TestRobosuite:
             data["demo_1"].attrs["model_file"] = xml.replace("gripper0_right_", "gripper0_")
             data["demo_1"].attrs["num_samples"] = 45
         old, new = datasets.load("old.hdf5"), datasets.load(str(RECORDED))
+        usual = {"observation": "dict", "max_episode_steps": -1}
+        assert old.about.kwargs == new.about.kwargs == usual
         assert same(old.episode(0).rewards, new.episode(0).rewards)
 
     @pytest.mark.parametrize(

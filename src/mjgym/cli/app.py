@@ -14,6 +14,7 @@ from mjgym.cli import (
     compare,
     convert,
     demo,
+    demos,
     doctor,
     ensemble,
     evaluate,
@@ -50,6 +51,7 @@ app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
 app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
+app.command("demos", rich_help_panel=TASKS)(demos.demos)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("convert", rich_help_panel=TASKS)(convert.convert)
 app.command("train", rich_help_panel=TRAINING)(train.train)

@@ -1,7 +1,8 @@
 """`--policy`: the policies that commands act by."""
 
+import math
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,33 @@ def _scripted(env: Any) -> Callable[[Any], Any]:
     policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
     if policy is None:
         raise _refused(f"There is no scripted policy for {env.spec.id}.")
-    return policy
+    return _ByEntries(policy, env.unwrapped.entry_shapes)
+
+
+class _ByEntries:
+    """A policy that sees entries by name, for observations that are flat or by entries.
+
+    Args:
+        policy: of entries; it may have a `begin` or a `restart`.
+        shapes: of the entries, in the order of the flat observation.
+    """
+
+    def __init__(self, policy: Callable[[Any], Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self._policy, self._shapes = policy, shapes
+        self._ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Begin episodes, all or some; see `mjgym.train.results.policy.begin`."""
+        begin(self._policy, where)
+
+    def __call__(self, observation: Any) -> Any:
+        if isinstance(observation, np.ndarray) and observation.shape[-1] == self._ends[-1]:
+            parts = np.split(observation, self._ends[:-1], axis=-1)
+            observation = {
+                name: part.reshape(*part.shape[:-1], *(shape or (1,)))
+                for part, (name, shape) in zip(parts, self._shapes.items(), strict=True)
+            }
+        return self._policy(observation)
 
 
 def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym.cli import fields
+from mjgym.cli import completions, fields
 from mjgym.cli.cameras import Groups, Show, camera_of, overlay_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
@@ -39,11 +39,16 @@ def record(
         typer.Option(min=0, help="Largest number of control steps per episode; 0 shows the start."),
     ] = None,
     envs: Annotated[
-        int, typer.Option("--num-envs", "--envs", min=1, help="Sub-environments, shown as tiles.")
+        int, typer.Option("--num-envs", min=1, help="Sub-environments, shown as tiles.")
     ] = 1,
     policy: Annotated[
         str | None,
-        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+        typer.Option(
+            metavar="POLICY",
+            help=HELP,
+            show_default=DEFAULT,
+            autocompletion=completions.policies,
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
@@ -51,7 +56,8 @@ def record(
     camera: Annotated[
         str | None,
         typer.Option(
-            help="Camera name or index, -1 for the free camera. Default: the task's viewpoint."
+            help="Camera name or index, -1 for the free camera. Default: the task's viewpoint.",
+            autocompletion=completions.cameras,
         ),
     ] = None,
     show: Show = None,
@@ -61,10 +67,7 @@ def record(
     quality: Annotated[
         Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
     ] = "reference",
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
     visualize_reward: Annotated[
         bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
     ] = False,

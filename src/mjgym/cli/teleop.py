@@ -24,10 +24,7 @@ def teleop(
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
 ) -> None:
     """Drive a robot's tool with the keyboard, in a window or a browser.
 

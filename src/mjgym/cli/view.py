@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import fields, viewers
+from mjgym.cli import completions, fields, viewers
 from mjgym.cli.cameras import Groups, Show, camera_of, overlay_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
@@ -17,7 +17,12 @@ def view(
     id: Annotated[str, ID],
     policy: Annotated[
         str | None,
-        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+        typer.Option(
+            metavar="POLICY",
+            help=HELP,
+            show_default=DEFAULT,
+            autocompletion=completions.policies,
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
@@ -27,17 +32,12 @@ def view(
     groups: Groups = None,
     envs: Annotated[
         int,
-        typer.Option(
-            "--num-envs", "--envs", min=1, help="Sub-environments; 2 or more need mjviser."
-        ),
+        typer.Option("--num-envs", min=1, help="Sub-environments; 2 or more need mjviser."),
     ] = 1,
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
 ) -> None:
     """Watch a task in real time while a policy acts, in a window or a browser.
 

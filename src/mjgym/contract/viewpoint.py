@@ -1,12 +1,6 @@
 """A free camera that shows a task to people, without being one of the model's."""
 
 from dataclasses import dataclass
-from math import radians, tan
-
-import mujoco
-import numpy as np
-
-from mjgym.util.suggestions import or_else
 
 
 @dataclass(frozen=True)
@@ -26,34 +20,3 @@ class Viewpoint:
     distance: float = 3.0
     lookat: tuple[float, float, float] = (0.0, 0.0, 0.0)
     bodies: tuple[str, ...] = ()
-
-    def check(self, argument: str, model: mujoco.MjModel) -> None:
-        """Refuse a body that the model does not have.
-
-        Raises:
-            ValueError: of that; the message begins with the argument and names the nearest ones.
-        """
-        names = [model.body(i).name for i in range(model.nbody)]
-        for body in self.bodies:
-            if body not in names:
-                raise ValueError(f"{argument}: there is no body {body!r}{or_else(body, names)}")
-
-    def aim(self, view: mujoco.MjvCamera, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        """Place a camera.
-
-        Args:
-            view: is written.
-            model: of the simulation.
-            data: its state.
-        """
-        self.check("camera", model)
-        middle, radius = np.zeros(3), 0.0
-        if self.bodies:
-            places = np.stack([data.body(body).xpos for body in self.bodies])
-            low, high = places.min(axis=0), places.max(axis=0)
-            middle, radius = (low + high) / 2, float(np.linalg.norm(high - low)) / 2
-        view.type = mujoco.mjtCamera.mjCAMERA_FREE.value
-        view.fixedcamid = view.trackbodyid = -1
-        view.azimuth, view.elevation = self.azimuth, self.elevation
-        view.lookat[:] = middle + self.lookat
-        view.distance = self.distance + radius / tan(radians(model.vis.global_.fovy) / 2)

@@ -4,6 +4,7 @@ from typing import Any
 
 import gymnasium
 
+from mjgym.datasets.collecting import Attempt, attempts
 from mjgym.datasets.formats import About, Demonstrations, Writer, create, load
 from mjgym.datasets.recorder import Recorder
 from mjgym.datasets.recording import DemonstrationError, Episode, Recording, Replayed
@@ -22,6 +23,7 @@ def record(
 
 __all__ = [
     "About",
+    "Attempt",
     "DemonstrationError",
     "Demonstrations",
     "Episode",
@@ -29,6 +31,7 @@ __all__ = [
     "Recording",
     "Replayed",
     "Writer",
+    "attempts",
     "create",
     "load",
     "record",

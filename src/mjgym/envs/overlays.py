@@ -35,6 +35,12 @@ _FLAGS = {
     "transparent": (_VIS.mjVIS_TRANSPARENT,),
     "geoms": (),
     "sites": (),
+    # The engine labels only what it draws.
+    "joint_labels": (_VIS.mjVIS_JOINT,),
+    "camera_labels": (_VIS.mjVIS_CAMERA,),
+    "light_labels": (_VIS.mjVIS_LIGHT,),
+    "actuator_labels": (_VIS.mjVIS_ACTUATOR,),
+    "force_labels": (_VIS.mjVIS_CONTACTFORCE,),
 }
 _FRAMES = {
     "frames": mujoco.mjtFrame.mjFRAME_BODY,
@@ -56,7 +62,7 @@ _LABELS = {
     "actuator_labels": mujoco.mjtLabel.mjLABEL_ACTUATOR,
     "force_labels": mujoco.mjtLabel.mjLABEL_CONTACTFORCE,
 }
-WORDS = (*_FLAGS, *_FRAMES, *_LABELS)
+WORDS = tuple(dict.fromkeys((*_FLAGS, *_FRAMES, *_LABELS)))
 """The words that `show` takes."""
 
 # Words that show the elements of all groups, of their kind.
@@ -110,9 +116,9 @@ class Overlay:
         """The options that words ask for.
 
         Args:
-            show: words of `WORDS`, or one of them. "geoms", "sites", "joints", "tendons" and
-                "actuators" show those of all groups. One kind of frames and one kind of labels can
-                be shown at a time.
+            show: words of `WORDS`, or one of them; or an `MjvOption`, as it is. "geoms", "sites",
+                "joints", "tendons" and "actuators" show those of all groups. One kind of frames and
+                one kind of labels can be shown at a time.
             groups: the groups that are shown, a number or several from 0 to 5, by kind of element,
                 e.g. {"geom": (0, 1, 2, 3)}; other kinds keep theirs.
 
@@ -121,6 +127,10 @@ class Overlay:
             ValueError: there is no such word, kind or group; the message names the nearest ones. Or
                 there are two kinds of frames or of labels.
         """
+        if isinstance(show, mujoco.MjvOption):
+            if groups:
+                raise TypeError("groups: an MjvOption has groups of its own")
+            return cls.of_option(show)
         words = [show] if isinstance(show, str) else show
         if not isinstance(words, Sequence):
             raise TypeError(f"show: expected words such as ('joints', 'contacts'), got {show!r}")

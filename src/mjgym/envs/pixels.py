@@ -92,16 +92,21 @@ def viewpoint(task: Task, model: mujoco.MjModel) -> str | int | Viewpoint:
     """
     argument, where = f"{type(task).__name__}.viewpoint", task.viewpoint
     if isinstance(where, Viewpoint):
-        where.check(argument, model)
-        return where
+        return known_bodies(argument, where, model)
     return known_camera(argument, where, model)
 
 
-def indexed(camera: str | int | Viewpoint, model: mujoco.MjModel) -> int | Viewpoint:
-    """A known camera by its index, as viewers take it; a viewpoint as it is."""
-    if isinstance(camera, str):
-        return int(model.camera(camera).id)
-    return camera
+def known_bodies(argument: str, viewpoint: Viewpoint, model: mujoco.MjModel) -> Viewpoint:
+    """The viewpoint, if the model has its bodies.
+
+    Raises:
+        ValueError: it has not; the message names the argument and the nearest ones.
+    """
+    names = [model.body(i).name for i in range(model.nbody)] if viewpoint.bodies else []
+    for body in viewpoint.bodies:
+        if body not in names:
+            raise ValueError(f"{argument}: there is no body {body!r}{or_else(body, names)}")
+    return viewpoint
 
 
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:

@@ -129,6 +129,8 @@ class Episodes:
         self._show: Show | None = None
         self._defined = defined_hooks(task)
         self._in_parts = "substep" in self._defined or task.control_every_substep
+        repeats = draws is not None and draws.redraws
+        self._writes_before_steps = repeats or "before_step" in self._defined
         self._streams_seeded = np.zeros(simulation.n, dtype=bool)
         lead, xp = self.view.lead, self.view.xp
         self.steps: Array = xp.zeros(lead, dtype=xp.int64)
@@ -263,10 +265,8 @@ class Episodes:
             DivergenceError: a simulation has diverged, if that is to raise.
         """
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
-        if self._draws is not None and self._draws.redraws:
-            self._redraw_forces(self._draws, where)
-        if "before_step" in defined:
-            self._take_over(task.before_step(view, action), where)
+        if self._writes_before_steps:
+            self._write_before_step(action, where)
         if self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
         else:
@@ -304,6 +304,13 @@ class Episodes:
             terminated = self._each(terminated) & finite
             truncated = self._each(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def _write_before_step(self, action: Array, where: Array | None) -> None:
+        """Write the forces that are due, then what the task moves and remembers."""
+        if self._draws is not None and self._draws.redraws:
+            self._redraw_forces(self._draws, where)
+        if "before_step" in self._defined:
+            self._take_over(self.task.before_step(self.view, action), where)
 
     def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
         """Change the applied forces that a user has drawn anew within an episode."""

@@ -1,12 +1,14 @@
 """A simulation's textured twin: a model and data of its own, in the simulation's state."""
 
 from collections.abc import Callable, Mapping
+from math import radians, tan
 from typing import Any, TypeAlias
 
 import mujoco
 import numpy as np
 
 from mjgym.contract.viewpoint import Viewpoint
+from mjgym.envs.pixels import known_bodies
 from mjgym.mjcf import Spec
 from mjgym.rendering.looks import Look, colour_by_reward
 from mjgym.sim.engine import set_field
@@ -109,6 +111,19 @@ class Twin:
         mujoco.mj_fwdKinematics(model, data)
         mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
 
+    def _aim(self, viewpoint: Viewpoint, view: mujoco.MjvCamera) -> None:
+        """Place a camera at a viewpoint, so far off that its bodies are in view."""
+        known_bodies("camera", viewpoint, self.model)
+        middle, radius = np.zeros(3), 0.0
+        if viewpoint.bodies:
+            places = np.stack([self.data.body(body).xpos for body in viewpoint.bodies])
+            low, high = places.min(axis=0), places.max(axis=0)
+            middle, radius = (low + high) / 2, float(np.linalg.norm(high - low)) / 2
+        view.type = mujoco.mjtCamera.mjCAMERA_FREE.value
+        view.azimuth, view.elevation = viewpoint.azimuth, viewpoint.elevation
+        view.lookat[:] = middle + viewpoint.lookat
+        view.distance = viewpoint.distance + radius / tan(radians(self.model.vis.global_.fovy) / 2)
+
     def camera(self, camera: Camera) -> mujoco.MjvCamera:
         """A camera as the engine takes it.
 
@@ -119,7 +134,7 @@ class Twin:
             return camera
         view = mujoco.MjvCamera()
         if isinstance(camera, Viewpoint):
-            camera.aim(view, self.model, self.data)
+            self._aim(camera, view)
             return view
         if camera == -1:
             mujoco.mjv_defaultFreeCamera(self.model, view)

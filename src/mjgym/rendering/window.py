@@ -90,7 +90,8 @@ class Window:
             raise RenderingError(
                 f'render_mode="human" needs a display: {found.reason}\n'
                 f"With a display it needs (Debian, Ubuntu): {backends.INSTALL['glfw']}\n"
-                'Without one, use render_mode="rgb_array".'
+                'Without one, use render_mode="rgb_array", or mjgym.viewing.launch(env) for a page'
+                " in a browser."
             )
         twin = Twin(self._task.model, self._model, self._look)
         view = twin.camera(camera)

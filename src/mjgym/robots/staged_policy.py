@@ -1,7 +1,7 @@
 """A policy of stages: each moves tools to poses computed from the observation.
 
 The next stage begins when every tool is there. An episode that loses what it held, or that a stage
-takes too long for, begins anew with the first stage.
+takes too long for, goes back to where the present part of the task begins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ class Stage:
     Args:
         target: the tool's target position, (..., 3) m, as a function of the observation.
         fingers: `OPEN`, `CLOSE`, or between.
-        turn: the rotation that the tool still has to make, a rotation vector in world axes, (..., 3)
-            rad; None: no rotation.
+        turn: the rotation that the tool still has to make, a rotation vector in world axes, in
+            rad, (..., 3); None: no rotation.
         near: the next stage begins within this distance of the target, m,
         straight: within this angle of the target's orientation, rad,
         steps: after at least this number of control steps,
         until: and where this condition on the observation, bool, holds.
-        lost: the condition, bool, for the episode to begin anew with the first stage.
+        lost: the condition, bool, for the episode to go back to the stage that begins the part.
         speed: the largest share of the tool's greatest displacement and rotation in a control step.
     """
 
@@ -83,16 +83,24 @@ class StagedPolicy:
     Args:
         body: what it moves.
         sequences: the stages of each tool, of equal numbers; the tools' n-th stages begin together.
-            The last ones end after `patience` steps, when all begins anew.
+            The last ones end after `patience` steps, as if something had been lost.
         patience: control steps that a stage may take.
+        parts: numbers of the stages that begin parts of the task, in order, besides 0.
     """
 
     def __init__(
-        self, body: Body, sequences: Sequence[Sequence[Stage]], patience: int = PATIENCE
+        self,
+        body: Body,
+        sequences: Sequence[Sequence[Stage]],
+        patience: int = PATIENCE,
+        parts: Sequence[int] = (),
     ) -> None:
         self._body = body
         self._stages = list(zip(*sequences, strict=True))
         self._patience = patience
+        numbers = np.arange(len(self._stages))
+        begins = np.array([0, *parts])
+        self._begin = begins[np.searchsorted(begins, numbers, side="right") - 1]
         self._stage: Any = None
         self._steps: Any = None
 
@@ -130,7 +138,7 @@ class StagedPolicy:
                     lost = lost | (here & stage.lost(observation))
             ended = ended | done
         lost = lost | (~ended & (self._steps >= self._patience))
-        self._stage = np.where(lost, 0, self._stage + ended)
+        self._stage = np.where(lost, self._begin[self._stage], self._stage + ended)
         self._steps = np.where(lost | ended, 0, self._steps + 1)
         motions = [Motion(*motion) for motion in zip(way, turn, fingers, speed, strict=True)]
         return self._body.action(observation, motions)

@@ -17,7 +17,7 @@ import viser
 from mjgym.envs.overlays import Overlay
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
-from mjgym.viewing.shapes import SHAPED, USUAL, Look, Shapes, colour
+from mjgym.viewing.shapes import SHAPED, USUAL, Look, Shapes, colour, sky
 from mjgym.viewing.watch import ViewerError
 
 REFRESH = 0.2  # s between two texts
@@ -27,6 +27,7 @@ GAP = 2.4  # between the middles of two sub-environments, in radii of one
 FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
 COARSE = 1000  # vertices of a mesh that is seen from afar
 AFAR = 2.0  # m from the eye
+LINES = 0.8  # brightness of the lines of a floor's grid, of the floor's
 BRIGHTNESS = 0.8  # of the light from all sides
 _BUTTONS = (Command.PAUSE, Command.STEP, Command.RESET, Command.NEXT)
 
@@ -50,7 +51,7 @@ class BatchViewer:
     """Serves the page.
 
     Each is drawn with the sizes, places and colours of its own episode. mjviser makes the meshes;
-    skies, textures of floors and the lights are the page's own.
+    textures of floors and the lights are the page's own.
 
     Args:
         session: of a batch.
@@ -88,6 +89,9 @@ class BatchViewer:
         self._offsets = GAP * self._radius * (places - places.mean(axis=0))
         self._server.scene.set_up_direction("+z")
         self._server.scene.configure_environment_map(environment_intensity=BRIGHTNESS)
+        background = sky(self._model)
+        if background is not None:
+            self._server.scene.set_background_image(np.repeat(background, 2, axis=1))
         floors = self._floors()
         for i in floors:
             self._add_floor(i)
@@ -118,6 +122,7 @@ class BatchViewer:
         return [int(i) for i in planes[endless & shown]]
 
     def _add_floor(self, i: int) -> None:
+        floor = colour(self._model, i)[:3]
         self._server.scene.add_grid(
             f"/world/floor{i}",
             infinite_grid=True,
@@ -125,7 +130,10 @@ class BatchViewer:
             section_size=GAP * self._radius,
             fade_distance=20 * self._radius + float(np.ptp(self._offsets)),
             shadow_opacity=0.2,
-            plane_opacity=0.4,
+            plane_color=_of_255(floor),
+            plane_opacity=1.0,
+            cell_color=_of_255(floor * LINES),
+            section_color=_of_255(floor * LINES),
             position=self._model.geom_pos[i],
             wxyz=self._model.geom_quat[i],
         )
@@ -174,14 +182,15 @@ class BatchViewer:
                 self._drawn[look] = before.pop(look)
             else:
                 self._drawn[look] = [
-                    _Drawn(self._add(mesh, len(shape.ids)), shape.body, shape.ids)
+                    _Drawn(self._add(mesh, len(shape.ids), shape.body), shape.body, shape.ids)
                     for mesh in shape.meshes
                 ]
         for drawn in itertools.chain.from_iterable(before.values()):
             drawn.handle.remove()
 
-    def _add(self, mesh: Any, count: int) -> Any:
-        coarse = COARSE / len(mesh.vertices)
+    def _add(self, mesh: Any, count: int, body: int) -> Any:
+        # Terrain is seen from afar, and falls apart with fewer corners.
+        coarse = COARSE / len(mesh.vertices) if body else 1.0
         return self._server.scene.add_batched_meshes_trimesh(
             f"/bodies/{next(self._added)}",
             mesh,
@@ -245,6 +254,11 @@ class _Inner:
 
 def _asking(session: Session, command: Command) -> Callable[[Any], None]:
     return lambda _: session.ask(command)
+
+
+def _of_255(colour: np.ndarray) -> tuple[int, int, int]:
+    red, green, blue = (int(255 * min(max(part, 0.0), 1.0)) for part in colour)
+    return red, green, blue
 
 
 def _radius(model: mujoco.MjModel, data: mujoco.MjData) -> float:

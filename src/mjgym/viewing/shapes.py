@@ -126,10 +126,39 @@ def _by_body(bodies: np.ndarray, elements: list[int]) -> dict[int, list[int]]:
 
 
 def colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
-    """The colour of a geom, (4,): its material's, or its own if it has none."""
+    """The colour of a geom, (4,): its material's, or its own if it has none.
+
+    Where the material has a texture, it is multiplied by the texture's mean.
+    """
     material = model.geom_matid[geom]
-    found: np.ndarray = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+    if material < 0:
+        own: np.ndarray = model.geom_rgba[geom]
+        return own
+    found: np.ndarray = model.mat_rgba[material].copy()
+    texture = model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB]
+    if texture >= 0:
+        found[:3] *= _texels(model, int(texture)).mean(axis=(0, 1)) / 255
     return found
+
+
+def sky(model: mujoco.MjModel) -> np.ndarray | None:
+    """The colours of the skybox from its highest to its lowest row, uint8 (rows, 1, 3); or None."""
+    for texture in np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX):
+        faces = _texels(model, int(texture))
+        side = faces.shape[1]
+        front = faces[4 * side : 5 * side] if len(faces) == 6 * side else faces[:side]
+        rows: np.ndarray = front.mean(axis=1, keepdims=True).astype(np.uint8)
+        return rows
+    return None
+
+
+def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
+    """The colours of a texture, (height, width, 3)."""
+    height, width = model.tex_height[texture], model.tex_width[texture]
+    channels, start = model.tex_nchannel[texture], model.tex_adr[texture]
+    data = model.tex_data[start : start + height * width * channels]
+    texels: np.ndarray = data.reshape(height, width, channels)[..., :3]
+    return texels
 
 
 def _quad(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh:

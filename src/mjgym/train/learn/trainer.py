@@ -218,7 +218,7 @@ class Trainer:
         try:
             metrics.keep_until(self.run_folder.metrics_file, self.env_step)
             cpu_began = time.process_time() - self._cpu_seconds
-            source.keep(self.config, type(self.agent), self.run_folder.path / "source")
+            source.keep(self.config, type(self.agent), self.run_folder.source)
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writers = writers(self.run_folder, self.config, self.env_step)
             with signalled(self.stop), self.collector.use():

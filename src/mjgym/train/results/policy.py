@@ -250,9 +250,8 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     """The state of a gated recurrent unit, (n, width), after histories, (n, history, size)."""
     hidden = memory["weight_hh_l0"].T
     given = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
-    state: np.ndarray = np.zeros(
-        (len(x), 1, len(hidden)), np.float32
-    )  # each row a product of its own
+    # Each row is a product of its own.
+    state: np.ndarray = np.zeros((len(x), 1, len(hidden)), np.float32)
     for k in range(x.shape[1]):
         reset, update, new = np.split(given[:, k : k + 1], 3, -1)
         r, u, n = np.split(state @ hidden + memory["bias_hh_l0"], 3, -1)

@@ -115,7 +115,7 @@ def grasp(
             steps=steps,
         ),
         Stage(place, OPEN, turn, near=0.008),
-        Stage(place, CLOSE, turn, near=0.03, steps=CLOSING),
+        Stage(place, CLOSE, turn, near=np.inf, steps=CLOSING),
     )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mjgym.tasks.robosuite.sorting import Sorting
 
 CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the pegs
+MISSED = 0.05  # m, from its destination: an object that has not come to rest there
 STRAIGHT = 0.06  # rad, the largest turn of a nut that still fits over its peg
 # Of each object: the grasp along its x axis and above its frame, and the height of its frame at
 # release, m.
@@ -44,12 +45,12 @@ def sort(task: "Sorting", aligned: bool) -> StagedPolicy:
         aligned: whether an object fits its place only when turned like the world's axes.
     """
     tools = tools_of(task, 1)
-    stages = [
-        stage
+    objects = [
+        _put_away(task, tools, label, names, aligned)
         for label, names in task.labels_of_objects.items()
-        for stage in _put_away(task, tools, label, names, aligned)
     ]
-    return StagedPolicy(tools, [stages])
+    parts = np.cumsum([len(stages) for stages in objects])[:-1]
+    return StagedPolicy(tools, [[stage for stages in objects for stage in stages]], parts=parts)
 
 
 def _put_away(
@@ -90,6 +91,12 @@ def _put_away(
         angle = smallest_angle(-heading_of(observation[quat]), QUARTER_TURN)
         return angle[..., None] * np.array([0.0, 0.0, 1.0])
 
+    def away(observation: Observation) -> np.ndarray:
+        """Whether the object has missed its destination."""
+        _, _, height, *goal = constants_of(observation)
+        beside = np.abs(observation[pos][..., 0:2] - np.concatenate(goal, axis=-1)).max(axis=-1)
+        return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
+
     turn = across(tool, quat, HALF_TURN)
     lost = away_from(tool, grip)
     return (
@@ -105,5 +112,10 @@ def _put_away(
         ),
         Stage(down, CLOSE, to_square if aligned else None, near=0.008, lost=lost),
         Stage(tool.position, OPEN, steps=CLOSING),
-        Stage(lambda observation: over(tool.position(observation), CARRY_HEIGHT), OPEN, near=0.03),
+        Stage(
+            lambda observation: over(tool.position(observation), CARRY_HEIGHT),
+            OPEN,
+            near=0.03,
+            lost=away,
+        ),
     )

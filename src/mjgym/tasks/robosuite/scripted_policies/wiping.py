@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ABOVE = 0.05  # m, of the sponge over the table before it descends
 ROW = 0.09  # m, from row to row, along the sponge's length
 LEFT_OVER, ARRIVED = 0.03, 0.02  # m, that a stroke goes beyond the spots, and where it ends
-PACE = 0.04  # m, that the goal is ahead of the sponge
+PACE = 0.02  # m, that the goal is ahead of the sponge
 # How far the goal is below the table, m: the more the less the sponge's face has sunk in.
 PRESSED, SUNK, GAIN, LEAST, MOST = 0.012, -0.0003, 15.0, 0.004, 0.03
 PATIENCE = 200  # control steps that a row may take: the sponge sticks
