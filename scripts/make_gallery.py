@@ -27,7 +27,6 @@ from mjgym.tasks.l2m.reflex import START, Reflexes
 from mjgym.tasks.l2m.walk import Walk
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.tasks.robosuite.scripted_policies import scripted_policy
 from mjgym.train.results import trained
 from mjgym.train.results.policy import Policy
 from mjgym.util import atomic
@@ -440,10 +439,11 @@ class Portrait(Lift):
 
 def shot(id: str) -> Shot:
     """The settings of an id; its trained policy acts where there is one."""
-    if id in trained.ids():
-        return TRAINED_SHOTS.get(id, TRAINED)
     found = [prefix for prefix in SHOTS if id.startswith(prefix)]
     how = SHOTS[max(found, key=len)] if found else Shot()
+    if id in trained.ids():
+        usual = replace(how, scripted=False, trained=True) if how.scripted else TRAINED
+        return TRAINED_SHOTS.get(id, usual)
     for prefix, (pose, lean, lift) in GAITS.items():
         if id.removesuffix("-v0").removesuffix("_pure_state") == prefix:
             return replace(how, pose=pose, lean=lean, lift=lift, still=0.0)
@@ -543,7 +543,7 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     elif "opponent" in {f.name for f in fields(env.task)}:
         script = scripted.team
     else:
-        script = scripted_policy(env.task)
+        script = env.task.scripted_policy()
     time = 0.0
     while True:
         yield time, env

@@ -17,6 +17,7 @@ FOLDER = assets() / "baselines"
 STEPS_A_SECOND = "training/steps_per_second"  # of a turn, whose number is the seed
 RATE = "rate"
 RECIPE_PICTURE, METHODS_PICTURE = "training_recipe", "training_methods"
+WALK_PICTURE = "training_walk"
 PANELS = 2  # beside each other
 
 Results = dict[str, list[Curve]]
@@ -136,6 +137,15 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
             _mark_scores(axis, [c for c in beside if (c.id, c.experiment) == (id, "recipe")])
             axis.legend(fontsize=7)
         _finish(figure, axes[: len(ids)], drawn[-1])
+    walks = found.get("walk", [])
+    ids = [id for id in plan.WALK_IDS if any(curve.id == id for curve in walks)]
+    if ids:
+        drawn.append(picture(WALK_PICTURE, folder))
+        figure, axes = _panels(len(ids))
+        for axis, id in zip(axes, ids, strict=False):
+            comparison.panel(axis, walks, id, "steps")
+            axis.legend(fontsize=7)
+        _finish(figure, axes[: len(ids)], drawn[-1], top=None)
     tried = variants(found)
     ids = [id for id in plan.METHOD_IDS if any(curve.id == id for curve in tried)]
     if "methods" in found:
@@ -182,12 +192,14 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
     return figure, list(figure.subplots(rows, PANELS, squeeze=False).flat)
 
 
-def _finish(figure: Any, axes: Iterable[Any], path: Path) -> None:
-    """Leave unused places empty, scale returns alike, and write the picture."""
+def _finish(
+    figure: Any, axes: Iterable[Any], path: Path, top: float | None = comparison.NORMALIZED
+) -> None:
+    """Leave unused places empty, scale returns alike up to `top`, and write the picture."""
     used = list(axes)
     for axis in figure.axes:
         if axis in used:
-            axis.set_ylim(top=comparison.NORMALIZED)
+            axis.set_ylim(top=top)
         else:
             axis.set_axis_off()
     figure.savefig(path, dpi=100, pil_kwargs={"quality": 85, "method": 6})

@@ -15,6 +15,7 @@ except Exception as _error:  # what PyOpenGL raises is not always an ImportError
     ) from _error
 
 from mjgym import registry, variation
+from mjgym.contract.entities import Entity, WithEntities
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.inspect.fingerprint import fingerprint
@@ -27,11 +28,13 @@ from mjgym.version import __version__
 __all__ = [
     "Action",
     "DivergenceError",
+    "Entity",
     "Env",
     "Observable",
     "Task",
     "VectorEnv",
     "Viewpoint",
+    "WithEntities",
     "__version__",
     "fingerprint",
     "observe",

@@ -348,6 +348,28 @@ class TestSession:
         assert session.progress.seed == 1
         assert session.progress.ended.startswith("seed 0: time limit, return")
 
+    def test_a_policy_hears_where_episodes_begin(self):
+        """All at a reset, and of a batch those that began with the last step."""
+
+        class Remembers:
+            def restart(self, where=None):
+                heard.append(where if where is None else where.tolist())
+
+            def __call__(self, observation):
+                return np.zeros((2, 6))
+
+        heard = []
+        envs = gymnasium.make_vec(TASK, num_envs=2, max_episode_steps=3)
+        session = Session(envs, Remembers())
+        envs.unwrapped.set_state({"steps": np.array([0, 1])})
+        for _ in range(5):
+            session.step()
+        # The second ends with the second step, and begins with the third, in which the first ends.
+        assert heard == [None, [False, True], [True, False]]
+        session.reset(0)
+        assert heard[3:] == [None]
+        envs.close()
+
     def test_a_batch_reports_means(self):
         envs = gymnasium.make_vec(TASK, num_envs=3)
         session = Session(envs, lambda observation: np.zeros((3, 6)))

@@ -14,6 +14,7 @@ from mjgym.cli.cameras import Groups, Show, camera_of, overlay_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
 from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
+from mjgym.train.results.policy import begin
 from mjgym.util.atomic import replacing
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ class _Player:
         """Go through an episode: at its start, and after each of its steps."""
         self._still.clear()
         observation, _ = self.env.reset(seed=seed)
+        begin(act)
         returns = np.zeros(self.count)
         ended = np.zeros(self.count, dtype=bool)
         yield

@@ -15,7 +15,7 @@ def teleop(
     id: Annotated[str, ID],
     record: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Write the episodes to this Minari dataset."),
+        typer.Option(metavar="NAME", help="Write the episodes to this dataset."),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
@@ -57,7 +57,9 @@ def teleop(
             if record is None:
                 session = viewing.Session(env, driver.act, seed, driver)
             else:
-                recorder = datasets.record(env, record)
+                recorder = datasets.record(
+                    env, record, algorithm="teleoperation", description=f"{id}, driven by hand"
+                )
                 stack.callback(_tell, out, recorder)
                 stack.callback(recorder.keep)
                 session = recorded.Driven(recorder, driver.act, seed, driver)

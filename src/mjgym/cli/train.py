@@ -62,14 +62,30 @@ def train(
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
     ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A dataset of demonstrations: all that bc, td3_bc and iql learn from, and half of"
+            ' each batch of sac, td3, ddpg and d4pg; see "mjgym guide demonstrations".',
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Budget in environment steps, summed over sub-environments."),
+        typer.Option(
+            min=1,
+            help="Budget in environment steps, summed over sub-environments; in updates where all"
+            " is learned from a dataset.",
+        ),
     ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(min=0.001, help="Budget in minutes of wall-clock time. Default: 30."),
+    ] = None,
+    cpu_minutes: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Budget in minutes of processor time of the process."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -119,7 +135,13 @@ def train(
     if seeds is not None and (seed is not None or ray):
         raise typer.BadParameter("--seeds goes with neither --seed nor --ray")
     cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
-    given: dict[str, Any] = {"seed": seed, "steps": steps, "minutes": minutes}
+    given: dict[str, Any] = {
+        "data": data,
+        "seed": seed,
+        "steps": steps,
+        "minutes": minutes,
+        "cpu_minutes": cpu_minutes,
+    }
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
     import_own(algorithm, settings or [])
@@ -170,10 +192,14 @@ def _commands(
 
 def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, Any]) -> list[str]:
     """Arguments of `mjgym` for a run by itself."""
+    from mjgym.train.results.config import BUDGETS
+
     module = f"{given['module']}:" if given["module"] else ""
     options = [("--config", file) for file in files]
     options += [
-        (f"--{name}", given[name]) for name in ("seed", "steps", "minutes") if name in given
+        (f"--{name.replace('_', '-')}", given[name])
+        for name in ("data", "seed", *BUDGETS)
+        if name in given
     ]
     options.append(("--out", job.run.path))
     flat = [str(word) for option in options for word in option]
@@ -191,11 +217,18 @@ def _new(out: Path | None, files: list[Path], settings: list[str], given: dict[s
         RunError: the folder holds a run.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import read
+    from mjgym.train.results.config import BUDGETS, DataSettings, read
     from mjgym.train.results.run import Run
+    from mjgym.train.results.run_errors import ConfigError
 
-    config = read(algorithms.find(given["algorithm"]).Config, files, settings, **given)
-    if config.steps is None and config.minutes is None:
+    cls = algorithms.find(given["algorithm"]).Config
+    if "data" in given and not issubclass(cls, DataSettings):
+        raise ConfigError(
+            f"data: {given['algorithm']} learns from its own latest steps alone; bc, td3_bc, iql,"
+            " sac, td3, ddpg and d4pg take a dataset"
+        )
+    config = read(cls, files, settings, **given)
+    if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))
     run.require_new()
@@ -212,7 +245,7 @@ def _resumed(
         RunError: there is no run, or its checkpoint is one of other settings.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import differences, read_run
+    from mjgym.train.results.config import BUDGETS, differences, read_run
     from mjgym.train.results.run import Run, code_of
     from mjgym.train.results.run_errors import ConfigError, RunError
 
@@ -225,8 +258,8 @@ def _resumed(
     code = code_of({**kept, "module": "", "algorithm": ""})  # both are on the command line
     require_trust(folder, [name for name in code if not any(name in s for s in settings)], trust)
     cls = algorithms.find(given["algorithm"]).Config
-    if {"steps", "minutes"} & set(given):
-        given = {"steps": None, "minutes": None} | given
+    if set(BUDGETS) & set(given):
+        given = dict.fromkeys(BUDGETS) | given
     try:
         before = read_run(cls, run.config_file)
     except ConfigError as error:

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from mjgym.actions import Model
 from mjgym.arrays import Array
 from mjgym.contract.signals import Signal
 from mjgym.contract.task_fields import Fields, steps_in
 from mjgym.observables import Observable
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.views import View
 
 Arrays = dict[str, Array]
@@ -55,6 +57,17 @@ class OptionalHooks(Fields):
     def substep(self, v: View) -> Arrays:
         """Entries of the memory after a physics step: what comes and goes in a control step."""
         return {}
+
+    def compiled_law(self, model: Model) -> CompiledLaw | None:
+        """`control` and `substep` as one compiled function; None for the hooks themselves.
+
+        With `control_every_substep`, a simulation on the processor then makes all physics steps of
+        a control step in one call. The function gives the hooks' own numbers.
+
+        Args:
+            model: the compiled model.
+        """
+        return None
 
     def current_forces(self, v: View) -> Array:
         """Whether sensors of forces and accelerations are of the end of this control step, bool.

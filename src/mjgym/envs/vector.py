@@ -134,7 +134,13 @@ class VectorEnv(SubEnvironments):
         """The simulations that all sub-environments run on."""
         without_visuals = functools.partial(compile_without_visuals, self.task)
         return Batched(
-            self.model, self.num_envs, self.threads, self.task.varies, varying, without_visuals
+            self.model,
+            self.num_envs,
+            self.threads,
+            self.task.varies,
+            varying,
+            without_visuals,
+            apart=self.task.control_every_substep,
         )
 
     @property

@@ -232,6 +232,10 @@ class _Recording(Single):
         super().__init__(compile_model(task), task.varies)
         self.controls: list[np.ndarray] = []
 
+    def takes(self, law: Any) -> bool:
+        """Never: each physics step is seen."""
+        return False
+
     def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
         """Record the controls, and advance."""
         self.controls.extend([np.array(control)] * n)

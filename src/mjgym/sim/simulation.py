@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 
@@ -109,6 +110,28 @@ class Simulation(Part, Protocol):
         Args:
             work: does it with a part of them. It may run for several parts at once, each in a
                 thread of its own; it writes to nothing but its own part.
+        """
+
+    def takes(self, law: CompiledLaw) -> bool:
+        """Whether `step_under` can step with a compiled law; it is then made ready."""
+
+    def step_under(
+        self,
+        control: Array,
+        memory: np.ndarray,
+        n: int,
+        where: Array | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """`step`, with the law that `takes` was given before and after each physics step.
+
+        Args:
+            control: (*lead, nu), of which the law overwrites its own.
+            memory: of the law, (n, k), which changes.
+            n: number of steps.
+            where: those that step; None for all.
+            forces: whether forces and accelerations are to be of the new state.
         """
 
     def update_forces(self, where: Array | None = None) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.bounds import Bounds
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -281,6 +282,32 @@ class Single:
         _step(self.model, self.data, n, self._splits)
         if forces:
             self.update_forces()
+
+    def takes(self, law: CompiledLaw) -> bool:
+        """Whether half physics steps can be made: RK4 has none."""
+        if self._splits:
+            from mjgym.sim.compiled.stepping import CompiledSingle
+
+            self._compiled = CompiledSingle(self.model, self.data, law)
+        return self._splits
+
+    def step_under(
+        self,
+        control: Array,
+        memory: np.ndarray,
+        n: int,
+        where: Array | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """`step`, with a compiled law before and after each physics step."""
+        if _left_out(where):
+            return
+        if self._written:
+            with quiet():
+                mujoco.mj_step1(self.model, self.data)
+            self._written = False
+        self._compiled.advance(control, memory, n, forces=forces)
 
     def for_each_shard(self, work: Callable[["Single", EllipsisType], None]) -> None:
         """Do something with the one simulation that steps it again and again."""

@@ -13,6 +13,7 @@ import torch
 import warp
 
 from mjgym.arrays import Array
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
@@ -59,6 +60,7 @@ class Worlds:
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
         varying: what else a user varies of the model, and what follows from it.
+        deterministic: whether contacts, constraints and sums are in the same order in every run.
 
     Raises:
         NotImplementedError: the engine lacks something; the message names it.
@@ -73,6 +75,8 @@ class Worlds:
         starts: Starts,
         varies: tuple[str, ...] = (),
         varying: Variation | None = None,
+        *,
+        deterministic: bool = False,
     ) -> None:
         self.model = model
         self.n = n
@@ -90,6 +94,8 @@ class Worlds:
         self._fields = WorldModel(model, n, (*self.varies, *derived), device.torch)
         self._engine = self._fields.engine
         self._engine.opt.graph_conditional = device.loops
+        if deterministic:
+            self._engine.opt.deterministic = mujoco_warp.DeterminismType.ALL
         self._worlds = mujoco_warp.make_data(
             model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax
         )
@@ -236,6 +242,22 @@ class Worlds:
         self._behind = False
         if forces:
             self.update_forces(where)
+
+    def takes(self, law: CompiledLaw) -> bool:
+        """Never: a compiled law is the processor's."""
+        return False
+
+    def step_under(
+        self,
+        control: Array,
+        memory: np.ndarray,
+        n: int,
+        where: Array | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """Not here, as `takes` says."""
+        raise NotImplementedError("MuJoCo Warp takes no compiled law")
 
     def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
         """Do something with all worlds that steps them again and again; the device divides them."""

@@ -8,6 +8,7 @@ from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.robots import Arm
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Viewpoint, register
@@ -25,6 +26,7 @@ from mjgym.tasks.robosuite.hammers import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform, Within
 from mjgym.tasks.robosuite.proprioception import upright, xyzw
+from mjgym.tasks.robosuite.scripted_policies import transporting
 from mjgym.tasks.robosuite.tabletop import reward_if
 from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
 
@@ -227,3 +229,6 @@ class TwoArmTransport(TwoArms):
 
     def success(self, v: View) -> Array:
         return self.carried(v) & self.tidied(v)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return transporting.transport(self)

@@ -25,6 +25,8 @@ class Run:
         self.config_file = self.path / "config.yaml"
         self.metrics_file = self.path / "metrics.csv"
         self.policy_file = self.path / "policy.npz"
+        self.critics_file = self.path / "critics.npz"
+        self.best_file = self.path / "best.npz"
         self.checkpoint_file = self.path / "checkpoint.pt"
         self.fingerprint_file = self.path / "fingerprint.json"
         self.evaluation_file = self.path / "evaluation.json"
