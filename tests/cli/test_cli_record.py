@@ -220,6 +220,32 @@ class TestWebp:
             assert not out.exists() or out.stat().st_size == 0
 
 
+class TestFilms:
+    @pytest.mark.parametrize("ending", ["gif", "webp"])
+    def test_frames_are_drawn_together_kept_packed_and_written_in_order(self, tmp_path, ending):
+        out, drawn = tmp_path / f"x.{ending}", []
+
+        def draw(scenes):
+            drawn.append(list(scenes))
+            return [np.full((40, 40, 3), shade, np.uint8) for shade in scenes]
+
+        made = film.FILMS[f".{ending}"](out, 0.02, draw)
+        shades = [int(shade) for shade in np.linspace(0, 250, film.TOGETHER + 3)]
+        for shade in shades[:-1]:
+            made.add(shade)
+        made.flush()  # as at the end of an episode
+        made.add(shades[-1])
+        made.finish()
+        assert [len(scenes) for scenes in drawn] == [film.TOGETHER, 2, 1]
+        assert sum(map(len, made._packed)) < len(shades) * 40 * 40 * 3 / 10
+        made.close()
+        with Image.open(out) as image:
+            assert image.n_frames == len(shades)
+            for i, shade in enumerate(shades):
+                image.seek(i)
+                assert np.abs(np.asarray(image.convert("RGB")).astype(int) - shade).max() <= 4
+
+
 @gl
 class TestPng:
     def test_the_last_frame(self, tmp_path):
@@ -258,6 +284,9 @@ class TestPng:
             ("--quality", "fast"),
             ("--set", "poles=2"),
             ("--visualize-reward",),
+            ("--show", "joints,transparent"),
+            ("--show", "com", "--show", "inertia"),
+            ("--groups", "geom="),
         ):
             assert not np.array_equal(picture(*change), plain), change
 
