@@ -127,8 +127,8 @@ def test_a_share_of_the_range_is_asked_for():
 @pytest.mark.parametrize(
     ("id", "kwargs", "message"),
     [
-        (ID, {"controller": "JOINT_POSITION"}, "by differences"),
-        (ID, {"controller": {"type": "OSC_POSE", "input_type": "absolute"}}, "differences"),
+        (ID, {"controller": "JOINT_POSITION"}, "displacements"),
+        (ID, {"controller": {"type": "OSC_POSE", "input_type": "absolute"}}, "displacements"),
         (ID, {"controller": {"type": "OSC_POSE", "impedance_mode": "variable_kp"}}, "kp x"),
         ("dmc/walker-walk-v0", {}, "right_hip"),
     ],
