@@ -562,6 +562,9 @@ def test_whole_body_ik_runs_in_batches():
     [
         ({"ik_input_type": "relative"}, "'absolute' here"),
         ({"ik_max_qd": 1}, "did you mean ik_max_dq"),
+        ({"ref_name": ["gripper0_right_grip"]}, "did you mean gripper0_right_grip_site"),
+        ({"ref_name": ["gripper0_left_grip_site"]}, "in this order"),
+        ({"actuation_part_names": ["torso"]}, "expected .'right'. in this order"),
     ],
 )
 def test_whole_body_configurations_that_cannot_be(specific, message):
@@ -569,6 +572,37 @@ def test_whole_body_configurations_that_cannot_be(specific, message):
     config["composite_controller_specific_configs"] |= specific
     with pytest.raises(ValueError, match=message):
         make(controller_configs=config)
+
+
+@pytest.mark.parametrize(
+    ("joints", "message"),
+    [
+        ({"interpolation": "linear"}, "interpolation is None here"),
+        ({"impedance_mode": "variable"}, "'fixed' here"),
+        ({"dampin_ratio": 1}, "did you mean damping_ratio"),
+    ],
+)
+def test_whole_body_arms_that_cannot_be(joints, message):
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
+    config["body_parts"]["right"] |= joints
+    with pytest.raises(ValueError, match=message):
+        make(controller_configs=config)
+
+
+def test_whole_body_weights_and_gains_reach_the_law():
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
+    weights = {"robot0_joint2": 5.0, "robot0_torso_waist_yaw": 100.0}
+    config["composite_controller_specific_configs"]["nullspace_joint_weights"] = weights
+    del config["body_parts"]["right"]["kd"]
+    law = make(controller_configs=config).robots[0].part_controllers["right"]
+    assert law.posture_gain == (1.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    assert law.kd == pytest.approx(2 * np.sqrt(1000))
+
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Baxter")
+    weights = {"robot0_right_s0": 5.0}
+    config["composite_controller_specific_configs"]["nullspace_joint_weights"] = weights
+    with pytest.raises(ValueError, match="same weights"):
+        make("TwoArmLift", "Baxter", controller_configs=config)
 
 
 def test_ik_pose_takes_the_input_type_that_works():
