@@ -115,7 +115,7 @@ def main() -> int:
     for id in ids:
         memory[id] = grown(id, BATCHES[0], threads=threads)
         for num_envs in BATCHES:
-            settings = Settings(id, num_envs, threads)
+            settings = Settings(id, num_envs, threads, cpu=options.cpu)
             own = dict(builders)
             if num_envs != BATCHES[0]:  # what is alone is timed once
                 own = {"batch": subjects.batch}

@@ -147,11 +147,11 @@ def main() -> int:
 
     limit = episode_steps(STEPPED)
     for id, builders in ((STEPPED, STEPS), (GOING_ON, STEPS_GOING_ON)):
-        settings = Settings(id, options.num_envs, threads)
+        settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
         steps.append(compare_steps(builders, settings, options, steps=limit))
         write()
     for number, id in enumerate(ids, 1):
-        settings = Settings(id, options.num_envs, threads)
+        settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
         resets.append(compare_resets(RESET, settings, options, "dm_control"))
         ratios = [f"{name} {r['median']:.2f}" for name, r in resets[-1]["ratios"].items()]
         print(f"{number}/{len(ids)} {id}: {', '.join(ratios) or 'nothing'}", flush=True)

@@ -97,7 +97,7 @@ def count_settling(connection: Connection, settings: Settings) -> None:
 
 def compare(id: str, options: argparse.Namespace, threads: int) -> dict[str, Any]:
     """All that is measured of an id."""
-    settings = Settings(id, options.num_envs, threads)
+    settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
     found: dict[str, Any] = {
         "id": id,
         "resets": compare_resets(RESET, settings, options, "dm_control"),

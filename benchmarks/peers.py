@@ -101,7 +101,7 @@ def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, s
     results: list[report.Result] = []
     options.out.mkdir(parents=True, exist_ok=True)
     for number, id in enumerate(options.ids, 1):
-        settings = Settings(id, envs_for(id, options.num_envs), threads)
+        settings = Settings(id, envs_for(id, options.num_envs), threads, cpu=options.cpu)
         results.append(compare_steps(SUBJECTS, settings, options, unavailable))
         ratios = [f"{name} {r['median']:.2f}" for name, r in results[-1]["ratios"].items()]
         print(f"{number}/{len(options.ids)} {id}: {', '.join(ratios) or 'nothing'}", flush=True)
@@ -125,7 +125,7 @@ def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, 
     """Memory and creation of batches, ours against EnvPool's, and import times."""
     weighed: dict[str, dict[str, Any]] = {}
     for id in options.ids:
-        settings = Settings(id, envs_for(id, options.num_envs), threads)
+        settings = Settings(id, envs_for(id, options.num_envs), threads, cpu=options.cpu)
         weighed[id] = {"num_envs": settings.num_envs}
         for name in ("batch", "envpool"):
             if name in unavailable:

@@ -63,7 +63,7 @@ def main() -> int:
     from mjgym.envs.vector import allowed_cores
 
     threads, unavailable = allowed_cores(), installation.refusals(options.venv)
-    settings = Settings(ID, options.num_envs, threads)
+    settings = Settings(ID, options.num_envs, threads, cpu=options.cpu)
     steps = compare_steps({"batch": batch, "envpool": envpool}, settings, options, unavailable)
     options.out.mkdir(parents=True, exist_ok=True)
     content = {**report.circumstances(threads, options), "steps": [steps]}

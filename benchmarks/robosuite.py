@@ -168,7 +168,7 @@ def main() -> int:
     steps: list[report.Result] = []
     resets: list[dict[str, Any]] = []
     for number, id in enumerate(ids, 1):
-        settings = Settings(id, options.num_envs, threads)
+        settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
         steps.append(compare_steps(builders, settings, options, unavailable))
         resets.append(compare_resets(reset, settings, options, "robosuite"))
         content.update(steps=steps, resets=resets, summary=report.summary(steps))

@@ -157,7 +157,7 @@ def main() -> int:
     steps: list[report.Result] = []
     resets: list[dict[str, Any]] = []
     for id in ids:
-        settings = Settings(id, options.num_envs, threads)
+        settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
         steps.append(compare_steps(STEPS, settings, options, unavailable))
         resets.append(compare_resets(RESETS, settings, options, "dm_control"))
         content.update(steps=steps, resets=resets)

@@ -23,7 +23,7 @@ def _missing_backends() -> str:
 # What a failing assertion of theirs compared is shown as in a test.
 pytest.register_assert_rewrite("described", "divergence", "equivalence")
 
-NEEDS = ("gl", "browser", "display", "warp", "wheel")
+NEEDS = ("gl", "browser", "display", "numba", "warp", "wheel")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("mujoco==4.0.0", "matplotlib>=3.8")
+OURS = ("mujoco==4.0.0", "matplotlib>=3.8", "numba>=0.65")
 PEERS = {"envpool": "envpool==1.2.5", "dm_control": "dm_control==1.0.50"}
 INSTALLED = "mjgym-benchmark.json"  # in the environment's folder: what has been installed
 

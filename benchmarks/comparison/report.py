@@ -210,7 +210,7 @@ def text(results: Sequence[Result], unavailable: dict[str, str]) -> str:
 
 def circumstances(threads: int, options: argparse.Namespace) -> dict[str, Any]:
     """The machine, and how many, how long and how often: how a file of results begins."""
-    names = ("num_envs", "seconds", "repeats")
+    names = ("num_envs", "seconds", "repeats", "cpu")
     arguments = {name: getattr(options, name) for name in names}
     return {"machine": machine(threads), "arguments": arguments}
 

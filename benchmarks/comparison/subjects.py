@@ -30,12 +30,15 @@ class Settings:
         num_envs: simulations of the vectorized subjects.
         threads: that they may use.
         seed: of the first simulation, and of the actions.
+        cpu: whether seconds are the processor's, of all threads, instead of the clock's: on a
+            machine that has other work to do.
     """
 
     id: str
     num_envs: int
     threads: int
     seed: int = 0
+    cpu: bool = False
 
 
 @dataclass
@@ -53,6 +56,7 @@ class Subject:
         begin: goes to the start from which it is timed; None to go on from the last reset.
         release: lets go of threads.
         warm_up: control steps before the first window.
+        cpu: the seconds of the processor that it has taken so far.
     """
 
     advance: Callable[[Any], Any]
@@ -65,6 +69,7 @@ class Subject:
     begin: Callable[[], Any] | None = None
     release: Callable[[], Any] = lambda: None
     warm_up: int = WARM_UP
+    cpu: Callable[[], float] = time.process_time
 
 
 Builder = Callable[[Settings], Subject]
@@ -86,15 +91,15 @@ class Window:
     restarts: list[float] = field(default_factory=list)
 
 
-def prepare(subject: Subject) -> list[float]:
+def prepare(subject: Subject, *, cpu: bool = False) -> list[float]:
     """Time resets, then let the episodes get going; returns the resets' durations in seconds."""
-    durations = []
+    clock, durations = subject.cpu if cpu else time.perf_counter, []
     if subject.reset is not None:
         subject.reset()
         for _ in range(RESETS):
-            started = time.perf_counter()
+            started = clock()
             subject.reset()
-            durations.append(time.perf_counter() - started)
+            durations.append(clock() - started)
     if subject.begin is not None:
         subject.begin()
     for action in itertools.islice(subject.actions, -(-subject.warm_up // subject.control_steps)):
@@ -102,15 +107,17 @@ def prepare(subject: Subject) -> list[float]:
     return durations
 
 
-def measure(subject: Subject, seconds: float) -> Window:
+def measure(subject: Subject, seconds: float, *, cpu: bool = False) -> Window:
     """Go on where the last window ended, until calls and restarts have taken `seconds`.
+
+    With `cpu` those are the processor's.
 
     Each call is timed by itself: looking for the end of the episodes does not count, and a restart
     counts apart, because a window holds none, one or two of them by chance. `report.rate` puts
     them together in the proportion that the length of an episode gives.
     """
     clock, advance, ended, restart = (
-        time.perf_counter,
+        subject.cpu if cpu else time.perf_counter,
         subject.advance,
         subject.ended,
         subject.restart,
@@ -286,9 +293,14 @@ def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
         requests.close()
         process.wait()
 
+    def cpu() -> float:
+        """Of the peer's only thread; it waits for a request meanwhile, so the count is settled."""
+        return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) / 1e9
+
     answer()
     return Subject(
         advance=ask,
+        cpu=cpu,
         actions=itertools.repeat(str(control_steps)),
         control_steps=control_steps,
         ended=lambda result: result == "ended",

@@ -130,14 +130,14 @@ def time_subject(connection: Connection, builder: Builder, settings: Settings) -
     """
     connection.recv()
     with built(builder, settings) as subject:
-        resets = prepare(subject)
+        resets = prepare(subject, cpu=settings.cpu)
         connection.send((True, (resets, subject.simulations, subject.control_steps)))
-        _windows(connection, subject)
+        _windows(connection, subject, cpu=settings.cpu)
 
 
-def _windows(connection: Connection, subject: Subject) -> None:
+def _windows(connection: Connection, subject: Subject, *, cpu: bool) -> None:
     while True:
-        connection.send((True, measure(subject, connection.recv())))
+        connection.send((True, measure(subject, connection.recv(), cpu=cpu)))
 
 
 def load(connection: Connection, peer: str) -> None:

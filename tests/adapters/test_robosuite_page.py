@@ -38,7 +38,6 @@ REFUSED = {
     "Lift controller_configs=load_composite_controller_config(controller='HYBRID_MOBILE_BASE')": (
         "mobile base"
     ),
-    "Lift gripper_types='BDGripper'": "BDGripper",
     "Lift render_collision_mesh=True": "collision shapes",
     "Lift control_freq=30": "whole number of physics steps",
     "TwoArmTransport tables_boundary=(0.8, 1.0, 0.05)": "the bins stand",

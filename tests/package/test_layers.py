@@ -83,11 +83,11 @@ PACKAGES = {
     "mocap": set(),
     "observables": set(),
     "variation": {"mujoco"},
-    "sim": {"mujoco", "mujoco_warp", "warp", "torch", "array_api_compat"},
+    "sim": {"mujoco", "mujoco_warp", "warp", "torch", "array_api_compat", "numba", "llvmlite"},
     "mjcf": {"mujoco", "lxml"},
     "resets": {"mujoco"},
     "robots": {"mujoco", "mujoco_menagerie"},
-    "controllers": {"array_api_compat"},
+    "controllers": {"array_api_compat", "numba"},
     "contract": set(),
     "task": set(),
     "tasks": set(),
@@ -101,7 +101,7 @@ PACKAGES = {
     "inspect.labels": {"mujoco"},
     "rendering": {"gymnasium", "imageio", "mujoco", "PIL"},
     "registry": {"gymnasium"},
-    "train.results": {"gymnasium", "matplotlib", "yaml"},
+    "train.results": {"gymnasium", "matplotlib", "onnx", "yaml"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }
 

@@ -95,8 +95,12 @@ def test_every_family_trains(id, tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [("history=2", "exploration={gaussian: 1, parameter: 1}"), ("ensemble=[{}, {history: 3}]",)],
-    ids=["history and noisy weights", "ensemble"],
+    [
+        ("history=2", "exploration={gaussian: 1, parameter: 1}"),
+        ("ensemble=[{}, {history: 3}]", "learning_rate_left=0.5"),
+        ("learning_rate_left=0.1", "actor_learning_rate=1e-4", "updates_per_step_end=1"),
+    ],
+    ids=["history and noisy weights", "ensemble", "schedules"],
 )
 def test_an_interrupted_run_ends_as_one_that_was_not(settings, tmp_path):
     """Bit for bit: weights, optimisers, statistics, buffer, environments, metrics."""
@@ -118,6 +122,39 @@ def test_an_interrupted_run_ends_as_one_that_was_not(settings, tmp_path):
     one, other = ([(m.metric, m.env_step, m.value) for m in t.run_folder.metrics()
                    if not m.metric.startswith("speed/")] for t in (whole, second))  # fmt: skip
     assert one == other
+
+
+def test_schedules_follow_the_budget(tmp_path):
+    """Rates fall to what is to be left of them, and updates become more frequent."""
+    settings = ("learning_rate=1e-2", "learning_rate_left=0.2", "actor_learning_rate=1e-3")
+    constant, falling = (
+        trainer(tmp_path / name, *more)
+        for name, more in (("constant", ()), ("falling", (*settings, "updates_per_step_end=2")))
+    )
+    for made in (constant, falling):
+        made.train()
+    step = falling.config.num_envs / falling.config.steps  # the last but one sets the last rate
+    share = 1 - 0.8 * (1 - step)
+    rates = [
+        o.param_groups[0]["lr"]
+        for o in (falling.agent.critic_optimizer, falling.agent.actor_optimizer)
+    ]
+    assert rates == pytest.approx([1e-2 * share, 1e-3 * share])
+    learned = falling.config.steps - falling.config.learning_starts
+    begin, end = constant.config.updates_per_step, 2
+    assert constant.updates == pytest.approx(begin * learned, rel=0.2)
+    assert constant.updates < falling.updates < end * learned
+
+
+def test_a_budget_of_processor_time(tmp_path):
+    made = trainer(tmp_path / "run", "cpu_minutes=0.01", "evaluations=2", steps=None)
+    end = made.train()
+    assert end.fraction == 1
+    assert made._cpu_seconds >= 0.6
+    evaluated = [m for m in made.run_folder.metrics() if m.metric == metrics.RETURN]
+    assert 1 <= len(evaluated) <= 2
+    with pytest.raises(ConfigError, match="one of steps, minutes, cpu_minutes"):
+        trainer(tmp_path / "both", "cpu_minutes=1")
 
 
 def test_a_run_depends_on_its_seed_alone(tmp_path):
@@ -228,8 +265,9 @@ class TestMistakes:
             trainer(tmp_path / "run")
 
     def test_a_budget_is_needed_and_only_one(self, tmp_path):
-        with pytest.raises(ConfigError, match="either steps or minutes"):
-            trainer(tmp_path / "run", minutes=1.0)
+        for more in ({"minutes": 1.0}, {"cpu_minutes": 1.0}, {"steps": None}):
+            with pytest.raises(ConfigError, match="give one of steps, minutes, cpu_minutes"):
+                trainer(tmp_path / "run", resume=True, **more)
 
     def test_observations_that_are_no_vector(self, tmp_path):
         with pytest.raises(ConfigError, match='observation="flat"'):

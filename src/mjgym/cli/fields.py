@@ -8,6 +8,19 @@ from typing import Any
 
 import typer
 
+from mjgym.cli import completions
+
+Settings = typing.Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="An argument of the task; repeatable.",
+        autocompletion=completions.task_arguments,
+    ),
+]
+"""The option of the commands that make an environment."""
+
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _WORDS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
@@ -105,17 +118,32 @@ _CONVERT: dict[Any, Callable[[str], Any]] = {
 }
 
 
-def make(id: str, settings: list[str]) -> Any:
+def make(id: str, settings: list[str], **kwargs: Any) -> Any:
     """`gymnasium.make` with settings; what it refuses is a mistake on the command line.
+
+    Args:
+        id: of the environment.
+        settings: "name=value" each.
+        kwargs: further arguments, which settings override.
 
     Raises:
         typer.BadParameter: an argument is unknown (the message names the nearest) or refused.
     """
     import gymnasium
 
-    kwargs = arguments(id, settings)
+    return _made(gymnasium.make, id, {**kwargs, **arguments(id, settings)})
+
+
+def make_batch(id: str, settings: list[str], count: int, **kwargs: Any) -> Any:
+    """`gymnasium.make_vec` in the same way, with a number of sub-environments."""
+    import gymnasium
+
+    return _made(gymnasium.make_vec, id, {**kwargs, **arguments(id, settings), "num_envs": count})
+
+
+def _made(make: Callable[..., Any], id: str, kwargs: dict[str, Any]) -> Any:
     try:
-        return gymnasium.make(id, **kwargs)
+        return make(id, **kwargs)
     except (TypeError, ValueError) as error:
         if not kwargs:
             raise

@@ -1,7 +1,8 @@
 """`--policy`: the policies that commands act by."""
 
+import math
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,16 @@ import numpy as np
 import typer
 
 from mjgym.cli.ids import RUN, ModuleError, load
+from mjgym.train.results.policy import begin
 
 if TYPE_CHECKING:
     from mjgym.train.results.policy import AnyPolicy
 
 RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
-FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", the folder of a run, or "module:function"'
+FORM = (
+    f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", the folder of a run, a policy file, or'
+    ' "module:function"'
+)
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
@@ -49,7 +54,7 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     Args:
         text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
             "trained", the policy that comes with the package, "scripted", the task's own by rules,
-            the folder of a run of `mjgym train`, whose policy acts without noise, or
+            the folder of a run of `mjgym train`, whose policy acts without noise, a policy file, or
             "module:function", where the module may be a file.
             The function is called with the observation and returns the action; for a batch, with
             those of all sub-environments.
@@ -73,13 +78,20 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
         high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)
         return lambda observation: rng.uniform(low, high)
+    return _Checked(text, _named(text, env), space.shape)
+
+
+def _named(text: str, env: Any) -> Callable[[Any], Any]:
+    """The policy that a text other than "random" and "zero" names."""
     if text == TRAINED:
-        return _checked(text, _packaged(env), space.shape)
+        return _packaged(env)
     if text == SCRIPTED:
-        return _checked(text, _scripted(env), space.shape)
+        return _scripted(env)
     if Path(text).is_dir():
-        return _checked(text, _of_run(text, env), space.shape)
-    return _checked(text, _find(text), space.shape)
+        return _of_run(text, env)
+    if Path(text).suffix == ".npz" and Path(text).is_file():
+        return _of_file(text, env)
+    return _find(text)
 
 
 def _packaged(env: Any) -> Callable[[Any], Any]:
@@ -100,14 +112,37 @@ def _scripted(env: Any) -> Callable[[Any], Any]:
     policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
     if policy is None:
         raise _refused(f"There is no scripted policy for {env.spec.id}.")
-    return policy
+    return _ByEntries(policy, env.unwrapped.entry_shapes)
+
+
+class _ByEntries:
+    """A policy that sees entries by name, for observations that are flat or by entries.
+
+    Args:
+        policy: of entries; it may have a `begin` or a `restart`.
+        shapes: of the entries, in the order of the flat observation.
+    """
+
+    def __init__(self, policy: Callable[[Any], Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self._policy, self._shapes = policy, shapes
+        self._ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Begin episodes, all or some; see `mjgym.train.results.policy.begin`."""
+        begin(self._policy, where)
+
+    def __call__(self, observation: Any) -> Any:
+        if isinstance(observation, np.ndarray) and observation.shape[-1] == self._ends[-1]:
+            parts = np.split(observation, self._ends[:-1], axis=-1)
+            observation = {
+                name: part.reshape(*part.shape[:-1], *(shape or (1,)))
+                for part, (name, shape) in zip(parts, self._shapes.items(), strict=True)
+            }
+        return self._policy(observation)
 
 
 def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
-    """The policy of a run.
-
-    One that acts by several observations goes on with those of the episode before.
-    """
+    """The policy of a run."""
     from mjgym.cli.output import require
 
     require("yaml")
@@ -120,6 +155,18 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
         raise _refused(str(error)) from None
     _require_spaces(folder, policy, env)
     return policy
+
+
+def _of_file(file: str, env: Any) -> Callable[[Any], Any]:
+    """The policy of a file."""
+    from mjgym.train.results import policy
+
+    try:
+        found = policy.load(file)
+    except (OSError, policy.PolicyError) as error:
+        raise _refused(str(error)) from None
+    _require_spaces(file, found, env)
+    return found
 
 
 def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:
@@ -135,8 +182,8 @@ def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:
 def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
     """A sentence if observations or actions are not those that a policy was trained with."""
     sizes = (policy.mean.shape, policy.low.shape)
-    spaces = (env.observation_space, env.action_space)
-    here = tuple((s.shape or ())[-len(size) :] for s, size in zip(spaces, sizes, strict=True))
+    shapes = (_shape(env.observation_space), env.action_space.shape)
+    here = tuple(shape[-len(size) :] for shape, size in zip(shapes, sizes, strict=True))
     if sizes == here:
         return ""
     (trained, actions), (observed, acted) = (
@@ -146,6 +193,16 @@ def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
         f"{name} was trained with {trained} observed numbers and {actions} actions;"
         f" here there are {observed} and {acted}"
     )
+
+
+def _shape(space: Any) -> tuple[int, ...]:
+    """The shape of an observation as policies see it: pictures of several cameras are one."""
+    if not hasattr(space, "spaces"):
+        return tuple(space.shape)
+    shapes: list[tuple[int, ...]] = [part.shape or () for part in space.spaces.values()]
+    if {len(shape) for shape in shapes} != {3} or len({shape[:2] for shape in shapes}) > 1:
+        return ()
+    return (*shapes[0][:2], sum(shape[2] for shape in shapes))
 
 
 def _find(text: str) -> Callable[[Any], Any]:
@@ -173,10 +230,26 @@ def _refused(message: str) -> typer.BadParameter:
     return typer.BadParameter(message, param_hint="'--policy'")
 
 
-def _checked(text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> Policy:
-    def policy(observation: Any) -> np.ndarray:
+class _Checked:
+    """A policy whose failures and actions are reported in a sentence.
+
+    Args:
+        text: names it.
+        function: from observation to action; it may have a `begin` or a `restart`.
+        shape: of an action.
+    """
+
+    def __init__(self, text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
+        self._text, self._function, self._shape = text, function, shape
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Begin episodes, all or some; see `mjgym.train.results.policy.begin`."""
+        begin(self._function, where)
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        text, shape = self._text, self._shape
         try:
-            returned = function(observation)
+            returned = self._function(observation)
         except Exception as error:
             raise PolicyError(_failure(text, error)) from error
         try:
@@ -189,8 +262,6 @@ def _checked(text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) 
         if not np.isfinite(action).all():
             raise PolicyError(f"{text} returned an action that is not finite")
         return action
-
-    return policy
 
 
 def _failure(text: str, error: Exception) -> str:

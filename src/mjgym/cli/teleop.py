@@ -15,7 +15,7 @@ def teleop(
     id: Annotated[str, ID],
     record: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Write the episodes to this Minari dataset."),
+        typer.Option(metavar="NAME", help="Write the episodes to this dataset."),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
@@ -24,10 +24,7 @@ def teleop(
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
 ) -> None:
     """Drive a robot's tool with the keyboard, in a window or a browser.
 
@@ -50,14 +47,16 @@ def teleop(
         stack.callback(env.close)
         plain: Any = env.unwrapped
         try:
-            place = viewers.index_of(camera, plain)
+            place = viewers.place_of(camera, plain)
             driver = driving.Driver(
                 plain.task.actions(plain.model), controlled=_controlled(plain.task)
             )
             if record is None:
                 session = viewing.Session(env, driver.act, seed, driver)
             else:
-                recorder = datasets.record(env, record)
+                recorder = datasets.record(
+                    env, record, algorithm="teleoperation", description=f"{id}, driven by hand"
+                )
                 stack.callback(_tell, out, recorder)
                 stack.callback(recorder.keep)
                 session = recorded.Driven(recorder, driver.act, seed, driver)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mjgym.cli import completions, fields
 from mjgym.cli.ids import ID, import_named, load
 from mjgym.cli.output import console, facts, require
 from mjgym.cli.seeds import run_each, seeds_of
@@ -36,6 +37,7 @@ class Job:
         run: its folder.
         config: its settings.
         resume: whether it continues from a checkpoint.
+        overwrite: whether it replaces a run.
         cluster: arguments of `ClusterTrainer`; empty for a run in this process.
     """
 
@@ -43,33 +45,55 @@ class Job:
     config: "Config"
     resume: bool
     cluster: dict[str, Any]
+    overwrite: bool = False
 
 
 def train(
     algorithm: Annotated[
         str,
-        typer.Argument(help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.'),
+        typer.Argument(
+            help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.',
+            autocompletion=completions.algorithms,
+        ),
     ],
     id: Annotated[str, ID],
     settings: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[NAME=VALUE]...",
-            help='Settings, e.g. n_step=5 or env.speed=2; "mjgym guide training" lists them.',
+            help='Settings of training, e.g. n_step=5; "mjgym guide training" lists them.',
+            autocompletion=completions.settings,
         ),
     ] = None,
+    set: fields.Settings = None,
     config: Annotated[
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
     ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A dataset of demonstrations: all that bc, td3_bc and iql learn from, and half of"
+            ' each batch of sac, td3, ddpg and d4pg; see "mjgym guide demonstrations".',
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Budget in environment steps, summed over sub-environments."),
+        typer.Option(
+            min=1,
+            help="Budget in environment steps, summed over sub-environments; in updates where all"
+            " is learned from a dataset.",
+        ),
     ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(min=0.001, help="Budget in minutes of wall-clock time. Default: 30."),
+    ] = None,
+    cpu_minutes: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Budget in minutes of processor time of the process."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -84,6 +108,9 @@ def train(
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run that the folder holds.")
     ] = False,
     trust: Annotated[bool, typer.Option("--trust", help=f"With --resume: {TRUST}")] = False,
     ray: Annotated[
@@ -118,20 +145,32 @@ def train(
         raise typer.BadParameter("--jobs is for --seeds")
     if seeds is not None and (seed is not None or ray):
         raise typer.BadParameter("--seeds goes with neither --seed nor --ray")
+    if resume and overwrite:
+        raise typer.BadParameter("give either --resume or --overwrite")
+    # In config.yaml and in settings, arguments of the task stand below "env".
+    settings = [*(settings or []), *(f"env.{text}" for text in _named(set or []))]
     cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
-    given: dict[str, Any] = {"seed": seed, "steps": steps, "minutes": minutes}
+    given: dict[str, Any] = {
+        "data": data,
+        "seed": seed,
+        "steps": steps,
+        "minutes": minutes,
+        "cpu_minutes": cpu_minutes,
+    }
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
-    import_own(algorithm, settings or [])
+    import_own(algorithm, settings)
     try:
-        make = functools.partial(_resumed, trust=trust) if resume else _new
+        new = functools.partial(_new, overwrite=overwrite)
+        make = functools.partial(_resumed, trust=trust) if resume else new
         if seeds is not None:
-            flags = [name for name, on in (("--resume", resume), ("--trust", trust)) if on]
-            commands = _commands(seeds, make, out, config or [], settings or [], given)
+            words = {"--resume": resume, "--overwrite": overwrite, "--trust": trust}
+            flags = [name for name, on in words.items() if on]
+            commands = _commands(seeds, make, out, config or [], settings, given)
             if not run_each({k: [*words, *flags] for k, words in commands.items()}, jobs or 1):
                 raise typer.Exit(1)
             return
-        job = make(out, config or [], settings or [], given)
+        job = make(out, config or [], settings, given)
         job = dataclasses.replace(job, cluster=cluster)
         final = _train(job)
     except ConfigError as error:
@@ -170,10 +209,14 @@ def _commands(
 
 def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, Any]) -> list[str]:
     """Arguments of `mjgym` for a run by itself."""
+    from mjgym.train.results.config import BUDGETS
+
     module = f"{given['module']}:" if given["module"] else ""
     options = [("--config", file) for file in files]
     options += [
-        (f"--{name}", given[name]) for name in ("seed", "steps", "minutes") if name in given
+        (f"--{name.replace('_', '-')}", given[name])
+        for name in ("data", "seed", *BUDGETS)
+        if name in given
     ]
     options.append(("--out", job.run.path))
     flat = [str(word) for option in options for word in option]
@@ -183,23 +226,47 @@ def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, An
 # Build.
 
 
-def _new(out: Path | None, files: list[Path], settings: list[str], given: dict[str, Any]) -> Job:
+def _named(settings: list[str]) -> list[str]:
+    """Arguments of a task as --set gives them, all of the form NAME=VALUE."""
+    for text in settings:
+        name, equals, _ = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise typer.BadParameter(f"{text!r} is not of the form name=value.")
+    return settings
+
+
+def _new(
+    out: Path | None,
+    files: list[Path],
+    settings: list[str],
+    given: dict[str, Any],
+    *,
+    overwrite: bool,
+) -> Job:
     """A new run; nothing is written yet.
 
     Raises:
         ConfigError: a setting is wrong.
-        RunError: the folder holds a run.
+        RunError: the folder holds a run, which is not to be replaced.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import read
+    from mjgym.train.results.config import BUDGETS, DataSettings, read
     from mjgym.train.results.run import Run
+    from mjgym.train.results.run_errors import ConfigError
 
-    config = read(algorithms.find(given["algorithm"]).Config, files, settings, **given)
-    if config.steps is None and config.minutes is None:
+    cls = algorithms.find(given["algorithm"]).Config
+    if "data" in given and not issubclass(cls, DataSettings):
+        raise ConfigError(
+            f"data: {given['algorithm']} learns from its own latest steps alone; bc, td3_bc, iql,"
+            " sac, td3, ddpg and d4pg take a dataset"
+        )
+    config = read(cls, files, settings, **given)
+    if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))
-    run.require_new()
-    return Job(run, config, resume=False, cluster={})
+    if not overwrite:
+        run.require_new()
+    return Job(run, config, resume=False, cluster={}, overwrite=overwrite)
 
 
 def _resumed(
@@ -212,7 +279,7 @@ def _resumed(
         RunError: there is no run, or its checkpoint is one of other settings.
     """
     from mjgym.train.learn import algorithms
-    from mjgym.train.results.config import differences, read_run
+    from mjgym.train.results.config import BUDGETS, differences, read_run
     from mjgym.train.results.run import Run, code_of
     from mjgym.train.results.run_errors import ConfigError, RunError
 
@@ -225,8 +292,8 @@ def _resumed(
     code = code_of({**kept, "module": "", "algorithm": ""})  # both are on the command line
     require_trust(folder, [name for name in code if not any(name in s for s in settings)], trust)
     cls = algorithms.find(given["algorithm"]).Config
-    if {"steps", "minutes"} & set(given):
-        given = {"steps": None, "minutes": None} | given
+    if set(BUDGETS) & set(given):
+        given = dict.fromkeys(BUDGETS) | given
     try:
         before = read_run(cls, run.config_file)
     except ConfigError as error:
@@ -320,11 +387,15 @@ def _train(job: Job) -> "Progress":
         show = Shown(draw, 0) if shown.is_terminal else Shown(print_line, PRINT_SECONDS)
         if not job.cluster:
             trainer = make_trainer(run, config, resume=job.resume, show=show)
+            if job.overwrite:  # not before it is known that the new one can begin
+                run.clear()
             run.keep(config)
             return trainer.train()
 
         from mjgym.train.learn.cluster import ClusterTrainer
 
+        if job.overwrite:
+            run.clear()
         setup = functools.partial(_set_up, config)
         cluster = ClusterTrainer(
             run, config, resume=job.resume, show=show, setup=setup, **job.cluster

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from mjgym.actions import Model
 from mjgym.arrays import Array
 from mjgym.contract.signals import Signal
 from mjgym.contract.task_fields import Fields, steps_in
 from mjgym.observables import Observable
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.views import View
 
 Arrays = dict[str, Array]
@@ -48,13 +50,24 @@ class OptionalHooks(Fields):
 
         Returns:
             By name, whole: entries of the memory, and fields of MjData to write (`mocap_pos`,
-            `qpos`, ...). What follows from those is computed with the first physics step.
+            `qpos`, ...). Derived fields are recomputed in the first physics step.
         """
         return {}
 
     def substep(self, v: View) -> Arrays:
         """Entries of the memory after a physics step: what comes and goes in a control step."""
         return {}
+
+    def compiled_law(self, model: Model) -> CompiledLaw | None:
+        """`control` and `substep` as one compiled function; None for the hooks themselves.
+
+        With `control_every_substep`, a simulation on the processor then makes all physics steps of
+        a control step in one call. The function gives the hooks' own numbers.
+
+        Args:
+            model: the compiled model.
+        """
+        return None
 
     def current_forces(self, v: View) -> Array:
         """Whether sensors of forces and accelerations are of the end of this control step, bool.
@@ -113,7 +126,7 @@ class OptionalHooks(Fields):
         return {}
 
     def scripted_policy(self) -> Callable[[Any], Any] | None:
-        """A policy by rules, from an observation of the environment or the batch to the action.
+        """A policy by rules, from an observation's entries by name, (..., k) each, to the action.
 
         It may remember what it has seen, and then has a method `restart` that begins anew. None
         where there is none.

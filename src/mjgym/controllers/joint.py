@@ -141,10 +141,13 @@ class JointVelocity(ScaledController):
             ),
         }
 
+    def gain(self, torque_low: Array, torque_high: Array) -> Array:
+        """The gain on each joint's error, (n,), N m s/rad."""
+        gain = constant(self.kp, torque_low)
+        return gain if isinstance(self.kp, tuple) else gain * (torque_high - torque_low)
+
     def _unlimited(self, state: State, memory: Arrays) -> Array:
-        gain = constant(self.kp, state.qvel)
-        if not isinstance(self.kp, tuple):
-            gain = gain * (state.torque_high - state.torque_low)
+        gain = self.gain(state.torque_low, state.torque_high)
         error = self.current("velocity", memory) - state.qvel
         differences = memory["error_differences"]
         derivative = differences[..., 0, :]

@@ -4,42 +4,35 @@ from typing import Any
 
 import gymnasium
 
-from mjgym.datasets.demonstration import (
-    Demonstration,
-    DemonstrationError,
-    Demonstrations,
-    Recorder,
-    Replayed,
-)
-from mjgym.datasets.minari import MinariDemonstrations, MinariRecorder
+from mjgym.datasets.collecting import Attempt, attempts
+from mjgym.datasets.formats import About, Demonstrations, Writer, create, load
+from mjgym.datasets.recorder import Recorder
+from mjgym.datasets.recording import DemonstrationError, Episode, Recording, Replayed
 
 
-def load(name: str) -> Demonstrations:
-    """Open a dataset by its name.
-
-    Raises:
-        DemonstrationError: there is none, it has no states, or a package is missing.
-    """
-    return MinariDemonstrations(name)
-
-
-def record(env: gymnasium.Env[Any, Any], name: str) -> MinariRecorder:
-    """Wrap an environment in a recorder that writes a new dataset.
+def record(
+    env: gymnasium.Env[Any, Any], name: str, *, algorithm: str = "", description: str = ""
+) -> Recorder:
+    """Wrap an environment in a recorder that writes a new dataset; see `create`.
 
     Raises:
         DemonstrationError: the name is taken or is none, or a package is missing.
     """
-    return MinariRecorder(env, name)
+    return Recorder(env, create(name, env, algorithm=algorithm, description=description))
 
 
 __all__ = [
-    "Demonstration",
+    "About",
+    "Attempt",
     "DemonstrationError",
     "Demonstrations",
-    "MinariDemonstrations",
-    "MinariRecorder",
+    "Episode",
     "Recorder",
+    "Recording",
     "Replayed",
+    "Writer",
+    "attempts",
+    "create",
     "load",
     "record",
 ]

@@ -34,6 +34,7 @@ from mjgym.loop.timing import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays, Task
 from mjgym.util import generators
 from mjgym.util.numbers import whole_number
@@ -128,6 +129,8 @@ class Episodes:
         self._show: Show | None = None
         self._defined = defined_hooks(task)
         self._in_parts = "substep" in self._defined or task.control_every_substep
+        repeats = draws is not None and draws.redraws
+        self._writes_before_steps = repeats or "before_step" in self._defined
         self._streams_seeded = np.zeros(simulation.n, dtype=bool)
         lead, xp = self.view.lead, self.view.xp
         self.steps: Array = xp.zeros(lead, dtype=xp.int64)
@@ -159,6 +162,8 @@ class Episodes:
         view.memory = view.owned(task.memory(view))
         sample = simulation.sample
         sample.memory = sample.owned(task.memory(sample))
+        law = task.compiled_law(simulation.model) if task.control_every_substep else None
+        self._law = law if law is not None and simulation.takes(law) else None
 
     def show_through(self, show: Show) -> None:
         """Have what episodes show computed at the end of each step, and looked at."""
@@ -208,6 +213,8 @@ class Episodes:
             values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
             scratch.restore_defaults(values)
             self.task.initialize(scratch.view, self._generator(i))
+            if self._draws is not None:  # no draw of the task's steps under forces
+                self._draws.apply({f: getattr(scratch.view, f) for f in self._draws.forces}, i)
 
         self._begin(start, where)
         if not by_reset or self._show is None:
@@ -258,8 +265,8 @@ class Episodes:
             DivergenceError: a simulation has diverged, if that is to raise.
         """
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
-        if "before_step" in defined:
-            self._take_over(task.before_step(view, action), where)
+        if self._writes_before_steps:
+            self._write_before_step(action, where)
         if self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
         else:
@@ -298,6 +305,34 @@ class Episodes:
             truncated = self._each(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
+    def _write_before_step(self, action: Array, where: Array | None) -> None:
+        """Write the forces that are due, then what the task moves and remembers."""
+        if self._draws is not None and self._draws.redraws:
+            self._redraw_forces(self._draws, where)
+        if "before_step" in self._defined:
+            self._take_over(self.task.before_step(self.view, action), where)
+
+    def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
+        """Change the applied forces that a user has drawn anew within an episode."""
+        n = self.simulation.n
+        going = np.ones(n, dtype=bool) if where is None else self.by_row(where)
+        rows = draws.redraw(self.by_row(self.steps) * self.task.control_timestep, going)
+        if not rows.size:
+            return
+        fields = {name: np.array(self.by_row(getattr(self.view, name))) for name in draws.forces}
+        for i in rows.tolist():
+            draws.apply({name: values[i] for name, values in fields.items()}, i)
+        changed = np.zeros(n, dtype=bool)
+        changed[rows] = True
+        shapes = {name: shape(getattr(self.view, name)) for name in fields}
+        self.simulation.write(
+            {
+                name: self.view.from_numpy(np.reshape(values, shapes[name]))
+                for name, values in fields.items()
+            },
+            self.view.from_numpy(np.reshape(changed, self.view.lead)),
+        )
+
     def refuse(self, diverged: Array) -> None:
         """End the episodes that are no longer finite and say so, if that is to raise.
 
@@ -330,8 +365,19 @@ class Episodes:
         bad = bad if where is None else bad & where
         return bad if diverged is None else diverged | bad
 
+    def _step_under(self, law: CompiledLaw, where: Array | None) -> None:
+        """The physics of a control step, with a compiled law in between."""
+        control, memory = law.begin(self.view)
+        forces = self._forces_always
+        self.simulation.step_under(control, memory, self.substeps, where, forces=forces)
+        if changed := law.end(self.view, memory):
+            self._remember(changed, where)
+
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
+        if self._law is not None and self.sensing is None:
+            self._step_under(self._law, where)
+            return
         active = None if where is None else self.view.to_numpy(where)
         stops = [] if self.sensing is None else self.sensing.stops(self._time(), active)
         if self._in_parts:

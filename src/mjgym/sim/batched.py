@@ -8,13 +8,14 @@ import os
 import weakref
 from collections.abc import Callable, Mapping
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -32,6 +33,9 @@ from mjgym.sim.shards import NotingBatch, Shard, may_be_missing, shares
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from mjgym.sim.compiled.stepping import CompiledBatch
 
 MIN_SHARDED = 64  # simulations, from which on shards in threads are faster than one batch
 MAX_SHARDS = 2  # at most: more would wait for each other's Python
@@ -163,10 +167,12 @@ class Batched:
         threads: that step them.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
-        varying: what else a user varies of the model, and what follows from it.
+        varying: what else a user varies of the model, and the fields derived from it.
         without_visuals: gives the model without the geoms that only pictures need, and the geoms
             that it has, see `mjgym.loop.visuals.compile_without_visuals`; None to step the model
             itself.
+        apart: whether control steps are made by `for_each_shard` or `step_under` alone, which step
+            simulations of their own where these are many.
     """
 
     def __init__(
@@ -177,6 +183,8 @@ class Batched:
         varies: tuple[str, ...] = (),
         varying: Variation | None = None,
         without_visuals: WithoutVisuals | None = None,
+        *,
+        apart: bool = False,
     ) -> None:
         self.model = model
         self.n = n
@@ -189,13 +197,17 @@ class Batched:
         self._scratch.restore_defaults()
         self._scratch.forward()
         self.sample = self._scratch.view
-        self.batch = NotingBatch(model, n, threads, persistent=_persists(model))
+        # Simulations that others step for these need no MjData of their own: half of the memory.
+        own_models = bool(ASSET_FIELDS.intersection(self.varies))
+        stands_by = apart and n >= MIN_SHARDED and not own_models and _divides(model)
+        persistent = not stands_by and _persists(model)
+        self.batch = NotingBatch(model, n, threads, persistent=persistent, fills=stands_by)
         _inherited.watch(self.batch)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
         # model of its own; then the engine holds all varying fields there.
         self._models: list[mujoco.MjModel] | None = None
         self.episode_fields: dict[str, np.ndarray] = {}
-        if ASSET_FIELDS.intersection(self.varies):
+        if own_models:
             self._models = [copy.copy(model) for _ in range(n)]
             self.batch.set_models(self._models)
             for name in (*self.varies, *derived):
@@ -220,15 +232,17 @@ class Batched:
             else without_visuals
         )
         self._shards: list[Shard] = []
+        self._law: CompiledLaw | None = None
+        self._compiled: CompiledBatch | None = None
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the states, with the actuators switched off."""
+        """Compute everything that depends on the states, with the actuators switched off."""
         off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
         self._forward(np.arange(self.n), off=off)
 
     def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute what follows from its start."""
+        """Begin an episode in some simulations and compute everything else about its start."""
         ids = self._ids(where)
         self._clear(ids)
         for i in ids.tolist():
@@ -257,6 +271,45 @@ class Batched:
             rows[ids] = control[ids]
         self.batch.advance(ids, n, forces=forces)
 
+    def takes(self, law: CompiledLaw) -> bool:
+        """Whether each simulation's model differs in arrays alone, and physics steps have halves.
+
+        RK4 has none.
+        """
+        arrays = all(
+            isinstance(get_field(self.model, name), np.ndarray) for name in self.episode_fields
+        )
+        runge_kutta = int(self.model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
+        if not self._divides() or not arrays or runge_kutta:
+            return False
+        self._law = law
+        return True
+
+    def step_under(
+        self,
+        control: Array,
+        memory: np.ndarray,
+        n: int,
+        where: Array | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """`step`, with a compiled law before and after each physics step."""
+        outputs = self.batch.outputs
+        self._keep_watched()
+        if self._compiled is None:
+            from mjgym.sim.compiled.stepping import CompiledBatch
+
+            assert self._law is not None
+            model, kept = self._stepped()
+            self._compiled = CompiledBatch(
+                model, kept, self.batch.state, outputs, self.episode_fields, self.batch.nthread,
+                self._law,
+            )  # fmt: skip
+        elif self._compiled.noted < len(outputs):
+            self._compiled.note(outputs)
+        self._compiled.advance(self._ids(where), control, memory, n, forces=forces)
+
     def for_each_shard(
         self, work: Callable[["Batched | Shard", slice | EllipsisType], None]
     ) -> None:
@@ -267,10 +320,7 @@ class Batched:
         if self.n < MIN_SHARDED or not self._divides():
             work(self, ...)
             return
-        watched = self._without_visuals is not None and any(map(may_be_missing, self.batch.outputs))
-        if watched:  # where geoms or tendons are that shards do not have
-            self._without_visuals = None
-            self._join()
+        self._keep_watched()
         if not self._shards:
             self._divide()
         for shard in self._shards:
@@ -290,14 +340,23 @@ class Batched:
 
     def _divides(self) -> bool:
         """Whether a simulation's future depends on nothing but what can be copied."""
-        sleeps = self.model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-        return self._models is None and not sleeps and not self.model.nplugin
+        return self._models is None and _divides(self.model)
+
+    def _keep_watched(self) -> None:
+        """Step the whole model once somebody looks where geoms or tendons are."""
+        if self._without_visuals is not None and any(map(may_be_missing, self.batch.outputs)):
+            self._without_visuals = None
+            self._join()
+
+    def _stepped(self) -> tuple[mujoco.MjModel, np.ndarray]:
+        """The model that is stepped apart from the batch, and the geoms that it has."""
+        if self._without_visuals is None or self.n < MIN_SHARDED:
+            return self._own_model, np.arange(self.model.ngeom)
+        return self._without_visuals(self._own_model)
 
     def _divide(self) -> None:
         """Make the shards: one for each thread, or two that have several threads each."""
-        model, kept = self._own_model, np.arange(self.model.ngeom)
-        if self._without_visuals is not None:
-            model, kept = self._without_visuals(model)
+        model, kept = self._stepped()
         complete = kept.size == self.model.ngeom and model.ntendon == self.model.ntendon
         if complete:
             self._without_visuals = None
@@ -316,7 +375,10 @@ class Batched:
             self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-shard")
 
     def _join(self) -> None:
-        """Let go of the shards."""
+        """Let go of the shards, and of what steps with a compiled law."""
+        if self._compiled is not None:
+            self._compiled.close()
+            self._compiled = None
         for shard in self._shards:
             shard.view.release()
         self._shards.clear()
@@ -334,6 +396,8 @@ class Batched:
     def diverged(self) -> Array | None:
         """A mask of the simulations that the engine has reset by itself, (n,); None for none."""
         bad = [self._bad]
+        if self._compiled is not None:
+            bad.append(self._compiled.diverged[:, None])
         if self._shards:
             bad.append(
                 np.concatenate([shard.batch.warning[:, DIVERGED, 1] for shard in self._shards])
@@ -349,7 +413,7 @@ class Batched:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
         kept = {name: values[rows] for name, values in self._state.items() if name not in state}
         self._clear(rows)  # and with it the warnings
         for name, value in {**kept, **state}.items():
@@ -387,6 +451,8 @@ class Batched:
         self.batch.forget(ids)
         for shard in self._shards:
             shard.forget(ids)
+        if self._compiled is not None:
+            self._compiled.forget(ids)
 
     def _copy_scratch(self, i: int) -> None:
         """Copy the scratch simulation into simulation i."""
@@ -399,7 +465,7 @@ class Batched:
                 set_field(self._models[i], name, values[i])
 
     def _forward(self, ids: np.ndarray, *, off: int = ACTUATION_OFF) -> None:
-        """Compute everything that follows from the states of some simulations.
+        """Compute everything that depends on the states of some simulations.
 
         Args:
             ids: of the simulations.
@@ -429,7 +495,7 @@ class Batched:
             self.batch.set_models(models)
 
     def _follow(self, ids: np.ndarray) -> None:
-        """Compute what follows from the model fields of some simulations, and hand them on."""
+        """Recompute what depends on the model fields of some simulations, and hand them on."""
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:
@@ -452,6 +518,12 @@ _OF_THE_BATCH = (
     *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
     "_shards",
 )
+
+
+def _divides(model: mujoco.MjModel) -> bool:
+    """Whether the engine keeps nothing of a simulation apart from its state."""
+    sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    return not sleeps and not model.nplugin
 
 
 def _persists(model: mujoco.MjModel) -> bool:

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 
@@ -70,7 +71,7 @@ class Simulation(Part, Protocol):
         """The arrays of one simulation of the same model."""
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the states, with the actuators switched off.
+        """Compute everything that depends on the states, with the actuators switched off.
 
         Args:
             contacts: False leaves them out: a simulation that keeps memory for the most contacts
@@ -78,7 +79,7 @@ class Simulation(Part, Protocol):
         """
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute what follows from its start.
+        """Begin an episode in some simulations and compute everything else about its start.
 
         Args:
             start: writes the start of one of them; called for each, in ascending order.
@@ -111,6 +112,28 @@ class Simulation(Part, Protocol):
                 thread of its own; it writes to nothing but its own part.
         """
 
+    def takes(self, law: CompiledLaw) -> bool:
+        """Whether `step_under` can step with a compiled law; it is then made ready."""
+
+    def step_under(
+        self,
+        control: Array,
+        memory: np.ndarray,
+        n: int,
+        where: Array | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """`step`, with the law that `takes` was given before and after each physics step.
+
+        Args:
+            control: (*lead, nu), of which the law overwrites its own.
+            memory: of the law, (n, k), which changes.
+            n: number of steps.
+            where: those that step; None for all.
+            forces: whether forces and accelerations are to be of the new state.
+        """
+
     def update_forces(self, where: Array | None = None) -> None:
         """Compute the forces and accelerations of the present states."""
 
@@ -121,7 +144,7 @@ class Simulation(Part, Protocol):
         """Copies of all that futures and current sensors depend on, with a leading axis of rows."""
 
     def set_state(self, state: Mapping[str, Any], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The numbers that pictures depend on, with a leading axis of rows."""

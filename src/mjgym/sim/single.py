@@ -10,6 +10,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.bounds import Bounds
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -68,7 +69,7 @@ class SingleView(View):
             super().__setattr__(name, value)
 
     def forward(self) -> None:
-        """Compute everything that follows from the state, with the actuators switched off.
+        """Compute everything that depends on the state, with the actuators switched off.
 
         The published suite computes its start states so: sensors that feel forces show none of
         the actuators'.
@@ -111,7 +112,7 @@ class SingleView(View):
         self._bounds[names].update(self._model)
 
     def set_constants(self) -> None:
-        """Compute what follows from masses, inertias and sizes of geoms, as the compiler does.
+        """Recompute what depends on masses, inertias and sizes of geoms, as the compiler does.
 
         To be called when they have been written; the task then names `mjgym.sim.engine.FOLLOWING`
         in its `varies` as well. Bounding volumes are among it.
@@ -146,8 +147,8 @@ class SingleView(View):
 
         Args:
             n: how many.
-            follow: whether what follows from the new positions and velocities is computed; False
-                leaves it to a call of `forward`.
+            follow: whether to recompute what depends on positions and velocities; False leaves that
+                to `forward`.
         """
         _step(self._model, self._data, n, _splits(self._model), follow)
 
@@ -202,7 +203,7 @@ class Single:
     Args:
         model: the compiled model; the fields in `varies` are written to by episodes.
         varies: names of the model fields that belong to the episode.
-        varying: what else a user varies of the model, and what follows from it.
+        varying: what else a user varies of the model, and the fields derived from it.
     """
 
     n = 1
@@ -242,11 +243,11 @@ class Single:
         mujoco.mj_resetData(self.model, self.data)  # which reads places of mocap bodies
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the state, with the actuators switched off."""
+        """Compute everything that depends on the state, with the actuators switched off."""
         _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
-        """Begin an episode with what `start` writes, and compute what follows from it."""
+        """Begin an episode with what `start` writes, and compute everything that depends on it."""
         if _left_out(where):
             return
         start(0, self)
@@ -282,6 +283,32 @@ class Single:
         if forces:
             self.update_forces()
 
+    def takes(self, law: CompiledLaw) -> bool:
+        """Whether half physics steps can be made: RK4 has none."""
+        if self._splits:
+            from mjgym.sim.compiled.stepping import CompiledSingle
+
+            self._compiled = CompiledSingle(self.model, self.data, law)
+        return self._splits
+
+    def step_under(
+        self,
+        control: Array,
+        memory: np.ndarray,
+        n: int,
+        where: Array | None = None,
+        *,
+        forces: bool = False,
+    ) -> None:
+        """`step`, with a compiled law before and after each physics step."""
+        if _left_out(where):
+            return
+        if self._written:
+            with quiet():
+                mujoco.mj_step1(self.model, self.data)
+            self._written = False
+        self._compiled.advance(control, memory, n, forces=forces)
+
     def for_each_shard(self, work: Callable[["Single", EllipsisType], None]) -> None:
         """Do something with the one simulation that steps it again and again."""
         work(self, ...)
@@ -308,7 +335,7 @@ class Single:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray = ONLY) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
         for name, (value,) in state.items():
             if name == "time":
                 self.data.time = float(value)

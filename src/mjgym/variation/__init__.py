@@ -16,7 +16,16 @@ from mjgym.variation.distributions import (
     Sequence,
     Uniform,
 )
-from mjgym.variation.relative import Factor, Offset, Shared, factor, offset, shared
+from mjgym.variation.relative import (
+    Factor,
+    Offset,
+    Redrawn,
+    Shared,
+    factor,
+    offset,
+    redrawn,
+    shared,
+)
 
 __all__ = [
     "Bernoulli",
@@ -31,6 +40,7 @@ __all__ = [
     "Normal",
     "Offset",
     "Poisson",
+    "Redrawn",
     "Sequence",
     "Shared",
     "Uniform",
@@ -38,6 +48,7 @@ __all__ = [
     "factor",
     "noises",
     "offset",
+    "redrawn",
     "rotations",
     "shared",
 ]

@@ -7,6 +7,8 @@ import numpy as np
 from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.varying import Varying
 
+ROUNDING = 1e-9  # s, of times that are sums
+
 
 class Draws:
     """The varied numbers of the episodes of n simulations, each drawn with its own generator.
@@ -15,6 +17,11 @@ class Draws:
         varying: what varies.
         every: "episode", "reset" or "never": when there are new values.
         n: number of simulations.
+
+    Attributes:
+        values: of the present episodes by key, (n, ...) each.
+        forces: names of the fields of applied forces among them.
+        redraws: whether forces are drawn anew within episodes.
     """
 
     def __init__(self, varying: Varying, every: str, n: int) -> None:
@@ -23,11 +30,17 @@ class Draws:
         self._rngs = [np.random.default_rng(0) for _ in range(n)]
         self._count = np.zeros(n, dtype=np.int64)  # of draws so far
         self.values = {key: np.zeros((n, *shape)) for key, shape in varying.shapes().items()}
+        self._due = {key: np.full(n, np.inf) for key in varying.intervals}  # s of the episode
+        self._drawn = {key: np.zeros(n, dtype=np.int64) for key in varying.intervals}  # so often
+        self.forces = varying.forces
+        self.redraws = bool(varying.intervals)
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Begin anew for one simulation."""
         self._rngs[i] = rng
         self._count[i] = 0
+        for drawn in self._drawn.values():
+            drawn[i] = 0
 
     def next(self, i: int, *, by_reset: bool) -> dict[str, np.ndarray]:
         """The values of a simulation's next episode.
@@ -41,7 +54,36 @@ class Draws:
             for key, values in self._varying.draw(self._rngs[i], count).items():
                 self.values[key][i] = values
             self._count[i] = count + 1
+        for key, every in self._varying.intervals.items():
+            self._due[key][i] = every(self._rngs[i])
         return {key: values[i] for key, values in self.values.items()}
+
+    def redraw(self, time: np.ndarray, where: np.ndarray) -> np.ndarray:
+        """Draw the forces anew that are due.
+
+        Args:
+            time: of the episodes, s, (n,).
+            where: which simulations go on, bool (n,).
+
+        Returns:
+            The simulations whose forces have changed, ascending.
+        """
+        changed = np.zeros(len(time), dtype=bool)
+        for key, every in self._varying.intervals.items():
+            due = where & (time >= self._due[key] - ROUNDING)
+            for i in np.flatnonzero(due).tolist():
+                self._drawn[key][i] += 1  # the episodes' own draws do not count
+                count = int(self._drawn[key][i])
+                self.values[key][i] = self._varying.draw_one(key, self._rngs[i], count)
+                # Late by less than a control step, which the next interval makes up for.
+                following = self._due[key][i] + float(every(self._rngs[i], index=count))
+                self._due[key][i] = max(following, time[i])
+            changed |= due
+        return np.flatnonzero(changed)
+
+    def apply(self, forces: Mapping[str, np.ndarray], i: int) -> None:
+        """Write a simulation's forces into its fields of MjData, arrays by name."""
+        self._varying.apply(forces, {key: values[i] for key, values in self.values.items()})
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Copies of all that the next values depend on, and of the present ones by key."""
@@ -49,7 +91,15 @@ class Draws:
         for k, i in enumerate(rows.tolist()):
             words[k] = encode(self._rngs[i])
         present = {f"variation.{key}": values[rows] for key, values in self.values.items()}
-        return {"rng.variation": words, "variation.count": self._count[rows], **present}
+        kept = {
+            f"{prefix}{key}": values[rows]
+            for prefix, held in self._repeated()
+            for key, values in held.items()
+        }
+        return {"rng.variation": words, "variation.count": self._count[rows], **present, **kept}
+
+    def _repeated(self) -> tuple[tuple[str, dict[str, np.ndarray]], ...]:
+        return ("variation.due.", self._due), ("variation.drawn.", self._drawn)
 
     def restore(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
         """Go on from a state, or from those of its entries that are there."""
@@ -58,6 +108,7 @@ class Draws:
                 decode(self._rngs[i], state["rng.variation"][k])
         if "variation.count" in state:
             self._count[rows] = state["variation.count"]
-        for key, values in self.values.items():
-            if (name := f"variation.{key}") in state:
-                values[rows] = state[name]
+        for prefix, held in (("variation.", self.values), *self._repeated()):
+            for key, values in held.items():
+                if (name := f"{prefix}{key}") in state:
+                    values[rows] = state[name]

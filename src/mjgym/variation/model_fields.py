@@ -1,4 +1,4 @@
-"""The fields of a model that can vary from episode to episode, and why the others cannot."""
+"""The fields that can vary from episode to episode, and why the others cannot."""
 
 import fnmatch
 import re
@@ -47,6 +47,8 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "pair": ("friction", "solref", "solreffriction", "solimp", "margin", "gap", "adhesion"),
     "sensor": ("cutoff",),
     "hfield": ("data",),
+    "xfrc": ("applied",),
+    "qfrc": ("applied",),
     "opt": ("timestep", "gravity", "wind", "density", "viscosity", "magnetic", "impratio"),
 }  # fmt: skip
 
@@ -66,6 +68,8 @@ _KINDS: dict[str, tuple[Any, str, str]] = {
     "pair": (_OBJECT.mjOBJ_PAIR, "npair", "pair"),
     "sensor": (_OBJECT.mjOBJ_SENSOR, "nsensor", "sensor"),
     "hfield": (_OBJECT.mjOBJ_HFIELD, "nhfield", "hfield"),
+    "xfrc": (_OBJECT.mjOBJ_BODY, "nbody", "body"),
+    "qfrc": (_OBJECT.mjOBJ_JOINT, "njnt", "joint"),
 }  # by the beginning of a field's name: of its rows' names, where they are counted, in words
 
 # Why the other fields cannot vary, by a pattern of their names; the first that fits counts.
@@ -109,6 +113,9 @@ _LIMITED = {
 RANGES = frozenset(_LIMITED)
 """Fields whose rows are a lower and an upper limit."""
 
+FORCES = frozenset({"xfrc_applied", "qfrc_applied"})
+"""Fields of MjData that vary as those of the model do: forces from outside, 0 by default."""
+
 _SIMPLE = (
     "in a form that needs its centre of mass at its origin and its joints there;"
     " simple='false' of the body in the model lets them vary"
@@ -127,7 +134,7 @@ _KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a field of MjModel.
+    """A part of a field of MjModel, or of `FORCES`.
 
     Args:
         key: that names it.
@@ -154,7 +161,7 @@ def find(key: str, model: mujoco.MjModel) -> Part:
     field, inside = match["field"], match["inside"]
     _check_field(field, model)
     items = [] if inside is None else [item.strip() for item in inside.split(",")]
-    whole = np.asarray(get_field(model, field))
+    whole = _no_force(field, model) if field in FORCES else np.asarray(get_field(model, field))
     if field.startswith("opt."):
         index: tuple[Any, ...] = _columns(key, field, items, whole.shape)
     else:
@@ -163,6 +170,10 @@ def find(key: str, model: mujoco.MjModel) -> Part:
         rows = _rows(field, _usable(key, field, ids, pattern, model), model)
         index = (rows, *_columns(key, field, columns, whole.shape[1:]))
     return Part(key, field, index, np.array(whole[index], dtype=float))
+
+
+def _no_force(field: str, model: mujoco.MjModel) -> np.ndarray:
+    return np.zeros((model.nbody, 6) if field == "xfrc_applied" else model.nv)
 
 
 def _check_field(field: str, model: mujoco.MjModel) -> None:
@@ -216,7 +227,7 @@ def _usable(
 
 def _rows(field: str, ids: np.ndarray, model: mujoco.MjModel) -> np.ndarray:
     """The rows of a field that belong to some elements."""
-    if field.startswith("dof_"):
+    if field.startswith(("dof_", "qfrc_")):
         spans = [(model.jnt_dofadr[i], _DOFS[int(model.jnt_type[i])]) for i in ids]
     elif field.startswith("hfield_"):
         spans = [(model.hfield_adr[i], model.hfield_nrow[i] * model.hfield_ncol[i]) for i in ids]
@@ -234,6 +245,8 @@ def _obstacle(field: str, i: int, model: mujoco.MjModel) -> str | None:
         reason = "has no such limits in the model"
     elif field.startswith("body_"):
         reason = _obstacle_of_body(field, i, model)
+    elif field == "xfrc_applied" and not model.body_weldid[i]:
+        reason = "does not move"
     elif field in ("jnt_pos", "jnt_axis"):
         reason = _obstacle_of_joint(field, i, model)
     elif field == "geom_size" and model.geom_type[i] not in RESIZABLE:

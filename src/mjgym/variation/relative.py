@@ -1,4 +1,4 @@
-"""Draws that are relative to a model's own number, for the keyword argument `vary`."""
+"""Draws relative to a model's own number, shared, or repeated, for the keyword `vary`."""
 
 from dataclasses import dataclass
 
@@ -27,6 +27,14 @@ class Shared(Written):
     of: Distribution | Factor | Offset
 
 
+@dataclass(frozen=True, eq=False)
+class Redrawn(Written):
+    """A draw that is replaced by another one within the episode, `every` so many seconds."""
+
+    of: Distribution | Shared
+    every: Distribution
+
+
 def factor(value: Value) -> Factor:
     """Times the model's own number: `vary={"body_mass": factor(Uniform(0.8, 1.2))}`.
 
@@ -48,3 +56,23 @@ def shared(value: Value) -> Shared:
     """
     known = isinstance(value, Distribution | Factor | Offset)
     return Shared(value if known else Constant(value))
+
+
+def redrawn(value: Value | Shared, every: float | Distribution) -> Redrawn:
+    """A force that is drawn anew within the episode: `redrawn(Normal(0, 5), every=0.5)`.
+
+    Between two draws it is held. `redrawn(Bernoulli(0.1) * Normal(0, 50), every=0.1)` pushes for
+    0.1 s now and then, and `every=Uniform(0.5, 2)` at irregular times.
+
+    Args:
+        value: of the force (N) or torque (N m).
+        every: time from one draw to the next, s; it changes with the next control step.
+
+    Raises:
+        ValueError: `every` can be 0 or less.
+    """
+    times = every if isinstance(every, Distribution) else Constant(every)
+    if times.shape != () or not times.support[0] > 0:
+        raise ValueError(f"redrawn: every: expected positive seconds, got {every!r}")
+    known = isinstance(value, Distribution | Shared)
+    return Redrawn(value if known else Constant(value), times)

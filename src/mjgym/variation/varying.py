@@ -1,4 +1,4 @@
-"""Numbers of a model that a user varies from episode to episode, and all that follows from them."""
+"""Numbers of a model and forces that a user varies, and the fields derived from them."""
 
 import copy
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from mujoco.batch import MODEL_FIELDS
 from mjgym.rotations import product
 from mjgym.sim.engine import get_field, set_constants, set_field
 from mjgym.variation.distributions import Constant, Distribution
-from mjgym.variation.model_fields import QUATERNIONS, RANGES, UNIT, Part, find
-from mjgym.variation.relative import Factor, Offset, Shared
+from mjgym.variation.model_fields import FORCES, QUATERNIONS, RANGES, UNIT, Part, find
+from mjgym.variation.relative import Factor, Offset, Redrawn, Shared
 
 # Where the compiler refuses what is not above zero, and where less than zero has no meaning.
 _POSITIVE = frozenset(
@@ -28,7 +28,7 @@ _NOT_NEGATIVE = _POSITIVE | {
 
 _NO_LENGTH = 1e-12  # below which a vector has no direction
 _PROBES = ((1.1, 0.01), (7.0, 3.0), (0.0, 0.0))
-"""Factors and offsets of numbers with which the engine is asked what follows from them: a little
+"""Factors and offsets of numbers with which the engine shows what depends on them: a little
 more, more than any other (of which it may take the largest), and none at all."""
 
 FRAMES = {
@@ -41,12 +41,13 @@ FRAMES = {
 
 @dataclass(frozen=True)
 class _Target:
-    """A part of a model, and what is written to it."""
+    """A part of a model or of the applied forces, and what is written to it."""
 
     part: Part
     relative: str  # "absolute", "factor" or "offset"
     distribution: Distribution
     shared: bool
+    every: Distribution | None = None  # s between two draws within an episode
 
     def draw(self, rng: np.random.Generator, number: int) -> np.ndarray:
         """Values to write; ValueError where the engine cannot take them."""
@@ -104,7 +105,7 @@ class _Target:
 
 
 class Varying:
-    """The numbers of a model that a user varies.
+    """The numbers of a model, and the applied forces, that a user varies.
 
     A key names a field of MjModel, and behind it in brackets which rows, by a pattern over the
     elements' names, and which columns: "body_mass[torso]", "geom_friction[*foot*, 0]",
@@ -115,6 +116,10 @@ class Varying:
     A value is a distribution, or a number, of what is written; `factor` and `offset` of
     `mjgym.variation` make it relative to the model's own. Each number is drawn by itself; `shared`
     draws one for all. Directions and quaternions are made one long.
+
+    "xfrc_applied[torso, 0]" is a force (N, then torques in N m) on a body in world axes, and
+    "qfrc_applied[knee]" one in a joint. It is held for the episode, or `redrawn` within it. A task
+    that writes such forces itself overwrites the user's.
 
     Mass, inertia and size are numbers of their own: what varies one leaves the others as they are.
     What the engine derives from them (`mj_setConst`), bounding volumes included, and the springs'
@@ -127,8 +132,10 @@ class Varying:
         model: the compiled model.
 
     Attributes:
-        fields: names of the fields that are written.
-        derived: names of the fields that follow from them.
+        fields: names of the model's fields that are written.
+        forces: names of the fields of applied forces that are written.
+        derived: names of the model's fields that follow from them.
+        intervals: seconds between two draws within an episode, by key.
 
     Raises:
         TypeError: `vary` is not a dict by key, or a value is neither a distribution nor a number.
@@ -140,7 +147,12 @@ class Varying:
         if not isinstance(vary, Mapping):
             raise TypeError(f"vary: expected a dict by field, got {type(vary).__name__}")
         self._targets = [_target(key, value, model) for key, value in vary.items()]
-        self.fields = tuple(dict.fromkeys(t.part.field for t in self._targets))
+        fields = dict.fromkeys(t.part.field for t in self._targets)
+        self._forces = [t for t in self._targets if t.part.field in FORCES]
+        self._of_model = [t for t in self._targets if t.part.field not in FORCES]
+        self.fields = tuple(f for f in fields if f not in FORCES)
+        self.forces = tuple(f for f in fields if f in FORCES)
+        self.intervals = {t.part.key: t.every for t in self._forces if t.every is not None}
         rng = np.random.default_rng(0)
         for target in self._targets:
             try:
@@ -149,14 +161,7 @@ class Varying:
             except (ValueError, TypeError) as error:
                 if str(error).startswith("vary"):
                     raise
-                part, given = target.part, target.distribution
-                hint = ""
-                if isinstance(given, Constant) and given.shape == (2,):
-                    low, high = given.value
-                    hint = f"; a range is a distribution: Uniform({low:g}, {high:g})"
-                raise ValueError(
-                    f"vary: {part.key!r}, of shape {part.own.shape}: {error}{hint}"
-                ) from None
+                raise ValueError(_misfit(target, error)) from None
         self._data = mujoco.MjData(model)
         self._springs = self._unstated_springs(model)
         self._freed = self._freed_frames(model)
@@ -197,7 +202,7 @@ class Varying:
         changed: set[str] = set()
         for factor, offset in _PROBES:
             probe = copy.copy(model)
-            for target in self._targets:
+            for target in self._of_model:
                 _write(probe, target.part, _probed(target.part, factor, offset))
             written = _numbers(probe)
             try:
@@ -228,18 +233,27 @@ class Varying:
         """
         return {target.part.key: target.draw(rng, number) for target in self._targets}
 
+    def draw_one(self, key: str, rng: np.random.Generator, number: int) -> np.ndarray:
+        """The values of one key."""
+        return next(t for t in self._targets if t.part.key == key).draw(rng, number)
+
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of the values by key."""
         return {target.part.key: target.part.own.shape for target in self._targets}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's values, and all that follows from them, into a model."""
-        for target in self._targets:
+        """Write an episode's values, and the fields derived from them, into a model."""
+        for target in self._of_model:
             _write(model, target.part, values[target.part.key])
         self.follow(model)
 
+    def apply(self, forces: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
+        """Write an episode's forces into fields of MjData, arrays by name."""
+        for target in self._forces:
+            forces[target.part.field][target.part.index] = values[target.part.key]
+
     def follow(self, model: mujoco.MjModel) -> None:
-        """Compute all that follows from the varied fields, as the compiler does."""
+        """Recompute the fields derived from the varied ones, as the compiler does."""
         if not self._constant:
             return
         set_constants(model, self._data)
@@ -252,6 +266,13 @@ class Varying:
 
 def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
     part = find(key, model)
+    every = None
+    if isinstance(value, Redrawn):
+        every, value = value.every, value.of
+        if part.field not in FORCES:
+            raise ValueError(
+                f"vary: {key!r}: only {' and '.join(sorted(FORCES))} are redrawn within an episode"
+            )
     shared = isinstance(value, Shared)
     inner = value.of if isinstance(value, Shared) else value
     relative = "absolute"
@@ -275,7 +296,21 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
             f"vary: {key!r}: a rotation turns an orientation, about its own axes:"
             " factor(rotations.About((0, 0, 1), angle))"
         )
-    return _Target(part, relative, inner, shared)
+    if part.field in FORCES and relative == "factor":
+        raise ValueError(f"vary: {key!r}: a factor of a force that is 0; give the force itself")
+    return _Target(part, relative, inner, shared, every)
+
+
+def _misfit(target: _Target, error: Exception) -> str:
+    """The message on a distribution that does not fit the numbers it is for."""
+    part, given = target.part, target.distribution
+    message = str(error)
+    if isinstance(given, Constant):  # NumPy speaks of broadcasting
+        message = f"{given.value!r} has shape {given.shape}"
+        if given.shape == (2,):
+            low, high = given.value
+            message += f"; a range is a distribution: Uniform({low:g}, {high:g})"
+    return f"vary: {part.key!r}, of shape {part.own.shape}: {message}"
 
 
 def _probed(part: Part, factor: float, offset: float) -> np.ndarray:

@@ -1,12 +1,13 @@
 """Sessions that record what somebody drives, and that play recorded episodes again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from mjgym.datasets import Demonstrations, Recorder
+from mjgym.datasets.recording import place
 from mjgym.viewing.session import Progress, Session
 
 
@@ -47,7 +48,7 @@ class Replay(Session):
         self._demonstrations = demonstrations
         self._number = first
         self._shown = demonstrations.episode(first)
-        super().__init__(env, self._recorded, self._shown.seed)
+        super().__init__(env, self._recorded, self._shown.seed or 0)
 
     def _recorded(self, observation: Any) -> np.ndarray:
         t = self.progress.steps
@@ -55,9 +56,17 @@ class Replay(Session):
         action: np.ndarray = self._shown.actions[t]
         return action
 
+    def place(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go to a recorded state.
+
+        Raises:
+            DemonstrationError: it is empty, or of another model.
+        """
+        self._observation = place(self.env, state)
+
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin the episode anew."""
-        super().reset(self._shown.seed, ended)
+        super().reset(self._shown.seed or 0, ended)
         self.place(self._shown.state(0))
 
     def next(self, ended: str = "") -> None:
@@ -67,7 +76,7 @@ class Replay(Session):
             return
         self._number += 1
         self._shown = self._demonstrations.episode(self._number)
-        self.reset(self._shown.seed, ended)
+        self.reset(self._shown.seed or 0, ended)
 
     def step(self) -> None:
         """Make one recorded step; the next episode begins after the last one."""

@@ -12,9 +12,11 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.infos import TERMS
+from mjgym.envs.overlays import Overlay
 from mjgym.loop.states import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
+from mjgym.train.results.policy import begin
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -78,7 +80,8 @@ class Session:
 
     Args:
         env: single or vector environment of this package.
-        act: gives an action for an observation.
+        act: gives an action for an observation; `mjgym.train.results.policy.begin` tells it where
+            episodes begin.
         seed: of the first start. A batch uses as many seeds as it has sub-environments.
         keys: what viewers pass keys to that are no commands; None if nothing is driven by them.
             With it, each episode waits for its first key.
@@ -86,6 +89,7 @@ class Session:
     Attributes:
         env: the environment, unwrapped.
         count: of sub-environments; None for a single environment.
+        overlay: what viewers show beside the shapes.
         twin: the textured model and data, in the state of the environment (in a batch, of the last
             sub-environment that `follow` was asked for).
         paused: nothing moves.
@@ -105,9 +109,11 @@ class Session:
     ) -> None:
         self._wrapped = env
         self._act = act
+        self._over = np.zeros((), bool)  # whose episode has ended with the last step of a batch
         self.keys = keys
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
+        self.overlay: Overlay = self.env.cameras.overlay
         self.twin = Twin(self.env.task.model, self.env.model, QUALITIES["reference"])
         self.paused = False
         self.speed = 1.0
@@ -133,6 +139,8 @@ class Session:
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
+        begin(self._act)
+        self._over = np.zeros((), bool)
         self._touched.clear()
         if self.keys is not None:
             self.keys.begin()
@@ -157,6 +165,8 @@ class Session:
         before = self.progress
         action = self._act(self._observation)
         self._observation, rewards, terminations, truncations, info = self._wrapped.step(action)
+        if self._over.any():  # in a batch these have begun anew with this step
+            begin(self._act, self._over)
         reward = float(np.mean(rewards))
         steps = before.steps + 1
         self._renew(
@@ -167,7 +177,9 @@ class Session:
             total=before.total + reward,
             terms=self._terms(info),
         )
-        if self.count is None and (terminations or truncations):  # a batch does this by itself
+        if self.count is not None:  # a batch begins anew by itself, with the step that follows
+            self._over = np.logical_or(terminations, truncations)
+        elif terminations or truncations:
             how = "terminated" if terminations else "time limit"
             how = "diverged" if info["diverged"] else how
             self.next(f"seed {before.seed}: {how}, return {self.progress.total:.2f}")
@@ -254,5 +266,6 @@ class Session:
             for name, value in state.items()
             if in_simulation(name)
         }
-        self.twin.follow(shown)
+        # People can ask their viewers of one environment for contacts and forces at any time.
+        self.twin.follow(shown, forces=i is None)
         return self.twin.data

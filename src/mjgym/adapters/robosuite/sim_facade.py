@@ -7,10 +7,10 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from lxml import etree
 
 from mjgym.adapters.robosuite.episodes import Episodes
 from mjgym.envs.env import Env
+from mjgym.mjcf.written_fields import fields_of, with_fields
 from mjgym.util.suggestions import or_else
 
 _KINDS = (
@@ -43,7 +43,6 @@ EXTENT = 10.60981561453384  # m
 NEAR, FAR = 0.001, 50.0  # of the extent
 FREE, BALL = 0, 1  # mjtJoint
 WIDTHS = {"qpos": {FREE: 7, BALL: 4}, "qvel": {FREE: 6, BALL: 3}}
-VARIES = "episode/"  # beginning of the names of the numbers in XML that hold an episode's fields
 COUNTED = ("nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ncam")
 WRITTEN = ("body_pos", "body_mass", "geom_pos", "geom_size", "geom_friction", "jnt_range")
 PRINTED = 1e-4  # of a number, by which XML may differ from the model that it was written of
@@ -96,19 +95,8 @@ class Model:
 
     def get_xml(self) -> str:
         """The model as MJCF, with the sizes and places that the episode has drawn."""
-        task = self._env.task
-        spec = task.model()
-        model = spec.compile()
-        for name in task.varies:
-            getattr(model, name)[:] = getattr(self._model, name)
-        spec.copy_back(model)
-        state = self._env.get_state()
-        root = etree.fromstring(spec.to_xml())
-        custom = etree.SubElement(root, "custom")
-        for name in task.varies:
-            numbers = " ".join(map(repr, np.ravel(state[name]).tolist()))
-            etree.SubElement(custom, "numeric", name=VARIES + name, data=numbers)
-        return str(etree.tostring(root, encoding="unicode"))
+        task, state = self._env.task, self._env.get_state()
+        return with_fields(task.model(), {name: state[name] for name in task.varies})
 
     def read_xml(self, xml: str) -> dict[str, np.ndarray]:
         """An episode's fields in XML that `get_xml` has written, as a state.
@@ -127,11 +115,7 @@ class Model:
                 "xml: another model's; episodes change numbers here, never what there is, so only"
                 " the XML of this environment's sim.model.get_xml() can be loaded"
             )
-        held = {
-            found.numeric(i).name.removeprefix(VARIES): found.numeric(i).data
-            for i in range(found.nnumeric)
-            if found.numeric(i).name.startswith(VARIES)
-        }
+        held = fields_of(found)
         if missing := [name for name in task.varies if name not in held]:
             raise ValueError(f"xml: lacks what sim.model.get_xml() writes of {', '.join(missing)}")
         for name in WRITTEN:
@@ -266,7 +250,7 @@ class Simulation:
         mujoco.mj_resetData(self._env.model, self._env.data)
 
     def forward(self) -> None:
-        """Compute what follows from positions, velocities and controls that have been written."""
+        """Recompute what depends on positions, velocities and controls that have been written."""
         mujoco.mj_forward(self._env.model, self._env.data)
 
     def step(self) -> None:

@@ -313,6 +313,10 @@ def compose(free: Sequence[str], timestep: float) -> mjcf.Spec:
         made["pelvis"], "camera", name="side", mode="trackcom", pos=(0.0, -3.0, 0.2),
         xyaxes=(1, 0, 0, 0, 0.1, 1),
     )  # fmt: skip
+    mjcf.add(  # goes with the walker: shadows are cast near a light alone
+        made["pelvis"], "light", name="sun", type="directional", mode="track", pos=(0, -2, 5),
+        dir=(0, 0.3, -1), diffuse=(0.6, 0.6, 0.6),
+    )  # fmt: skip
     return spec
 
 

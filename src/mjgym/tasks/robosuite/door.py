@@ -7,11 +7,13 @@ from mjgym import mjcf
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.robots import Arm
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.furniture import add_table
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
+from mjgym.tasks.robosuite.scripted_policies import opening
 from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
 
 TABLE_SIZE, TABLE_TOP = (0.8, 0.3, 0.05), (-0.2, -0.35, 0.8)  # m
@@ -52,6 +54,7 @@ class Door(Tabletop):
         (0.598613175, 0.0, 1.590350024),
         (0.638017721, 0.304849719, 0.304849838, 0.638017721),
     )
+    viewpoint = Viewpoint(azimuth=205, elevation=-15, distance=1.6, lookat=(-0.25, -0.1, 1.05))
     varies = ("body_pos", "body_quat")  # of the door
     most = OPENED
     object_names = ("Door",)
@@ -109,3 +112,6 @@ class Door(Tabletop):
 
     def success(self, v: View) -> Array:
         return self.hinge(v) > OPEN
+
+    def scripted_policy(self) -> StagedPolicy:
+        return opening.open_door(self)

@@ -1,7 +1,10 @@
 """Robot control: goals once per control step, torques before each physics step."""
 
+import copy
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +12,8 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
+from mjgym.sim import Single
+from mjgym.sim.compiled import CompiledLaw, available
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -65,6 +70,7 @@ class Drive:
     """
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
+        self._model = model
         self._manipulators = [each for robot in robots for each in robot.manipulators]
         self._chains = {
             each.name: Chain(model, each.joints, each.motors, each.tool, each.origin)
@@ -72,7 +78,7 @@ class Drive:
         }
         self._arms = _arms(self._manipulators)
         self._remembers_substeps = self._arms.remembers_substeps
-        self._arm_numbers, gripper_numbers = _numbers(robots)
+        self._arm_numbers, gripper_numbers = numbers(robots)
         motors = [each.motors for each in self._manipulators]
         fingers = [each.finger_actuators for each in self._manipulators]
         names = [name for group in (*motors, *fingers) for name in group]
@@ -113,9 +119,12 @@ class Drive:
 
     def control(self, v: View) -> Array:
         """The controls of all actuators, (..., nu): torques and the fingers' targets."""
+        return self._controls(v, self._arms.torque(self._states(v), v.memory).values())
+
+    def _controls(self, v: View, torques: Iterable[Array]) -> Array:
+        """The controls of all actuators, from the arms' torques."""
         xp, memory = v.xp, v.memory
-        torques = self._arms.torque(self._states(v), memory)
-        parts = list(torques.values())
+        parts = list(torques)
         for each in self._grippers:
             ends = xp.asarray(each.centre), xp.asarray(each.reach)
             parts.append(each.law.control(memory[each.command], *ends))
@@ -131,6 +140,36 @@ class Drive:
         memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the compiled law: another process has one of its own."""
+        return {name: value for name, value in vars(self).items() if name != "compiled"}
+
+    @functools.cached_property
+    def compiled(self) -> CompiledLaw | None:
+        """`control` and `substep` in one compiled function.
+
+        None where it cannot be compiled, or would give other numbers than those on this machine.
+        """
+        if not available():
+            return None
+        from mjgym.controllers.packed_laws import PackedLaw, fits
+        from mjgym.sim.compiled.agreement import agrees
+
+        arms = [
+            (each.name, each.controller, self._chains[each.name]) for each in self._manipulators
+        ]
+        if not all(fits(law, chain) for _, law, chain in arms):
+            return None
+        none = [np.zeros(len(each.joints)) for each in self._manipulators]
+
+        def rest(v: View) -> Array:
+            return self._controls(v, [np.broadcast_to(x, (*v.lead, x.size)) for x in none])
+
+        sample = Single(copy.copy(self._model))
+        sample.forward()
+        law = PackedLaw(arms, rest, self.memory(sample.view))
+        return law if agrees(law, sample, self) else None
 
 
 class _Gripper:
@@ -151,7 +190,7 @@ class _Gripper:
         self.centre, self.reach = (low + high) / 2, (high - low) / 2
 
 
-def _numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
+def numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
     """Slices of the action: of each robot's arms, and of each gripper."""
     arms, grippers, start = [], [], 0
     for robot in robots:

@@ -5,12 +5,14 @@ from typing import Any
 
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.scripted_policies import cubes
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
 
 CUBE = "cube_main"
@@ -84,3 +86,6 @@ class Lift(OneTable):
 
     def success(self, v: View) -> Array:
         return v.body(CUBE).xpos[..., 2] > TABLE_TOP[2] + HIGH
+
+    def scripted_policy(self) -> StagedPolicy:
+        return cubes.lift(self)

@@ -6,10 +6,12 @@ from types import MappingProxyType
 from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import register
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform
+from mjgym.tasks.robosuite.scripted_policies import sorting_objects
 from mjgym.tasks.robosuite.sorting import ALL, RANDOM, Sorting
 from mjgym.tasks.robosuite.tabletop import OneTable
 
@@ -117,3 +119,6 @@ class NutAssembly(Sorting, OneTable):
         away = v.xp.abs(self.from_goal(v, name))
         height = v.body(self.body_of(name)).xpos[..., 2] - self.table_top[2]
         return (away[..., 0] < ON_PEG) & (away[..., 1] < ON_PEG) & (height < DOWN)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return sorting_objects.sort(self, aligned=True)

@@ -58,6 +58,14 @@ class Sorting(Tabletop):
         """The raw reward of success: 1 for each object that is to be put away."""
         return float(len(self.kinds)) if self.choice == ALL else 1.0
 
+    @property
+    def labels_of_objects(self) -> dict[str, tuple[str, ...]]:
+        """The objects to put away, by the beginning of their entries: all, or one of these."""
+        if self.choice == RANDOM:
+            return {self.drawn: self.object_names}
+        names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
+        return {name: (name,) for name in names}
+
     # Where objects go to.
 
     def goal(self, name: str) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -12,6 +13,7 @@ from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.scripted_policies import cubes
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
 
 A, B = "cubeA_main", "cubeB_main"
@@ -100,3 +102,6 @@ class Stack(OneTable):
 
     def success(self, v: View) -> Array:
         return self.lifted(v) & in_contact(v, A, B) & ~self.grasped(v, A)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return cubes.stack(self, HALF_A + HALF_B)

@@ -6,10 +6,11 @@ from math import cos, pi, radians, sqrt
 
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import move_camera
 from mjgym.tasks.robosuite.hanging import (
@@ -22,6 +23,7 @@ from mjgym.tasks.robosuite.hanging import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, tool_position, upright, xyzw
+from mjgym.tasks.robosuite.scripted_policies import hanging_tools
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, reward_if
 
 # Where things lie on the table, from its middle, along x and y (m), and how they are turned (rad).
@@ -78,7 +80,7 @@ class ToolHang(OneTable):
     reward_type: str = "sparse"
 
     agentview = ((*SEEN_FROM[0], 1.263937906), SEEN_FROM[1])
-    viewpoint = "agentview"
+    viewpoint = Viewpoint(azimuth=150, elevation=-28, distance=1.35, lookat=(-0.15, 0.0, 1.05))
     most = HUNG
     object_names = tuple(BODIES)
 
@@ -173,6 +175,9 @@ class ToolHang(OneTable):
 
     def success(self, v: View) -> Array:
         return self.assembled(v) & self.hung(v)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return hanging_tools.hang_tool(self)
 
 
 def share_along(point: Array, start: Array, end: Array) -> Array:

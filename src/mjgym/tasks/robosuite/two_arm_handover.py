@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -19,6 +20,7 @@ from mjgym.tasks.robosuite.hammers import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement
 from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.scripted_policies import handing
 from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
 
@@ -139,3 +141,6 @@ class TwoArmHandover(TwoArms, OneTable):
     def success(self, v: View) -> Array:
         taken = self.grasped_by(v, 1, HANDLE) & ~self.grasped_by(v, 0, HAMMER)
         return taken & (self.height(v) > HIGH)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return handing.hand_over(self)

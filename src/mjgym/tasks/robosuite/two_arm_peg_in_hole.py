@@ -7,12 +7,14 @@ from typing import Any
 from mjgym import mjcf
 from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import cross, norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.boxes import VARIES
 from mjgym.tasks.robosuite.proprioception import xyzw
+from mjgym.tasks.robosuite.scripted_policies import inserting
 from mjgym.tasks.robosuite.tabletop import closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import TwoArms
 
@@ -62,6 +64,7 @@ class TwoArmPegInHole(TwoArms):
     peg_radius: tuple[float, float] = (0.015, 0.03)  # m
     peg_length: float = 0.13  # m, half of it
 
+    viewpoint = Viewpoint(azimuth=160, elevation=-15, distance=2.0, lookat=(0.0, 0.0, 1.2))
     agentview = (
         (1.066643212, 0.0, 2.056339497),
         (0.653098055, 0.271040617, 0.271040587, 0.653097936),
@@ -135,6 +138,9 @@ class TwoArmPegInHole(TwoArms):
     def success(self, v: View) -> Array:
         along, beside, cosine = self.measure(v)
         return (beside < BESIDE) & (along >= BEFORE) & (along <= BEHIND) & (cosine > STRAIGHT)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return inserting.insert_peg(self)
 
 
 def resize_peg(v: SingleView, radius: float, half: float) -> None:

@@ -8,9 +8,10 @@ from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.robots import Arm
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import FRICTION as TABLE_FRICTION
@@ -25,6 +26,7 @@ from mjgym.tasks.robosuite.hammers import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform, Within
 from mjgym.tasks.robosuite.proprioception import upright, xyzw
+from mjgym.tasks.robosuite.scripted_policies import transporting
 from mjgym.tasks.robosuite.tabletop import reward_if
 from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
 
@@ -114,6 +116,7 @@ class TwoArmTransport(TwoArms):
     reward_type: str = "sparse"
     table_friction: tuple[float, float, float] = TABLE_FRICTION
 
+    viewpoint = Viewpoint(azimuth=150, elevation=-25, distance=2.6, lookat=(0.0, 0.0, 1.05))
     agentview = SIDE_TABLES
     apart: ClassVar = FAR_APART
     varies = VARIES
@@ -226,3 +229,6 @@ class TwoArmTransport(TwoArms):
 
     def success(self, v: View) -> Array:
         return self.carried(v) & self.tidied(v)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return transporting.transport(self)

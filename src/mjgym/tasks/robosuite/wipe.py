@@ -9,12 +9,14 @@ import numpy as np
 
 from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, add
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.contacts import touches, watch_touches
 from mjgym.tasks.robosuite.furniture import add_table
+from mjgym.tasks.robosuite.scripted_policies import wiping
 from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
 from mjgym.tasks.robosuite.team import Robot
 
@@ -102,14 +104,14 @@ class Wipe(OneTable):
             raise ValueError(f"gripper: wiping takes {SPONGE}, not {self.gripper!r}")
         if self.num_markers < 1:
             raise ValueError(f"num_markers: expected 1 or more, got {self.num_markers}")
-        if min(self._room) <= 0:
+        if min(self.room) <= 0:
             raise ValueError(
                 f"coverage_factor: no room for a line {self.line_width} m wide on"
                 f" {self.coverage_factor} of a table of {self.table_size[:2]} m"
             )
 
     @property
-    def _room(self) -> tuple[float, float]:
+    def room(self) -> tuple[float, float]:
         """Half-extents of the area of the spots around the table's middle, along x and y, m."""
         x, y, _ = self.table_size
         aside = self.line_width / 2
@@ -132,10 +134,14 @@ class Wipe(OneTable):
             if any(geom.contype or geom.conaffinity for geom in body.geoms)
         )
 
-    def furnish(self, scene: Spec) -> None:
+    @property
+    def middle(self) -> tuple[float, float, float]:
+        """The middle of the table's upper face, m."""
         x, y, z = TABLE_TOP
-        top = (x, y, z + self.table_height)
-        add_table(scene, self.table_size, top, friction=self.table_friction)
+        return x, y, z + self.table_height
+
+    def furnish(self, scene: Spec) -> None:
+        add_table(scene, self.table_size, self.middle, friction=self.table_friction)
         table = scene.body("table")
         half = self.line_width / 2
         for spot in self.spots:
@@ -153,7 +159,7 @@ class Wipe(OneTable):
 
     def _line(self, rng: Any, count: int) -> np.ndarray:
         """Places of spots on the table, (count, 2) m, each a step from the one before."""
-        room = np.array(self._room)
+        room = np.array(self.room)
         places = np.zeros((count, 2))
         angle = rng.uniform(-math.pi, math.pi)
         for i in range(count):
@@ -305,3 +311,6 @@ class Wipe(OneTable):
             f"site {spot}": v.xp.where(wiped[..., i, None], clean, dirt)
             for i, spot in enumerate(self.spots)
         }
+
+    def scripted_policy(self) -> StagedPolicy:
+        return wiping.wipe(self)

@@ -112,7 +112,9 @@ class Sampler:
         if self._acting is None:
             seeds = np.random.SeedSequence((config.seed, self._index, env_step))
             seed = int(seeds.generate_state(1)[0])
-            own = dataclasses.replace(config, seed=seed, torch_threads=1)
+            own = dataclasses.replace(
+                config, seed=seed, torch_threads=1, data="", demonstrations=None
+            )
             self._acting = OffPolicyTrainer(Run(os.devnull), own, self._algorithm)  # only acts
         acting = self._acting
         acting.env_step = env_step
@@ -120,7 +122,7 @@ class Sampler:
         for module in acting.agent.modules():
             if isinstance(module, Exploration):  # whose schedule is the whole run's
                 share = len(module.strategies) / config.num_envs
-                module.steps.fill_(int(env_step * share))
+                module.steps.fill_(int(env_step * share) // config.action_repeat)
         steps, returns = [], []
         for _ in range(FRAGMENT_STEPS):
             steps.append(vars(acting.interact(acting.action())))

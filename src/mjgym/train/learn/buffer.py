@@ -36,6 +36,11 @@ class Batch:
         kept = {"observation": self.observation, "following": self.following}
         return replace(self, **{name: stack[:, -history:] for name, stack in kept.items()})
 
+    def beside(self, other: "Batch") -> "Batch":
+        """These transitions and others, in one batch."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Batch(*(torch.cat(pair) for pair in pairs))
+
     def split(self, size: int) -> "list[Batch]":
         """Batches of `size` each."""
         parts = [value.split(size) for value in vars(self).values()]

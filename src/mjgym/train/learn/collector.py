@@ -1,6 +1,7 @@
 """Sub-environments that an algorithm acts in, and the transitions that come of it."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,24 +13,28 @@ from torch import Tensor
 from mjgym import registry
 from mjgym.actions import UNLIMITED
 from mjgym.train.results.config import Config
+from mjgym.train.results.policy import joined
 from mjgym.train.results.run_errors import ConfigError, RunError
 
 Size = int | tuple[int, int, int]
-"""Of an observation: numbers in a vector, or height, width and channels of a picture."""
+"""Of an observation: numbers in a vector, or height, width and channels of a picture.
+
+Pictures from several cameras are one picture, with the channels of all.
+"""
 
 
 @dataclass(frozen=True)
 class Transition:
-    """A step of every sub-environment; the leading axis, of length n, is theirs.
+    """A decision in every sub-environment; the leading axis, of length n, is theirs.
 
     Args:
-        observation: before the step, (n, size), or (n, height, width, channels) uint8.
+        observation: before the decision, (n, size), or (n, height, width, channels) uint8.
         action: (n, action size), within -1 and 1.
-        reward: (n,).
-        following: the observation after the step, also where that ended the episode.
+        reward: (n,), the sum over the control steps that repeat the action.
+        following: the observation after them, also where they ended the episode.
         terminated: (n,) bool.
         ended: (n,) bool, terminated or truncated.
-        age: (n,) int32, steps since the episode began, before the step.
+        age: (n,) int32, decisions since the episode began, before this one.
     """
 
     observation: Tensor
@@ -61,7 +66,7 @@ class Collector:
         sampler: index of the one that took the last step; 0 here, where there is none.
 
     Raises:
-        ConfigError: observations are neither vectors nor coloured pictures.
+        ConfigError: observations are neither vectors nor coloured pictures of one size.
     """
 
     def __init__(self, config: Config) -> None:
@@ -103,11 +108,13 @@ class Collector:
         config = self._config
         seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
         observation, _ = self.envs.reset(seed=seeds.tolist())
+        observation = joined(observation)
         self._gives_tensors = isinstance(observation, Tensor)
         limit = self.envs.unwrapped.max_episode_steps
         if config.stagger and limit is not None:
             steps = np.arange(config.num_envs) * limit // config.num_envs
-            observation = self.envs.unwrapped.set_state({"steps": steps})
+            steps -= steps % config.action_repeat  # whole decisions are left
+            observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
             self._whole = self._tensor(steps == 0)
         start = self._tensor(observation).to(self._kind, copy=True)
         self.stack = start[:, None].repeat_interleave(config.longest_history, 1)
@@ -118,27 +125,50 @@ class Collector:
         """The present observations, (n, ...)."""
         return self.stack[:, -1]
 
-    def step(self, action: Tensor) -> Transition:
-        """One step of all sub-environments; what has ended begins anew.
+    def observed(self, recorded: Any) -> np.ndarray | None:
+        """Recorded observations as they are learned from, (rows, ...); None if they are others.
 
         Args:
-            action: (n, action size), within -1 and 1, for the bounds.
+            recorded: rows of an array, or of a dict's entries, whose order does not matter, and of
+                which some may be left over.
+        """
+        space = self.envs.single_observation_space
+        names = list(getattr(space, "spaces", self.envs.unwrapped.entry_shapes))
+        if isinstance(recorded, Mapping):
+            whole = recorded.get("flat" if isinstance(self.observation_size, int) else "pixels")
+            if whole is not None:
+                return self.observed(whole)
+            if not set(names) <= set(recorded):
+                return None
+            parts = {name: np.asarray(recorded[name]) for name in names}
+            if isinstance(self.observation_size, int):
+                rows = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], 1)
+            else:
+                rows = np.asarray(joined(parts))
+        else:
+            rows = np.asarray(recorded)
+        size = self.observation_size
+        shape = (size,) if isinstance(size, int) else size
+        if rows.shape[1:] != shape or (len(shape) == 3) != (rows.dtype == np.uint8):
+            return None
+        return rows if len(shape) == 3 else rows.astype(np.float32)
+
+    def step(self, action: Tensor) -> Transition:
+        """One decision in all sub-environments; what has ended begins anew.
+
+        Args:
+            action: (n, action size), within -1 and 1, for the bounds; it is taken for
+                `action_repeat` control steps.
         """
         scaled = self._low + (action + 1) / 2 * self._range
         given = scaled if self._gives_tensors else scaled.cpu().numpy()
-        observation, reward, terminated, truncated, info = self.envs.step(given)
-        now = self._tensor(observation).to(self._kind)
-        ended = self._tensor(terminated | truncated)
-        following = now
-        if ended.any():
-            following = self._following(now, ended, info["final_obs"])
-        rewards = self._tensor(reward)
+        now, following, rewards, terminated, ended = self._repeated(given)
         transition = Transition(
             observation=self.observation,
             action=action,
             reward=rewards.float(),
             following=following,
-            terminated=self._tensor(terminated),
+            terminated=terminated,
             ended=ended,
             age=self._age,
         )
@@ -152,12 +182,54 @@ class Collector:
             self.stack[ended] = now[ended][:, None]
         return transition
 
+    def _repeated(self, action: Any) -> tuple[Tensor, ...]:
+        """Control steps with one action, `action_repeat` of them or until the episode ends.
+
+        An episode that begins while others still repeat is put back to its start in the end.
+
+        Args:
+            action: as the environments take it.
+
+        Returns:
+            As of `_advance`, the rewards being sums.
+        """
+        whole = self._advance(action)
+        left = self._config.action_repeat - 1
+        starts: list[tuple[np.ndarray, Any]] = []  # of episodes that have begun, and which
+        begun = whole[-1]
+        while left and not whole[-1].all():
+            if begun.any():
+                ids = np.flatnonzero(begun.cpu().numpy())
+                starts.append((ids, self.envs.unwrapped.get_state(ids)))
+            step = self._advance(action)
+            whole, begun = _continued(whole, step), step[-1] & ~whole[-1]
+            left -= 1
+        for ids, state in starts:
+            self.envs.unwrapped.set_state(state, ids)
+        return whole
+
+    def _advance(self, action: Any) -> tuple[Tensor, ...]:
+        """One control step of all sub-environments; what has ended begins anew.
+
+        Returns:
+            The observations then, those that the step led to, the rewards, and who has terminated
+            and who has ended.
+        """
+        observation, reward, terminated, truncated, info = self.envs.step(action)
+        now = self._tensor(joined(observation)).to(self._kind)
+        ended = self._tensor(terminated | truncated)
+        following = now
+        if ended.any():
+            following = self._following(now, ended, info["final_obs"])
+        return now, following, self._tensor(reward), self._tensor(terminated), ended
+
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
         """Next observations: where a step ended the episode, that episode's last one."""
         if isinstance(final, Tensor):  # a whole batch
             return torch.where(ended[:, None], final.to(self._kind), now)
         following = now.clone()
-        following[ended] = self._tensor(np.stack(final[ended.cpu().numpy()])).to(self._kind)
+        last = np.stack([joined(seen) for seen in final[ended.cpu().numpy()]])
+        following[ended] = self._tensor(last).to(self._kind)
         return following
 
     def state_dict(self) -> dict[str, Any]:
@@ -186,20 +258,37 @@ class Collector:
 _KEPT = ("stack", "_sums", "_age", "_whole")
 
 
+def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Control steps so far and one more, which counts where the episode has not ended before."""
+    now, following, rewards, terminated, ended = whole
+    over = ended.view(-1, *(1,) * (now.ndim - 1))
+    return (
+        torch.where(over, now, step[0]),
+        torch.where(over, following, step[1]),
+        rewards + torch.where(ended, 0.0, step[2]),
+        terminated | (step[3] & ~ended),
+        ended | step[4],
+    )
+
+
 def _size(space: Any) -> Size:
     """The size of an observation.
 
     Raises:
-        ConfigError: it is neither a vector nor a coloured picture.
+        ConfigError: it is neither a vector nor made of coloured pictures of one size.
     """
-    shape: tuple[int, ...] = space.shape or ()
-    if len(shape) == 1:
-        return shape[0]
-    if len(shape) == 3 and space.dtype == np.uint8:
-        return shape[0], shape[1], shape[2]
+    parts = list(space.spaces.values()) if isinstance(space, gymnasium.spaces.Dict) else [space]
+    shapes = [part.shape or () for part in parts]
+    if len(parts) == 1 and len(shapes[0]) == 1:
+        return int(shapes[0][0])
+    sides = {shape[:2] for shape in shapes}
+    pictures = all(len(s) == 3 and p.dtype == np.uint8 for s, p in zip(shapes, parts, strict=True))
+    if pictures and len(sides) == 1:
+        ((height, width),) = sides
+        return height, width, sum(shape[2] for shape in shapes)
     raise ConfigError(
-        'env: observations must be one vector, observation="flat", or one coloured picture,'
-        ' observation="pixels"'
+        'env: observations must be one vector, observation="flat", or coloured pictures of one'
+        ' size, observation="pixels"'
     )
 
 

@@ -34,7 +34,7 @@ class ExplorationSettings(Settings):
     parameter_noise: float = 0.2  # distance of actions with noisy weights from those without
     noise_schedule: Literal["constant", "linear", "exponential"] = "constant"
     noise_final: float = 0.1  # factor of all noise at the end of the schedule, 1 at its beginning
-    noise_steps: int = field(default=200_000, metadata=SHARED_OUT)  # that the schedule takes
+    noise_steps: int = field(default=200_000, metadata=SHARED_OUT)  # actions of the schedule
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,7 +74,7 @@ class Exploration(nn.Module):
         strategies: of each sub-environment's episode, (n,), places in `STRATEGIES`.
         scales: of the noise of actions, (n, 1); 0 where the strategy is another.
         sigmas: of the noise of weights, (n,); 0 where the strategy is another.
-        steps: environment steps acted in.
+        steps: actions so far, of all sub-environments together.
     """
 
     strategies: Tensor

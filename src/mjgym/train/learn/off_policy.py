@@ -5,9 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mjgym.train.learn import demonstrations
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
-from mjgym.train.learn.buffer import Replay, ReplayBuffer
+from mjgym.train.learn.buffer import Batch, Replay, ReplayBuffer
 from mjgym.train.learn.collector import Transition
 from mjgym.train.learn.critics import ReturnRange
 from mjgym.train.learn.trainer import Trainer
@@ -32,11 +33,20 @@ class OffPolicyTrainer(Trainer):
         return self.algorithm(self.config, *sizes)
 
     def prepare(self) -> None:
-        """Make the buffer."""
+        """Make the buffer, and read the demonstrations that are learned from beside it."""
         self.buffer = self.make_buffer()
+        self.recorded: ReplayBuffer | None = None
+        self.digest = ""  # of the demonstrations
         self.owed = 0.0  # updates
         self.range = ReturnRange()
         self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
+        config = self.config
+        if config.data:
+            found = demonstrations.read(config, self.collector)
+            self.digest = found.digest
+            self.recorded = found.replay(n_step=config.n_step, history=config.longest_history)
+            self.agent.normalizer.update(found.observation)
+            self.range = found.returns(config.discount)
 
     def make_buffer(self) -> Replay:
         """Make the replay buffer."""
@@ -55,13 +65,16 @@ class OffPolicyTrainer(Trainer):
         )
 
     def step(self) -> None:
-        """One step of all sub-environments, and the updates that belong to it."""
+        """One decision in all sub-environments, and the updates that belong to it."""
         config = self.config
         transition = self.interact(self.action())
         self.buffer.add(**vars(transition))
         self._note_returns(transition)
         if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
-            self.owed += config.updates_per_step * config.num_envs
+            ratio = config.updates_per_step
+            if config.updates_per_step_end is not None:
+                ratio = self.scheduled(ratio, config.updates_per_step_end)
+            self.owed += ratio * config.num_envs
             count = int(self.owed)
             self.owed -= count
             if count:
@@ -78,26 +91,51 @@ class OffPolicyTrainer(Trainer):
 
     def action(self) -> Tensor:
         """Actions to explore with, at first random ones, (n, action size)."""
-        if self.env_step < self.config.learning_starts:
-            return torch.rand(self.config.num_envs, len(self.collector.low)) * 2 - 1
+        config = self.config
+        if self.env_step < config.learning_starts * config.action_repeat:
+            return torch.rand(config.num_envs, len(self.collector.low)) * 2 - 1
         return self.agent.act(self.collector.stack)
 
     def _learn(self, count: int) -> None:
         if not self.updates:
             self.agent.fit_support(self.range, begun=False)
-        drawn = self.buffer.sample(count * self.config.batch_size)
-        for batch in drawn.split(self.config.batch_size):
+        for batch in self._batches(count):
             self.note(self.agent.update(self.agent.preprocess(batch)))
         self.updates += count
+
+    def _batches(self, count: int) -> list[Batch]:
+        """Batches to learn from, of which the demonstrations give their share (Ball et al., 2023).
+
+        Args:
+            count: of batches.
+        """
+        size, recorded = self.config.batch_size, self.recorded
+        share = 0 if recorded is None else round(self.config.data_share * size)
+        own = self.buffer.sample(count * (size - share)).split(size - share) if size > share else []
+        if recorded is None or not share:
+            return own
+        given = recorded.sample(count * share).split(share)
+        return [one.beside(other) for one, other in zip(own, given, strict=True)] if own else given
 
     def state(self) -> dict[str, Any]:
         """All that the run goes on from."""
         buffer = self.buffer.state_dict() if self.config.keep_buffer else None
         returns = {"range": vars(self.range).copy(), "sums": self.sums}
-        return {**super().state(), "owed": self.owed, "buffer": buffer, "returns": returns}
+        return {
+            **super().state(),
+            "owed": self.owed,
+            "buffer": buffer,
+            "returns": returns,
+            "data": self.digest,
+        }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Go on from a state.
+
+        Raises:
+            RunError: the demonstrations are others by now.
+        """
+        demonstrations.require_same(self.config.data, self.digest, state.get("data", ""))
         super().load_state(state)
         self.owed = state["owed"]
         if "returns" in state:

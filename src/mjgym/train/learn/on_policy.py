@@ -22,7 +22,7 @@ class OnPolicyTrainer(Trainer):
         self.rollout: list[dict[str, Tensor]] = []  # its steps so far
 
     def step(self) -> None:
-        """One step of all sub-environments, and the updates by a rollout that is complete."""
+        """One decision in all sub-environments, and the updates by a rollout that is complete."""
         agent, stack = self.agent, self.collector.stack
         observation = agent.normalizer(stack)
         latent, log_density = agent.draw(observation)

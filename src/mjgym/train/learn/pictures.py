@@ -3,6 +3,8 @@
 Both are DrQ-v2's (Yarats et al., 2022) at the size of a CPU: the convolutions' strides are larger.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -72,6 +74,17 @@ class Encoder(nn.Module):
             flat = self._convolved(torch.zeros(1, history, *size, dtype=torch.uint8))
         self.linear = nn.Linear(flat.shape[1], features)
         self.norm = nn.LayerNorm(features)
+
+    @classmethod
+    def of(cls, config: Any, size: tuple[int, int, int]) -> "Encoder":
+        """The encoder of the settings, for pictures of a size."""
+        return cls(size, config.history, config.channels, config.features)
+
+    def complete(self, made: policy.Policy) -> None:
+        """Make a policy one that sees pictures by this encoder."""
+        made.mean = np.full(self.size, policy.GREY, np.float32)
+        made.deviation = np.full(self.size, policy.WHITE, np.float32)
+        made.encoder = self.arrays()
 
     def _convolved(self, pictures: Tensor) -> Tensor:
         """Outputs of the convolutions, (B, numbers)."""

@@ -21,8 +21,9 @@ from mjgym.train.learn import source
 from mjgym.train.learn.algorithms.agent import Agent
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.collector import Collector, Transition
+from mjgym.train.learn.writers import Writer, writers
 from mjgym.train.results import evaluation, metrics
-from mjgym.train.results.config import Config
+from mjgym.train.results.config import BUDGETS, Config
 from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import ConfigError, DivergedError, RunError
 from mjgym.util import atomic
@@ -111,8 +112,8 @@ class Trainer:
         resume: bool = False,
         show: Callable[[Progress], None] | None = None,
     ) -> None:
-        if (config.steps is None) == (config.minutes is None):
-            raise ConfigError("steps: give either steps or minutes")
+        if sum(getattr(config, name) is not None for name in BUDGETS) != 1:
+            raise ConfigError(f"steps: give one of {', '.join(BUDGETS)}")
         self.run_folder, self.config, self.algorithm = run, config, algorithm
         self._show = show or (lambda progress: None)
         torch.set_num_threads(config.torch_threads)
@@ -130,18 +131,23 @@ class Trainer:
         self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
         self._seconds = 0.0  # until the last resumption
-        self._cpu_seconds = 0.0  # of this process, until the last line of metrics
+        self._cpu_seconds = 0.0  # the same, of this process's processor time
         self._logged = (0, 0, 0.0)  # steps, updates and seconds then
         self._score: float | None = None
+        self._best: float | None = None  # of all evaluations
         self._last_return: float | None = None
-        self._evaluated = (0, 0.0)  # steps and seconds at the last evaluation
+        self._evaluated: tuple[int, float, float] = (
+            0,
+            0.0,
+            0.0,
+        )  # what was spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._stop = self._warned = False
-        self._writer: Any = None
+        self._writers: list[Writer] = []
         with self.collector.use():
             self.prepare()
-            self.agent.normalizer.update(self.collector.begin())
+            self.begin()
             if resume:
                 self._restore()
 
@@ -169,8 +175,12 @@ class Trainer:
         """Make what is learned from; the agent and the collector are there."""
         raise NotImplementedError
 
+    def begin(self) -> None:
+        """Begin the first episodes."""
+        self.agent.normalizer.update(self.collector.begin())
+
     def step(self) -> None:
-        """One step of all sub-environments, and the updates that belong to it."""
+        """One decision in all sub-environments, and the updates that belong to it."""
         raise NotImplementedError
 
     def interact(self, action: Tensor) -> Transition:
@@ -181,7 +191,7 @@ class Trainer:
         """
         transition = self.collector.step(action)
         self.agent.normalizer.update(self.collector.observation)
-        self.env_step += self.config.num_envs
+        self.env_step += self.config.num_envs * self.config.action_repeat
         self._ended += self.collector.returns
         if transition.ended.any():
             self.agent.begin(transition.ended)
@@ -207,15 +217,17 @@ class Trainer:
         logged = self.env_step // self.config.log_every
         try:
             metrics.keep_until(self.run_folder.metrics_file, self.env_step)
-            self._cpu_began = time.process_time() - self._cpu_seconds
-            source.keep(self.config, type(self.agent), self.run_folder.path / "source")
+            cpu_began = time.process_time() - self._cpu_seconds
+            source.keep(self.config, type(self.agent), self.run_folder.source)
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
-            self._writer = self._tensorboard()
+            self._writers = writers(self.run_folder, self.config, self.env_step)
             with signalled(self.stop), self.collector.use():
                 while not self._stop and self._fraction() < 1:
+                    self._schedule()
                     self.step()
                     now = time.perf_counter()
                     self._seconds = now - began
+                    self._cpu_seconds = time.process_time() - cpu_began
                     if self.env_step // self.config.log_every > logged:
                         logged = self.env_step // self.config.log_every
                         self._log()
@@ -230,6 +242,7 @@ class Trainer:
                         shown = now
                         self._show(self.progress())
                     self._seconds = time.perf_counter() - began
+                    self._cpu_seconds = time.process_time() - cpu_began
                 self.save()
         except DivergedError as error:
             last = "the last checkpoint is kept" if self.run_folder.policy_file.exists() else ""
@@ -238,6 +251,15 @@ class Trainer:
             self.close()
         self._show(self.progress())
         return self.progress()
+
+    def scheduled(self, begin: float, end: float) -> float:
+        """A value that goes from one to another, linearly, as the budget is spent."""
+        return begin + (end - begin) * min(self._fraction(), 1.0)
+
+    def _schedule(self) -> None:
+        left = self.config.learning_rate_left
+        if left < 1:
+            self.agent.scale_rates(self.scheduled(1.0, left))
 
     def stop(self) -> None:
         """Let the run end after the step that it is in."""
@@ -254,32 +276,45 @@ class Trainer:
             self._last_return,
         )
 
-    def _fraction(self, env_step: int | None = None, seconds: float | None = None) -> float:
+    def _spent(self) -> tuple[int, float, float]:
+        """Steps, seconds and seconds of processor time so far."""
+        return self.env_step, self._seconds, self._cpu_seconds
+
+    def _fraction(self, spent: tuple[int, float, float] | None = None) -> float:
         """The part of the budget that is spent, now or at another time."""
-        env_step = self.env_step if env_step is None else env_step
-        seconds = self._seconds if seconds is None else seconds
-        if self.config.steps is not None:
-            return env_step / self.config.steps
-        return seconds / 60 / (self.config.minutes or 1)
+        config = self.config
+        steps, seconds, cpu_seconds = spent or self._spent()
+        if config.steps is not None:
+            return steps / config.steps
+        if config.cpu_minutes is not None:
+            return cpu_seconds / 60 / config.cpu_minutes
+        return seconds / 60 / (config.minutes or 1)
 
     def _evaluation_is_due(self) -> bool:
         """True if another part of the present budget has been spent."""
         parts = self.config.evaluations
-        return int(self._fraction() * parts) > int(self._fraction(*self._evaluated) * parts)
+        return int(self._fraction() * parts) > int(self._fraction(self._evaluated) * parts)
 
     def _evaluate(self) -> None:
         config = self.config
         if self._evaluation_envs is None:
             count = config.evaluation_episodes
-            self._evaluation_envs = evaluation.make(config.id, count, config.threads, **config.env)
+            arguments = {**config.env, **config.evaluation_env}
+            self._evaluation_envs = evaluation.make(config.id, count, config.threads, **arguments)
         seeds = evaluation.TRAINING_SEEDS[: config.evaluation_episodes]
         for agent, policy in self.agent.policies(self.low, self.high).items():
-            returns = evaluation.evaluate(policy, self._evaluation_envs, seeds).returns
+            found = evaluation.evaluate(policy, self._evaluation_envs, seeds)
+            returns = found.returns
             if not agent:
                 self._score = float(returns.mean())
+                if self._best is None or self._score > self._best:
+                    self._best = self._score
+                    policy.save(self.run_folder.best_file)
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
+            if found.successes is not None:
+                values[metrics.SUCCESS] = found.successes.mean()
             self._write(values, agent)
-        self._evaluated = self.env_step, self._seconds
+        self._evaluated = self._spent()
 
     def _log(self) -> None:
         values = {f"training/{name}": float(np.mean(v)) for name, v in self._losses.items()}
@@ -292,7 +327,6 @@ class Trainer:
 
     def _speeds(self) -> dict[str, float]:
         """Processor time so far, and rates since the last line of metrics."""
-        self._cpu_seconds = time.process_time() - self._cpu_began
         now = self.env_step, self.updates, self._seconds
         steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
         self._logged = now
@@ -333,21 +367,9 @@ class Trainer:
                 for metric, value in values.items()
             ),
         )
-        if self._writer is not None:
+        for writer in self._writers:
             for metric, value in values.items():
-                self._writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
-
-    def _tensorboard(self) -> Any:
-        if not self.config.tensorboard:
-            return None
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise RunError(
-                'TensorBoard is not installed: pip install "mjgym[train]", or set tensorboard=false'
-            ) from None
-        step = self.env_step or None  # of a resumed run, whose later events are dropped
-        return SummaryWriter(str(self.run_folder.tensorboard), purge_step=step)
+                writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
 
     # What is kept.
 
@@ -364,6 +386,8 @@ class Trainer:
         """Go on from a state of a run with the same settings."""
         for name, value in state["trainer"].items():
             setattr(self, name, value)
+        if len(self._evaluated) == 2:  # an older checkpoint, without processor time
+            self._evaluated = (*self._evaluated, self._cpu_seconds)
         self.agent.restore(state["agent"])
         self.collector.load_state_dict(state["collector"])
         self._random.set_rng_state(state["random"], *self._random_of)
@@ -379,6 +403,9 @@ class Trainer:
                     " the one before is kept"
                 ) from error
         self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
+        with contextlib.suppress(ConfigError):  # critics of one's own stay in the checkpoint
+            if (valuation := self.agent.valuation()) is not None:
+                valuation.save(self.run_folder.critics_file)
 
     def _restore(self) -> None:
         if self.run_folder.metrics_file.exists():
@@ -404,8 +431,8 @@ class Trainer:
         self.collector.close()
         if self._evaluation_envs is not None:
             self._evaluation_envs.close()
-        if self._writer is not None:
-            self._writer.close()
+        for writer in self._writers:
+            writer.close()
 
 
 def _first_line(error: Exception) -> str:
@@ -419,6 +446,7 @@ _KEPT = (
     "_cpu_seconds",
     "_logged",
     "_score",
+    "_best",
     "_last_return",
     "_evaluated",
     "_ended",

@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 from mjgym.train.learn import algorithms
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym.train.learn.algorithms.offline_agent import OfflineAgent
 from mjgym.train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym.train.learn.off_policy import OffPolicyTrainer
+from mjgym.train.learn.offline import CloningTrainer, OfflineReplayTrainer
 from mjgym.train.learn.on_policy import OnPolicyTrainer
 from mjgym.train.learn.trainer import Progress, Trainer
-from mjgym.train.results.config import Config
+from mjgym.train.results.config import Config, OfflineReplaySettings
 from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import ConfigError
 
@@ -20,7 +22,7 @@ def make_trainer(
     resume: bool = False,
     show: Callable[[Progress], None] | None = None,
 ) -> Trainer:
-    """The trainer of a run: with a replay buffer or with rollouts, as its algorithm learns.
+    """The trainer of a run: with a replay buffer, rollouts or a dataset, as its algorithm learns.
 
     Args:
         run: its folder.
@@ -33,6 +35,10 @@ def make_trainer(
     """
     algorithm = algorithms.find(config.algorithm)
     try:
+        if issubclass(algorithm, OfflineAgent):
+            return CloningTrainer(run, config, algorithm, resume=resume, show=show)
+        if isinstance(config, OfflineReplaySettings):
+            return OfflineReplayTrainer(run, config, algorithm, resume=resume, show=show)
         if issubclass(algorithm, OffPolicyAgent):
             return OffPolicyTrainer(run, config, algorithm, resume=resume, show=show)
         if issubclass(algorithm, OnPolicyAgent):
@@ -42,5 +48,6 @@ def make_trainer(
             raise ConfigError(f"the settings take more memory than there is: {error}") from error
         raise
     raise ConfigError(
-        f"algorithm: {config.algorithm} is a subclass of neither OffPolicyAgent nor OnPolicyAgent"
+        f"algorithm: {config.algorithm} is a subclass of none of OfflineAgent, OffPolicyAgent and"
+        " OnPolicyAgent"
     )

@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from mjgym import registry
-from mjgym.train.results import metrics, statistics
+from mjgym.train.results import metrics, published, statistics
+from mjgym.train.results.config import BUDGETS
+from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import RunError
 
 LAST = 3  # evaluations whose mean is a run's second score
@@ -34,6 +36,7 @@ class Curve:
         updates: of the networks, until each.
         final: mean return of the 100 episodes of `mjgym evaluate`; None where there is none.
         machine: processor and cores; empty where it is not known.
+        cpu_seconds: of processor time that training has taken; None where it is not known.
     """
 
     experiment: str
@@ -45,32 +48,47 @@ class Curve:
     updates: np.ndarray
     final: float | None = None
     machine: str = ""
+    cpu_seconds: float | None = None
 
 
 def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
-    """Curves of run folders or of files of metrics, which may hold several runs.
+    """Curves of run folders or of files, which may hold several runs.
+
+    Runs of one name whose settings differ in more than their seeds are experiments of their own,
+    named by the settings in which they differ.
 
     Args:
-        paths: folders, or .csv files.
+        paths: folders, or files of one of the forms of `published`.
         metric: what is compared.
 
     Raises:
         RunError: one holds none of them, or two hold the same run.
     """
+    metric = published.our_name(metric)
+    places = [Path(path) for path in paths]
+    names = _names(places)
     curves: dict[tuple[str, str, int], Curve] = {}
-    for path in map(Path, paths):
+    for path in places:
         file = path / "metrics.csv" if path.is_dir() else path
         try:
-            rows = metrics.read(file)
+            rows = published.read(file)
         except (OSError, ValueError) as error:
             raise RunError(f"{path}: no metrics can be read: {error}") from None
+        if path in names:
+            own_name, shown = names[path]
+            rows = [
+                replace(row, exp_name=f"{shown}{row.exp_name.removeprefix(own_name)}")
+                for row in rows
+            ]
         found = [row for row in rows if row.metric == metric]
         if not found:
-            raise RunError(f"{path} has no {metric} yet")
+            there = ", ".join(sorted({row.metric for row in rows})) or "nothing"
+            raise RunError(f"{path} has no {metric} yet; it has {there}")
         runs: dict[tuple[str, str, int], list[metrics.Metric]] = {}
         for row in found:
             runs.setdefault(_run_of(row), []).append(row)
         ends = {_run_of(row): row for row in rows if row.metric == metrics.FINAL}
+        spent = {_run_of(row): row.value for row in rows if row.metric == metrics.CPU_SECONDS}
         if path.is_dir():
             ends = _end(path, rows[0])
         for run, own in runs.items():
@@ -90,6 +108,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
                 updates=np.array([row.updates for row in own]),
                 final=None if end is None else end.value,
                 machine="" if end is None else end.machine,
+                cpu_seconds=spent.get(run),
             )
     return list(curves.values())
 
@@ -98,18 +117,55 @@ def _run_of(row: metrics.Metric) -> tuple[str, str, int]:
     return row.exp_name, known_name(row.env_name), row.seed
 
 
+def _names(paths: Sequence[Path]) -> dict[Path, tuple[str, str]]:
+    """Names of run folders that share theirs with others of other settings: before, and after."""
+    folders: dict[str, dict[Path, dict[str, Any]]] = {}
+    for path in paths:
+        if (path / "config.yaml").exists():
+            try:
+                settings = Run(path).settings()
+            except RunError:
+                continue  # its metrics can be compared all the same
+            name = str(settings.get("name") or settings["algorithm"])
+            folders.setdefault(name, {})[path] = settings
+    found = {}
+    for name, runs in folders.items():
+        by_setting = {k: {str(s.get(k)) for s in runs.values()} for s in runs.values() for k in s}
+        differ = [k for k in by_setting if len(by_setting[k]) > 1 and k not in OF_A_RUN]
+        for path, settings in runs.items() if differ else ():
+            words = (f"{k}={_word(settings.get(k))}" for k in differ)
+            found[path] = name, f"{name} {' '.join(words)}"
+    return found
+
+
+def _word(value: Any) -> str:
+    return str(value).replace(" ", "") if isinstance(value, list | dict) else str(value)
+
+
+OF_A_RUN = (
+    *("algorithm", "id", "module", "name", "seed", *BUDGETS, "threads", "torch_threads"),
+    *("evaluations", "evaluation_episodes", "log_every", "checkpoint_minutes", "tensorboard"),
+)
+"""Settings in which runs of one experiment may differ."""
+
+
 @functools.cache
 def known_name(name: str) -> str:
     """The id of this package for the name that a task has elsewhere; another name as it is.
 
-    "dog-run", "dm_control/dog-run-v0" and "dmc/dog-run" are all "dmc/dog-run-v0".
+    "dog-run", "dm_control/dog-run-v0", "Dmc-dog-run" and "dmc/dog-run" are all "dmc/dog-run-v0".
     """
-    ids = set(registry.ids())
-    short = re.sub(r"^(dm_control|dmc)[/_:-]", "", name)
-    for candidate in (name, f"{name}-v0", f"dmc/{short}", f"dmc/{short}-v0"):
-        if candidate in ids:
-            return candidate
-    return name
+    if name in registry.ids():
+        return name
+    suite = {_plain(id): id for id in registry.ids() if id.startswith("dmc/")}
+    return suite.get(_plain(name), name)
+
+
+def _plain(name: str) -> str:
+    """A task's name without suite and version, and with one sign between its words."""
+    short = re.sub(r"^(dm_control|dmc)[/_:-]|-v\d+$", "", name, flags=re.IGNORECASE)
+    short = re.sub(r"^cup-", "ball_in_cup-", short)
+    return re.sub(r"[_/ ]", "-", short)
 
 
 def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metrics.Metric]:
@@ -176,6 +232,8 @@ def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> 
         if curve.final is not None:
             end = _line(curve, count - 1, metrics.FINAL, curve.final)
             lines.append(replace(end, machine=curve.machine))
+        if curve.cpu_seconds is not None:
+            lines.append(_line(curve, count - 1, metrics.CPU_SECONDS, curve.cpu_seconds))
     metrics.write(path, lines)
 
 
@@ -311,7 +369,8 @@ def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
 def plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw, for each task, returns over steps and over minutes, and the performance profile.
 
-    Lines are means over seeds, bands their 95 % t intervals, from three seeds on.
+    Lines are means over seeds, bands their 95 % t intervals, from three seeds on. Beyond the time
+    that all runs of an experiment share, a thin line goes on for each.
 
     Args:
         curves: of runs.
@@ -362,12 +421,27 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
             axis.plot(x / _UNITS[by], y.mean(0), color=f"C{number}", label=label)
             band = statistics.mean_intervals(y)
             axis.fill_between(x / _UNITS[by], *band, color=f"C{number}", alpha=0.2, linewidth=0)
+            for curve in own:
+                for places, returns in _outside(curve, by, x[0], x[-1]):
+                    axis.plot(places / _UNITS[by], returns, color=f"C{number}", linewidth=0.7)
     axis.set_xlabel(LABELS[by])
     axis.set_ylabel("return")
     axis.set_title(id, fontsize=9)
     axis.set_xlim(left=0)
     axis.set_ylim(bottom=0)
     axis.grid(alpha=0.3)
+
+
+def _outside(
+    curve: Curve, by: str, first: float, last: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The parts of a curve before and behind what all runs of its experiment share."""
+    places = getattr(curve, by)
+    for edge, outside in ((first, places < first), (last, places > last)):
+        if outside.any():
+            joined = np.append(places[outside], edge)
+            order = np.argsort(joined)
+            yield joined[order], np.interp(joined[order], places, curve.returns)
 
 
 def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:

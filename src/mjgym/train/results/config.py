@@ -33,7 +33,7 @@ def fixed(default: Any) -> Any:
 
 
 SHARED_OUT = {"shared out": True}
-"""Metadata of a field in environment steps, which agents of an ensemble share out."""
+"""Metadata of a number of actions, which agents of an ensemble share out."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class Settings:
         """
 
 
+BUDGETS = ("steps", "minutes", "cpu_minutes")
+"""Settings of which a run has one: its length."""
+
+
 @dataclass(frozen=True)
 class RunSettings(Settings):
     """The task, the budget, evaluations, and what a run takes of the machine."""
@@ -57,10 +61,14 @@ class RunSettings(Settings):
     module: str = ""  # name or file, which registers the task where the package does not
     # Arguments of make_vec, as the task's fields.
     env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
+    # What evaluations change in these: a reward that is shaped for training alone, for example.
+    evaluation_env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
     name: str = fixed("")  # of the experiment in the metrics; the algorithm's where it is empty
     seed: int = fixed(0)
     steps: int | None = None  # of all sub-environments together, after which the run ends
     minutes: float | None = None  # of wall clock, after which it ends
+    cpu_minutes: float | None = None  # of processor time of this process, after which it ends
+    action_repeat: int = fixed(1)  # control steps of an action, whose rewards are summed
     num_envs: int = fixed(16)
     threads: int | None = None  # that step the physics; None for all allowed cores
     torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
@@ -71,15 +79,17 @@ class RunSettings(Settings):
     log_every: int = 2_000  # environment steps between two lines of training metrics
     checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
     tensorboard: bool = True
+    wandb: str = ""  # project of Weights & Biases that metrics go to as well; empty: none
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "num_envs", "evaluations", "evaluation_episodes", "log_every")
+        at_least(self, 1, "action_repeat", "num_envs", "log_every")
+        at_least(self, 1, "evaluations", "evaluation_episodes")
         at_least(self, 0, "seed")
         at_most(self, MAX_ENVS, "num_envs")
         at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
         at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
-        positive(self, "steps", "minutes", "threads", "torch_threads", "checkpoint_minutes")
+        positive(self, *BUDGETS, "threads", "torch_threads", "checkpoint_minutes")
 
 
 @dataclass(frozen=True)
@@ -93,12 +103,15 @@ class NetworkSettings(Settings):
     # In standard deviations; None: not at all, as runs did that began before there was a bound.
     clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
     learning_rate: float = 3e-4
+    learning_rate_left: float = 1.0  # share of every rate at the end of the budget, linearly
     discount: float = fixed(0.99)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "history")
         positive(self, "learning_rate", "clip_observations")
+        at_least(self, 0, "learning_rate_left")
+        at_most(self, 1, "learning_rate_left")
         if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
             raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
         if not 0 < self.discount < 1:
@@ -126,14 +139,15 @@ class ReplaySettings(Settings):
     keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
     learning_starts: int = 2_000  # transitions of random actions before the first update
     batch_size: int = 256
-    updates_per_step: float = 0.25  # for each environment step (the update-to-data ratio)
+    updates_per_step: float = 0.25  # for each transition (the update-to-data ratio)
+    updates_per_step_end: float | None = None  # at the end of the budget, linearly; None: the same
     n_step: int = 3  # rewards before the value of the observation that follows
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "buffer_size", "batch_size", "n_step")
         at_least(self, 0, "learning_starts")
-        positive(self, "updates_per_step")
+        positive(self, "updates_per_step", "updates_per_step_end")
 
 
 @dataclass(frozen=True)
@@ -175,13 +189,52 @@ class EncoderSettings(Settings):
 
 
 @dataclass(frozen=True)
-class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
+class DataSettings(Settings):
+    """The recorded episodes that are learned from."""
+
+    data: str = fixed("")  # name of the dataset
+    demonstrations: int | None = fixed(None)  # learn from its first episodes alone; None: from all
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self, "demonstrations")
+        if self.demonstrations is not None and not self.data:
+            raise ConfigError("demonstrations: they are those of a dataset; name it with --data")
+        if self.data and getattr(self, "action_repeat", 1) > 1:
+            raise ConfigError(
+                "action_repeat: recorded actions were taken for one control step each"
+            )
+
+
+@dataclass(frozen=True)
+class OfflineSettings(DataSettings):
+    """Settings of the algorithms that learn from recorded episodes alone.
+
+    `steps` counts updates, as no environment is stepped.
+    """
+
+    num_envs: int = fixed(1)  # that the spaces are known by
+    stagger: bool = fixed(False)
+    evaluations: int = 4
+    evaluation_episodes: int = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.data:
+            raise ConfigError("data: the algorithm learns from a dataset; name it with --data")
+
+
+@dataclass(frozen=True)
+class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySettings, Config):
     """Settings of the algorithms that learn from a replay buffer.
 
     The defaults are those of the default recipe for observations of states.
     """
 
+    data_share: float = 0.5  # of each batch that the dataset gives, if there is one (RLPD)
+
     learning_rate: float = 1e-3
+    actor_learning_rate: float | None = None  # None: as the critics'
     weight_decay: float = 1e-2
     max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
     target_rate: float = 0.02  # of the target networks towards the trained ones at each update
@@ -189,9 +242,9 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 0, "weight_decay")
-        positive(self, "target_rate", "max_gradient_norm")
-        at_most(self, 1, "target_rate")
+        at_least(self, 0, "weight_decay", "data_share")
+        positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
+        at_most(self, 1, "target_rate", "data_share")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
                 f"learning_starts: a buffer of {self.buffer_size} transitions never holds"
@@ -235,6 +288,37 @@ class OffPolicyConfig(EncoderSettings, CriticSettings, ReplaySettings, Config):
     def longest_history(self) -> int:
         """Observations of the agent that sees the most."""
         return max(agent.history for agent in self.members())
+
+
+@dataclass(frozen=True)
+class OfflineReplaySettings(OfflineSettings):
+    """Settings of the offline algorithms that learn from transitions."""
+
+    # "success": 1 and the end of an episode at its first success, 0 before; "recorded": as they are
+    rewards: Literal["success", "recorded"] = fixed("success")
+
+
+@dataclass(frozen=True)
+class CloningConfig(OfflineSettings, EncoderSettings, Config):
+    """Settings of behaviour cloning."""
+
+    network: Literal["perceptron", "gru"] = fixed("perceptron")  # gru: goes through the history
+    output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
+    modes: int = fixed(5)  # of a mixture
+    chunk: int = fixed(8)  # actions that are predicted at once, the present one included
+    ensembling: float = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
+    normalize_actions: bool = fixed(True)  # to the range that they have in the dataset
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    learning_rate_left: float = 0.0  # the last updates make it precise
+    weight_decay: float = 1e-2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "modes", "chunk", "batch_size")
+        at_least(self, 0, "ensembling", "weight_decay")
+        if self.output == "mixture":
+            at_least(self, 2, "modes")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from mjgym import registry
-from mjgym.train.results.policy import Policy
+from mjgym.train.results.policy import Policy, begin
 
 SEEDS = tuple(range(10_000, 10_100))
 """Of the episodes whose scores are reported."""
@@ -91,9 +91,7 @@ def evaluate(
 
 def _episodes(policy: Any, envs: Any, seeds: list[int]) -> tuple[Any, Any, Any]:
     n, wanted = envs.num_envs, len(seeds)
-    begin = getattr(policy, "begin", None)
-    if begin is not None:
-        begin()
+    begin(policy)
     observation, _ = envs.reset(seed=seeds + seeds[:1] * (n - wanted))
     returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
     successes: np.ndarray | None = None

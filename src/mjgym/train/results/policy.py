@@ -2,6 +2,8 @@
 
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from mjgym.util import atomic
 
-_LAYER_NORM = 1e-5  # added to the variance, as PyTorch's layer does
+LAYER_NORM = 1e-5
+"""Added to the variance, as PyTorch's layer does."""
 
 STRIDES = (2, 2, 2, 1)
 """Of the convolutions that see pictures, whose kernels have 3 by 3 pixels."""
@@ -19,13 +22,75 @@ GREY, WHITE = 127.5, 255.0
 """What is subtracted from the channels of pictures, and by what they are divided."""
 
 _ENCODER = "encoder/"  # before the names of its arrays
+_MEMORY = "memory/"  # the same
+
+Arrays = dict[str, np.ndarray]
+
+
+Layers = list[dict[str, np.ndarray]]
 
 
 class PolicyError(ValueError):
     """A file holds no policy, or a damaged one; the message says what is wrong."""
 
 
-class Policy:
+def begin(policy: Any, where: np.ndarray | None = None) -> None:
+    """Tell a policy that episodes begin: one that remembers observations forgets them.
+
+    Args:
+        policy: with a method `restart`, as a task's scripted policy, with `begin`, or with neither.
+        where: of a batch, those that begin while the others go on, bool; None for all. A trained
+            policy has one past for the whole batch, and goes on then.
+    """
+    if hasattr(policy, "restart"):
+        policy.restart(where)
+    elif where is None and hasattr(policy, "begin"):
+        policy.begin()
+
+
+def joined(observation: Any) -> Any:
+    """Pictures of several cameras as one, with the channels of all; anything else as it is."""
+    if not isinstance(observation, Mapping):
+        return observation
+    return np.concatenate(list(observation.values()), -1)
+
+
+class Acting(ABC):
+    """A policy whose every decision is taken for one control step or several.
+
+    Args:
+        repeat: control steps of a decision; those in between see no observation.
+    """
+
+    mean: np.ndarray  # of the observations
+
+    def __init__(self, repeat: int) -> None:
+        self.repeat = repeat
+        self._held: np.ndarray | None = None  # the last decision
+        self._left = 0  # control steps that it is still to be taken for
+
+    def begin(self) -> None:
+        """Forget the past: the next observation begins an episode, in all rows."""
+        self._held = None
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        """Actions within the bounds, for one observation or for several, (n, ...).
+
+        Pictures of several cameras are a dict of them.
+        """
+        observation = np.asarray(joined(observation), np.float32)
+        lead = observation.shape[: observation.ndim - self.mean.ndim]
+        if self._held is None or not self._left or self._held.shape[:-1] != lead:
+            self._held, self._left = self.decided(observation), self.repeat
+        self._left -= 1
+        return self._held.copy()
+
+    @abstractmethod
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The decision, (..., action size), for observations (..., size)."""
+
+
+class Policy(Acting):
     """The deterministic action of a perceptron, for one observation or many.
 
     An action does not depend on how many are computed at once, to the bit: each row is a product of
@@ -44,6 +109,16 @@ class Policy:
             followed by a ReLU, then a linear layer and a normalisation, whose tanh the layers see.
             Without, they see vectors.
         limit: in units of `deviation`, to which observations are clipped; None for no limit.
+        memory: a gated recurrent unit with `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and
+            `bias_hh_l0`, which goes through the history from a state of zeros; the layers see its
+            last state. Without, they see the whole history.
+        chunk: actions that the layers give at once, the present one and those of the next steps.
+        ensembling: m of temporal ensembling (Zhao et al., 2023): of the actions that were proposed
+            for a step, at that step and before, the mean is taken, weighted by exp(-m i); i = 0 is
+            the oldest.
+        modes: of a Gaussian mixture: the layers give the means of each mode, then the logits of the
+            modes; the most probable one acts.
+        repeat: control steps of an action.
     """
 
     def __init__(
@@ -56,24 +131,33 @@ class Policy:
         history: int = 1,
         encoder: list[dict[str, np.ndarray]] | None = None,
         limit: float | None = None,
+        memory: Arrays | None = None,
+        chunk: int = 1,
+        ensembling: float = 0.0,
+        modes: int = 1,
+        repeat: int = 1,
     ) -> None:
+        super().__init__(repeat)
         self.layers = layers
         self.mean, self.deviation = mean, deviation
         self.low, self.high = low, high
         self.history, self.limit = history, limit
         self.encoder = encoder or []
-        self._past: np.ndarray | None = None
+        self.memory = memory or {}
+        self.chunk, self.ensembling, self.modes = chunk, ensembling, modes
+        self.begin()
 
     def begin(self) -> None:
-        """Forget past observations: the next one begins an episode, in all rows."""
-        self._past = None
+        """Forget past observations and plans: the next one begins an episode, in all rows."""
+        super().begin()
+        self._past: np.ndarray | None = None
+        self._plans: list[np.ndarray] = []  # of the last steps, each (n, chunk, action size)
 
-    def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """Actions within the bounds, for one observation or for several, (n, ...)."""
-        observation = np.asarray(observation, np.float32)
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         inputs = self.encode(observation[None] if single else observation)
-        action = self.scaled(self.unscaled(inputs))
+        action = self.scaled(self.ensembled(self.unscaled(inputs)))
         return np.asarray(action[0] if single else action)
 
     def encode(self, observation: np.ndarray) -> np.ndarray:
@@ -87,6 +171,8 @@ class Policy:
             else:
                 self._past = np.concatenate([self._past[:, 1:], x[:, None]], 1)
             x = self._past
+        if self.memory:
+            return _recalled(self.memory, x.reshape(len(x), self.history, -1))
         return self._features(x) if self.encoder else x.reshape(len(x), -1)
 
     def _features(self, x: np.ndarray) -> np.ndarray:
@@ -106,8 +192,30 @@ class Policy:
         return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
 
     def unscaled(self, inputs: np.ndarray) -> np.ndarray:
-        """Actions within -1 and 1."""
-        return np.asarray(np.tanh(_perceptron(self.layers, inputs[:, None, :])[:, 0]))
+        """Actions within -1 and 1, (n, chunk * action size), in the order of their steps."""
+        outputs = _perceptron(self.layers, inputs[:, None, :])[:, 0]
+        if self.modes > 1:
+            means = outputs[:, : -self.modes].reshape(len(outputs), self.modes, -1)
+            likeliest = outputs[:, -self.modes :].argmax(1)
+            outputs = means[np.arange(len(means)), likeliest]
+        return np.asarray(np.tanh(outputs))
+
+    def ensembled(self, plan: np.ndarray) -> np.ndarray:
+        """The action of this step, (n, action size), by all plans that say one for it.
+
+        Args:
+            plan: actions of this step and of the next ones, (n, chunk * action size).
+        """
+        if self.chunk == 1:
+            return plan
+        plan = plan.reshape(len(plan), self.chunk, -1)
+        if self._plans and len(self._plans[0]) != len(plan):
+            self._plans = []
+        self._plans = [*self._plans[1 - self.chunk :], plan]
+        ages = range(len(self._plans) - 1, -1, -1)
+        weights = np.exp(-self.ensembling * np.arange(len(self._plans), dtype=np.float32))
+        meant = zip(weights / weights.sum(), self._plans, ages, strict=True)
+        return np.asarray(sum(weight * made[:, age] for weight, made, age in meant))
 
     def scaled(self, action: np.ndarray) -> np.ndarray:
         """Actions within the bounds, of those within -1 and 1."""
@@ -120,6 +228,9 @@ class Policy:
         }
         if self.limit is not None:
             about["limit"] = self.limit
+        usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1}
+        about |= {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
+        about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
         return about | _named(self.layers) | encoder
 
@@ -131,8 +242,22 @@ class Policy:
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
-    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + _LAYER_NORM)
+    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + LAYER_NORM)
     return np.asarray(x * layer["weight"] + layer["bias"])
+
+
+def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
+    """The state of a gated recurrent unit, (n, width), after histories, (n, history, size)."""
+    hidden = memory["weight_hh_l0"].T
+    given = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
+    # Each row is a product of its own.
+    state: np.ndarray = np.zeros((len(x), 1, len(hidden)), np.float32)
+    for k in range(x.shape[1]):
+        reset, update, new = np.split(given[:, k : k + 1], 3, -1)
+        r, u, n = np.split(state @ hidden + memory["bias_hh_l0"], 3, -1)
+        reset, update = 1 / (1 + np.exp(-(reset + r))), 1 / (1 + np.exp(-(update + u)))
+        state = (1 - update) * np.tanh(new + reset * n) + update * state
+    return np.asarray(state[:, 0])
 
 
 class Valuation:
@@ -160,6 +285,11 @@ class Valuation:
             values += (outputs * self.weights).sum((-2, -1))
         return values / len(self.bodies)
 
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
     def arrays(self) -> dict[str, Any]:
         """All that it is made of, by name."""
         arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
@@ -168,47 +298,53 @@ class Valuation:
         return arrays
 
 
-class EnsemblePolicy:
+class EnsemblePolicy(Acting):
     """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
-    The mean is that over the agents' critics.
+    The mean is that over the agents' critics. Without critics, the mean of the actions is taken.
 
     Args:
         policies: of the agents.
-        valuations: of the agents' critics.
+        valuations: of the agents' critics; none for the mean of the actions.
     """
 
-    def __init__(self, policies: list[Policy], valuations: list[Valuation]) -> None:
-        self.policies, self.valuations = policies, valuations
+    def __init__(self, policies: Sequence[Policy], valuations: Sequence[Valuation] = ()) -> None:
+        super().__init__(policies[0].repeat)
+        self.policies, self.valuations = list(policies), list(valuations)
         self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
 
     def begin(self) -> None:
-        """Forget past observations: the next one begins an episode, in all rows."""
+        """Forget the past: the next observation begins an episode, in all rows."""
+        super().begin()
         for policy in self.policies:
             policy.begin()
 
-    def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """Actions within the bounds, (..., action size), for observations (..., size)."""
-        observation = np.asarray(observation, np.float32)
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         rows = observation[None] if single else observation
         inputs = [policy.encode(rows) for policy in self.policies]
         pairs = zip(self.policies, inputs, strict=True)
-        proposed = np.stack([policy.unscaled(x) for policy, x in pairs], 1)
+        proposed = np.stack([policy.ensembled(policy.unscaled(x)) for policy, x in pairs], 1)
+        action = self.policies[0].scaled(self._chosen(proposed, inputs))
+        return np.asarray(action[0] if single else action)
+
+    def _chosen(self, proposed: np.ndarray, inputs: list[np.ndarray]) -> np.ndarray:
+        """Of actions (n, agents, size), those that are taken, (n, size)."""
+        if not self.valuations:
+            return np.asarray(proposed.mean(1))
         values = np.zeros(proposed.shape[:2], np.float32)
         for valuation, x in zip(self.valuations, inputs, strict=True):
             repeated = np.repeat(x[:, None], len(self.policies), 1)
             values += valuation(np.concatenate([repeated, proposed], -1))
-        best = proposed[np.arange(len(proposed)), values.argmax(1)]
-        action = self.policies[0].scaled(best)
-        return action[0] if single else action
+        return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
 
     def save(self, path: str | Path) -> None:
         """Write it into one .npz file."""
         arrays: dict[str, Any] = {}
-        for k, parts in enumerate(zip(self.policies, self.valuations, strict=True)):
-            for part in parts:
-                arrays |= {f"agent{k}/{name}": array for name, array in part.arrays().items()}
+        for k, agent in enumerate(self.policies):
+            own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
+            arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
         with atomic.replacing(path) as part_file:
             np.savez(part_file, **arrays)
 
@@ -229,12 +365,30 @@ def load(path: str | Path) -> AnyPolicy:
         agents = _parts(arrays, "agent")
         if not agents:
             return _policy(arrays)
-        return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+        valued = [own for own in agents if "distribution" in own]
+        return EnsemblePolicy(list(map(_policy, agents)), list(map(_valuation, valued)))
     except OSError:
         raise
     except _DAMAGE as error:
         kind = type(error).__name__
         raise PolicyError(f"{path} holds no policy, or a damaged one: {kind}: {error}") from error
+
+
+def load_valuation(path: str | Path) -> Valuation:
+    """The critics of a file that `Valuation.save` wrote.
+
+    Raises:
+        OSError: it cannot be read.
+        PolicyError: it holds none, or damaged ones.
+    """
+    try:
+        with np.load(path) as file:
+            return _valuation(dict(file))
+    except OSError:
+        raise
+    except _DAMAGE as error:
+        kind = type(error).__name__
+        raise PolicyError(f"{path} holds no critics, or damaged ones: {kind}: {error}") from error
 
 
 _DAMAGE = (
@@ -259,10 +413,48 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         raise PolicyError("its observations' statistics do not fit")
     if about["low"].ndim != 1 or about["low"].shape != about["high"].shape:
         raise PolicyError("its bounds of actions do not fit")
+    memory = {k.removeprefix(_MEMORY): v for k, v in arrays.items() if k.startswith(_MEMORY)}
     inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
-    _require_fitting(layers, inputs, len(about["low"]))
+    if memory:
+        inputs = _width(memory, about["mean"].size)
+    chunk, modes, repeat = (int(arrays.get(name, 1)) for name in ("chunk", "modes", "repeat"))
+    if repeat < 1:
+        raise PolicyError(f"it takes an action for {repeat} control steps")
+    if chunk < 1 or modes < 1:
+        raise PolicyError(f"it gives {chunk} actions of {modes} modes")
+    outputs = modes * chunk * len(about["low"]) + (modes if modes > 1 else 0)
+    _require_fitting(layers, inputs, outputs)
     limit = float(arrays["limit"]) if "limit" in arrays else None
-    return Policy(layers, history=history, encoder=encoder, limit=limit, **about)
+    return Policy(
+        layers,
+        history=history,
+        encoder=encoder,
+        limit=limit,
+        memory=memory,
+        chunk=chunk,
+        ensembling=float(arrays.get("ensembling", 0.0)),
+        modes=modes,
+        repeat=repeat,
+        **about,
+    )
+
+
+def _width(memory: Arrays, size: int) -> int:
+    """Numbers in the state of a gated recurrent unit.
+
+    Raises:
+        PolicyError: it does not take observations of this size.
+    """
+    width = memory["weight_hh_l0"].shape[-1]
+    shapes = {
+        "weight_ih_l0": (3 * width, size),
+        "weight_hh_l0": (3 * width, width),
+        "bias_ih_l0": (3 * width,),
+        "bias_hh_l0": (3 * width,),
+    }
+    if {name: array.shape for name, array in memory.items()} != shapes:
+        raise PolicyError(f"its memory does not take {size} numbers")
+    return int(width)
 
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:

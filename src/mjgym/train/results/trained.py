@@ -39,6 +39,7 @@ class About:
         minutes: of training.
         returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
         fingerprint: of the run.
+        successes: of these episodes, at any time; empty for a task without a goal.
     """
 
     settings: Mapping[str, Any]
@@ -47,6 +48,7 @@ class About:
     minutes: float
     returns: tuple[float, ...]
     fingerprint: Mapping[str, Any]
+    successes: tuple[bool, ...] = ()
 
     @property
     def id(self) -> str:
@@ -65,17 +67,21 @@ class About:
 
     def text(self) -> str:
         """The score and what it took, in a line."""
-        return (
-            f"{self.mean:.0f} ± {self.std:.0f} after {self.env_step:,} steps of"
-            f" {str(self.settings['algorithm']).upper()}"
+        algorithm = str(self.settings["algorithm"]).upper()
+        score = f"{self.mean:.0f} ± {self.std:.0f}"
+        if self.successes:
+            score = f"{sum(self.successes)} of {len(self.successes)} episodes succeed"
+        spent = (
+            "updates" if self.settings.get("data") and self.env_step == self.updates else "steps"
         )
+        return f"{score} after {self.env_step:,} {spent} of {algorithm}"
 
     def check(self, env: Any) -> None:
         """See whether the policy is for an environment.
 
-        The task, its arguments and spaces must be those of training. So must the model's hash,
-        where MuJoCo is of the same version and the processor of the same kind: elsewhere it may
-        differ in the last bit of a number.
+        The task, its arguments and spaces must be those of its evaluations in training. So must the
+        model's hash, where MuJoCo is of the same version and the processor of the same kind:
+        elsewhere it may differ in the last bit of a number.
 
         Args:
             env: of this package, single or batched.
@@ -87,10 +93,11 @@ class About:
         if (here["id"], here["task"]) != (there["id"], there["task"]):
             names = f"{there['id']} ({there['task']})", f"{here['id']} ({here['task']})"
             raise TrainedError(f"it was trained on {names[0]}, here is {names[1]}")
+        arguments = {**there["arguments"], **self.settings.get("evaluation_env", {})}
         differing = [
-            f"{name}={there['arguments'].get(name)!r}, here {name}={value!r}"
+            f"{name}={arguments.get(name)!r}, here {name}={value!r}"
             for name, value in here["arguments"].items()
-            if there["arguments"].get(name) != value
+            if arguments.get(name) != value
         ]
         if differing:
             raise TrainedError(f"it was trained with {'; '.join(differing)}")
@@ -154,7 +161,8 @@ def about_of(path: Path) -> About:
     """
     with np.load(path) as arrays:
         found = json.loads(str(arrays[_ABOUT]))
-    return About(**{**found, "returns": tuple(found["returns"])})
+    rows = {name: tuple(found[name]) for name in ("returns", "successes") if name in found}
+    return About(**{**found, **rows})
 
 
 def of(id: str) -> Trained:

@@ -1,14 +1,19 @@
-"""Stages and angles that several scripted policies share."""
+"""Stages, rotations and angles that several scripted policies share."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from mjgym.tasks.robosuite.scripted_policies.staged_policy import CLOSE, OPEN, Observation, Stage
+from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage
+from mjgym.tasks.robosuite.scripted_policies.tools import Tool
+
+Reading = Callable[[Observation], np.ndarray]
 
 ABOVE = np.array([0.0, 0.0, 0.1])  # m, from an object to the tool before it descends
 CLOSING = 10  # control steps that the fingers take for their whole stroke
+STRAIGHT = 0.1  # rad, of a tool that is turned as asked
 QUARTER_TURN, HALF_TURN = np.pi / 2, np.pi  # rad, symmetries of grasped objects
+LOST = 0.06  # m, from the tool to what it holds: it has slipped away
 
 
 def heading_of(quaternion: np.ndarray) -> np.ndarray:
@@ -22,19 +27,51 @@ def smallest_angle(angle: np.ndarray, symmetry: float) -> np.ndarray:
     return np.asarray((angle + symmetry / 2) % symmetry - symmetry / 2)
 
 
-def facing(quaternion: str, symmetry: float) -> Callable[[Observation], np.ndarray]:
-    """The turn that aligns the fingers, which close along the tool's x, with an object's y axis.
+def frame(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """The rotation (..., 9) with two given axes, unit vectors (..., 3) at a right angle."""
+    return np.stack([x, np.cross(z, x), z], axis=-1).reshape(*x.shape[:-1], 9)
+
+
+def level(heading: np.ndarray) -> np.ndarray:
+    """The level unit vector at an angle about the vertical, (...) rad to (..., 3)."""
+    return np.stack([np.cos(heading), np.sin(heading), np.zeros_like(heading)], axis=-1)
+
+
+def pointing_down(heading: np.ndarray) -> np.ndarray:
+    """The rotation of a tool that points down and closes along a heading, (...) rad to (..., 9)."""
+    x = level(heading)
+    return frame(x, np.broadcast_to([0.0, 0.0, -1.0], x.shape))
+
+
+def facing(tool: Tool, heading: Reading, symmetry: float) -> Reading:
+    """The turn of a tool to point down and close along a heading.
 
     Args:
-        quaternion: the entry of the object's orientation, x, y, z, w.
-        symmetry: the angle after which the object looks the same, rad.
+        tool: that turns.
+        heading: about the vertical, (...) rad.
+        symmetry: the angle after which another heading does as well, rad; the nearest is taken.
     """
 
     def turn(observation: Observation) -> np.ndarray:
-        tool = heading_of(observation["robot0_eef_quat_site"])
-        return smallest_angle(heading_of(observation[quaternion]) + QUARTER_TURN - tool, symmetry)
+        x = tool.rotation(observation)[..., 0::3]
+        now = np.arctan2(x[..., 1], x[..., 0])
+        wanted = now + smallest_angle(heading(observation) - now, symmetry)
+        return tool.turn_to(observation, pointing_down(wanted))
 
     return turn
+
+
+def across(tool: Tool, quaternion: str, symmetry: float) -> Reading:
+    """The turn of a tool to point down and close along an object's y axis; see `facing`.
+
+    Args:
+        tool: that turns.
+        quaternion: the entry of the object's orientation, x, y, z, w.
+        symmetry: the angle after which the object looks the same, rad.
+    """
+    return facing(
+        tool, lambda observation: heading_of(observation[quaternion]) + QUARTER_TURN, symmetry
+    )
 
 
 def over(place: np.ndarray, height: float) -> np.ndarray:
@@ -42,28 +79,46 @@ def over(place: np.ndarray, height: float) -> np.ndarray:
     return np.concatenate([place[..., 0:2], np.full_like(place[..., 0:1], height)], axis=-1)
 
 
+def away_from(tool: Tool, place: Reading, distance: float = LOST) -> Reading:
+    """Whether a tool is further than that from a place: it has lost what it held there."""
+
+    def lost(observation: Observation) -> np.ndarray:
+        way = place(observation) - tool.position(observation)
+        return np.asarray((way * way).sum(axis=-1) > distance * distance)
+
+    return lost
+
+
 def grasp(
-    place: Callable[[Observation], np.ndarray],
-    quaternion: str,
-    symmetry: float = QUARTER_TURN,
+    tool: Tool,
+    place: Reading,
+    turn: Reading,
     steps: int = CLOSING,
+    above: np.ndarray = ABOVE,
 ) -> tuple[Stage, ...]:
     """Stages that grasp an object: above it, down to it, close the fingers.
 
     Args:
+        tool: that grasps.
         place: the tool's position at the grasp, (..., 3) m.
-        quaternion: the entry of the object's orientation, x, y, z, w.
-        symmetry: the angle after which the object looks the same, rad.
+        turn: of the tool to the grasp, see `Stage`.
         steps: the least number of control steps above the object.
+        above: from the grasp to the tool before it descends, m.
     """
     return (
         Stage(
-            lambda observation: place(observation) + ABOVE,
+            lambda observation: place(observation) + above,
             OPEN,
+            turn,
             near=0.015,
+            straight=STRAIGHT,
             steps=steps,
-            turn=facing(quaternion, symmetry),
         ),
-        Stage(place, OPEN, near=0.008),
-        Stage(place, CLOSE, near=0.03, steps=CLOSING),
+        Stage(place, OPEN, turn, near=0.008),
+        Stage(place, CLOSE, turn, near=np.inf, steps=CLOSING),
     )
+
+
+def held_still(tool: Tool, fingers: float, steps: int = 0) -> Stage:
+    """A stage in which a tool stays where it is."""
+    return Stage(tool.position, fingers, steps=steps)

@@ -1,22 +1,22 @@
 """Scripted policy of Door."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from mjgym.tasks.robosuite.door import Door
+from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.tasks.robosuite.scripted_policies.motions import CLOSING
-from mjgym.tasks.robosuite.scripted_policies.staged_policy import (
-    CLOSE,
-    Observation,
-    ScriptedPolicy,
-    Stage,
-)
+from mjgym.tasks.robosuite.scripted_policies.tools import tools_of
+
+if TYPE_CHECKING:
+    from mjgym.tasks.robosuite.door import Door
 
 HANDLE_LENGTH, HANDLE_ASIDE, HANDLE_OUT = 0.125, -0.175, 0.1  # m, of the door's handle
 OUTER_HALF = 0.03  # m, from the middle of the handle to that of the fingers that press on it
 FREE = 1.25  # rad, of the handle's turn: the latch releases at 1.16
 
 
-def open_door(_: Door) -> ScriptedPolicy:
+def open_door(task: "Door") -> StagedPolicy:
     """Push the handle's end down its arc with closed fingers, then draw it away by friction.
 
     The hand is wider than there is room behind the handle: the fingers press on its outer half.
@@ -47,6 +47,6 @@ def open_door(_: Door) -> ScriptedPolicy:
         Stage(lambda observation: press(observation, -0.08, 0.05), CLOSE, near=0.02, steps=CLOSING),
         Stage(lambda observation: press(observation, -0.06, 0.0), CLOSE, near=0.01),
         Stage(lambda observation: press(observation, 0.05, 0.0), CLOSE, near=1.0, until=turned),
-        Stage(lambda observation: press(observation, 0.04, 0.05), CLOSE),
+        Stage(lambda observation: press(observation, 0.08, 0.2), CLOSE),
     )
-    return ScriptedPolicy(stages)
+    return StagedPolicy(tools_of(task, 1), [stages])

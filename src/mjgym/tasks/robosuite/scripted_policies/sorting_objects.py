@@ -1,27 +1,29 @@
 """Scripted policies of PickPlace and NutAssembly."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from mjgym.tasks.robosuite.nut_assembly import NutAssembly
+from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
     QUARTER_TURN,
+    across,
+    away_from,
     grasp,
     heading_of,
+    level,
     over,
     smallest_angle,
 )
-from mjgym.tasks.robosuite.scripted_policies.staged_policy import (
-    CLOSE,
-    OPEN,
-    Observation,
-    ScriptedPolicy,
-    Stage,
-)
-from mjgym.tasks.robosuite.sorting import ALL, RANDOM, Sorting
+from mjgym.tasks.robosuite.scripted_policies.tools import Tools, tools_of
+
+if TYPE_CHECKING:
+    from mjgym.tasks.robosuite.sorting import Sorting
 
 CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the pegs
+MISSED = 0.05  # m, from its destination: an object that has not come to rest there
 STRAIGHT = 0.06  # rad, the largest turn of a nut that still fits over its peg
 # Of each object: the grasp along its x axis and above its frame, and the height of its frame at
 # release, m.
@@ -35,27 +37,36 @@ GRIPS = {
 }
 
 
-def sort(task: Sorting) -> ScriptedPolicy:
-    """Put the objects away, one after the other."""
-    if task.choice == RANDOM:
-        return ScriptedPolicy(_put_away(task, task.drawn, task.object_names))
-    names = task.object_names if task.choice == ALL else (task.kinds[task.choice],)
-    return ScriptedPolicy(
-        tuple(stage for name in names for stage in _put_away(task, name, (name,)))
-    )
+def sort(task: "Sorting", aligned: bool) -> StagedPolicy:
+    """Put the objects away, one after the other.
+
+    Args:
+        task: the task.
+        aligned: whether an object fits its place only when turned like the world's axes.
+    """
+    tools = tools_of(task, 1)
+    objects = [
+        _put_away(task, tools, label, names, aligned)
+        for label, names in task.labels_of_objects.items()
+    ]
+    parts = np.cumsum([len(stages) for stages in objects])[:-1]
+    return StagedPolicy(tools, [[stage for stages in objects for stage in stages]], parts=parts)
 
 
-def _put_away(task: Sorting, label: str, names: tuple[str, ...]) -> tuple[Stage, ...]:
+def _put_away(
+    task: "Sorting", tools: Tools, label: str, names: tuple[str, ...], aligned: bool
+) -> tuple[Stage, ...]:
     """Stages that put one object away.
 
     Args:
         task: the task.
+        tools: with the one that carries it.
         label: the prefix of the object's observation entries.
         names: the objects that may have that prefix; the entry "<label>_id" tells which has it.
+        aligned: see `sort`.
     """
+    (tool,) = tools.tools
     pos, quat = f"{label}_pos", f"{label}_quat"
-
-    aligned = isinstance(task, NutAssembly)  # nuts fit over their pegs only when turned alike
     constants = np.array([[*GRIPS[name], *task.goal(name)] for name in names])
 
     def constants_of(observation: Observation) -> tuple[np.ndarray, ...]:
@@ -67,35 +78,44 @@ def _put_away(task: Sorting, label: str, names: tuple[str, ...]) -> tuple[Stage,
 
     def grip(observation: Observation) -> np.ndarray:
         along, above, *_ = constants_of(observation)
-        heading = heading_of(observation[quat])
-        flat = np.zeros_like(heading)
-        forward = np.stack([np.cos(heading), np.sin(heading), flat], axis=-1)
+        forward = level(heading_of(observation[quat]))
         return np.asarray(observation[pos] + along * forward + above * np.array([0.0, 0.0, 1.0]))
 
     def down(observation: Observation) -> np.ndarray:
         """The tool's position at release."""
-        _, _, *frame = (constants_of(observation)[i] for i in (0, 1, 3, 4, 2))
-        return np.concatenate(frame, axis=-1) + observation["robot0_eef_pos"] - observation[pos]
+        _, _, *place = (constants_of(observation)[i] for i in (0, 1, 3, 4, 2))
+        return np.concatenate(place, axis=-1) + tool.position(observation) - observation[pos]
 
     def to_square(observation: Observation) -> np.ndarray:
         """The turn that aligns a square opening with the world's axes."""
-        return smallest_angle(-heading_of(observation[quat]), QUARTER_TURN)
+        angle = smallest_angle(-heading_of(observation[quat]), QUARTER_TURN)
+        return angle[..., None] * np.array([0.0, 0.0, 1.0])
 
+    def away(observation: Observation) -> np.ndarray:
+        """Whether the object has missed its destination."""
+        _, _, height, *goal = constants_of(observation)
+        beside = np.abs(observation[pos][..., 0:2] - np.concatenate(goal, axis=-1)).max(axis=-1)
+        return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
+
+    turn = across(tool, quat, HALF_TURN)
+    lost = away_from(tool, grip)
     return (
-        *grasp(grip, quat, HALF_TURN, steps=3 * CLOSING),
-        Stage(lambda observation: over(grip(observation), CARRY_HEIGHT), CLOSE, near=0.03),
+        *grasp(tool, grip, turn, steps=3 * CLOSING),
+        Stage(lambda observation: over(grip(observation), CARRY_HEIGHT), CLOSE, turn, near=0.03),
         Stage(
             lambda observation: over(down(observation), CARRY_HEIGHT),
             CLOSE,
+            to_square if aligned else None,
             near=0.005,
-            turn=to_square if aligned else None,
-            until=(lambda observation: np.abs(to_square(observation)) < STRAIGHT)
-            if aligned
-            else None,
+            straight=STRAIGHT,
+            lost=lost,
         ),
-        Stage(down, CLOSE, near=0.008),
-        Stage(lambda observation: observation["robot0_eef_pos"], OPEN, steps=CLOSING),
+        Stage(down, CLOSE, to_square if aligned else None, near=0.008, lost=lost),
+        Stage(tool.position, OPEN, steps=CLOSING),
         Stage(
-            lambda observation: over(observation["robot0_eef_pos"], CARRY_HEIGHT), OPEN, near=0.03
+            lambda observation: over(tool.position(observation), CARRY_HEIGHT),
+            OPEN,
+            near=0.03,
+            lost=away,
         ),
     )

@@ -16,6 +16,9 @@ ALGORITHMS = {
     "sac": "SAC",
     "ppo": "PPO",
     "a2c": "A2C",
+    "bc": "BC",
+    "td3_bc": "TD3BC",
+    "iql": "IQL",
 }
 
 

@@ -12,7 +12,7 @@ from mjgym.train.learn.collector import Size
 from mjgym.train.learn.networks import plain
 from mjgym.train.learn.normalization import Normalizer
 from mjgym.train.results.config import Config as AnyConfig
-from mjgym.train.results.policy import AnyPolicy, Policy
+from mjgym.train.results.policy import AnyPolicy, Policy, Valuation
 from mjgym.train.results.run_errors import DivergedError
 
 Metrics = dict[str, Tensor]
@@ -62,6 +62,12 @@ class Agent(ABC, nn.Module):
     def actor_body(self) -> nn.Sequential:
         """The perceptron whose first outputs' tanh is the deterministic action."""
 
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        outputs = self.actor_body()(self.normalizer(observation).flatten(1))
+        return torch.tanh(outputs[:, : self.action_size])
+
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
@@ -86,6 +92,12 @@ class Agent(ABC, nn.Module):
             nn.utils.clip_grad_norm_(parameters, max_norm)
         optimizer.step()
 
+    def scale_rates(self, share: float) -> None:
+        """Set all learning rates to a share of the settings'."""
+        for optimizer in self._optimizers().values():
+            for group in optimizer.param_groups:
+                group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
+
     # What is kept.
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
@@ -99,7 +111,24 @@ class Agent(ABC, nn.Module):
         layers = plain(self.actor_body())
         layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
         limit = self.normalizer.limit if self.normalizer.enabled else None
-        return Policy(layers, mean, deviation, low, high, self.config.history, limit=limit)
+        return Policy(
+            layers,
+            mean,
+            deviation,
+            low,
+            high,
+            self.config.history,
+            limit=limit,
+            repeat=self.config.action_repeat,
+        )
+
+    def valuation(self) -> Valuation | None:
+        """The critics as plain arrays; None of an algorithm that has none of actions.
+
+        Raises:
+            ConfigError: the value of a critic of one's own is none of the package's.
+        """
+        return None
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: the policy alone, whose name is empty."""
@@ -121,6 +150,8 @@ class Agent(ABC, nn.Module):
             optimizer.load_state_dict(checkpoint["optimizers"][name])
             for group, values in zip(optimizer.param_groups, now, strict=True):
                 group.update(values)
+                if "initial_lr" in group:
+                    group["initial_lr"] = group["lr"]
 
 
 _OF_SETTINGS = ("lr", "weight_decay")

@@ -85,6 +85,11 @@ class Ensemble(nn.Module):
             losses |= {f"{loss} {name}": value for loss, value in own.items()}
         return losses
 
+    def scale_rates(self, share: float) -> None:
+        """Set all learning rates to a share of the settings'."""
+        for agent in self.members:
+            agent.scale_rates(share)
+
     def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
         """Move the bounds of the agents' supports to where returns lie."""
         for agent in self.members:
@@ -101,6 +106,9 @@ class Ensemble(nn.Module):
         """
         policies = [agent.policy(low, high) for agent in self.members]
         return EnsemblePolicy(policies, [agent.valuation() for agent in self.members])
+
+    def valuation(self) -> None:
+        """None: the policy holds the agents' critics."""
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: all agents together (an empty name), and each."""

@@ -19,7 +19,7 @@ from mjgym.train.learn.critics import Categorical, ReturnRange, make_critic, val
 from mjgym.train.learn.networks import Critics, plain
 from mjgym.train.learn.pictures import Encoder, random_shift
 from mjgym.train.results.config import OffPolicyConfig
-from mjgym.train.results.policy import GREY, WHITE, Policy, Valuation
+from mjgym.train.results.policy import Policy, Valuation
 
 
 class OffPolicyAgent(Agent):
@@ -40,9 +40,7 @@ class OffPolicyAgent(Agent):
         self.encoder: Encoder | None = None
         if not isinstance(observation_size, int):
             self.inputs = config.features
-            self.encoder = Encoder(
-                observation_size, config.history, config.channels, config.features
-            )
+            self.encoder = Encoder.of(config, observation_size)
         self.critic = make_critic(config)
         gammas, weights = discounts.of_heads(
             config.discounting,
@@ -73,6 +71,12 @@ class OffPolicyAgent(Agent):
         """Inputs of the networks for raw histories, (B, history, size) or (B, features)."""
         encoded: Tensor = (self.encoder or self.normalizer)(observation)
         return encoded
+
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        outputs = self.actor_body()(self.encode(observation).flatten(1))
+        return torch.tanh(outputs[:, : self.action_size])
 
     def preprocess(self, batch: Batch) -> Batch:
         """Transitions with the networks' inputs instead of raw histories.
@@ -115,11 +119,13 @@ class OffPolicyAgent(Agent):
 
     # What the updates are made of.
 
-    def optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """AdamW with the settings' rate and decay."""
+    def optimizer(
+        self, parameters: Iterable[nn.Parameter], rate: float | None = None
+    ) -> torch.optim.Optimizer:
+        """AdamW with the settings' decay, and their rate where none is given."""
         config = self.config
         return torch.optim.AdamW(
-            parameters, config.learning_rate, weight_decay=config.weight_decay, fused=True
+            parameters, rate or config.learning_rate, weight_decay=config.weight_decay, fused=True
         )
 
     def step(
@@ -191,9 +197,7 @@ class OffPolicyAgent(Agent):
         """The deterministic policy; of pictures, with their encoder."""
         made = super().policy(low, high)
         if self.encoder is not None:
-            made.mean = np.full(self.encoder.size, GREY, np.float32)
-            made.deviation = np.full(self.encoder.size, WHITE, np.float32)
-            made.encoder = self.encoder.arrays()
+            self.encoder.complete(made)
         return made
 
     def valuation(self) -> Valuation:

@@ -34,11 +34,12 @@ class SACConfig(OffPolicyConfig):
     value_min: float | None = -20.0  # a categorical critic needs room below 0 for the entropy
     temperature: float = fixed(0.01)  # alpha at the start
     adapt_temperature: bool = True  # or keep it as it is at the start
+    temperature_learning_rate: float | None = None  # None: as the critics'
     target_entropy_scale: float = -1.0  # nats per number of an action (within -1 and 1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self, "temperature")
+        positive(self, "temperature", "temperature_learning_rate")
 
 
 class SAC(OffPolicyAgent):
@@ -58,9 +59,10 @@ class SAC(OffPolicyAgent):
         self.actor = GaussianActor(
             self.inputs, action_size, config.hidden, layer_norm=config.layer_norm
         )
-        self.actor_optimizer = self.optimizer(self.actor.parameters())
+        self.actor_optimizer = self.optimizer(self.actor.parameters(), config.actor_learning_rate)
         self.log_alpha = nn.Parameter(torch.tensor(math.log(config.temperature)))
-        self.temperature_optimizer = torch.optim.Adam([self.log_alpha], config.learning_rate)
+        rate = config.temperature_learning_rate or config.learning_rate
+        self.temperature_optimizer = torch.optim.Adam([self.log_alpha], rate)
         self.target_entropy = config.target_entropy_scale * action_size
 
     def actor_body(self) -> nn.Sequential:

@@ -60,12 +60,22 @@ class TD3(DeterministicAgent):
         self.updates += 1
         if self.updates % self.config.policy_delay == 0:
             action = self.actor(batch.observation)
-            value = self.acting_value(self.critics(batch.observation, action, count=1)).mean()
-            self.step(self.actor_optimizer, -value)
+            value = self.acting_value(self.critics(batch.observation, action, count=1))
+            self.step(self.actor_optimizer, self.actor_loss(batch, action, value))
             self.soft_update(self.target_critics, self.critics)
             self.soft_update(self.target_actor, self.actor)
-            metrics["value"] = value.detach()
+            metrics["value"] = value.detach().mean()
         return metrics
+
+    def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
+        """The loss of the actor.
+
+        Args:
+            batch: of transitions.
+            action: of the actor for their observations.
+            value: of these actions, (1, B).
+        """
+        return -value.mean()
 
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:

@@ -1,0 +1,181 @@
+"""`mjgym demos`: record demonstrations of a task's scripted policy."""
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from mjgym.cli import fields
+from mjgym.cli.ids import ID
+from mjgym.cli.output import console
+
+if TYPE_CHECKING:
+    from mjgym.datasets import Writer
+
+BATCH, BATCH_WITH_PICTURES = 50, 16  # sub-environments
+SUCCESSES = "successes"
+PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
+
+
+def demos(
+    id: Annotated[str, ID],
+    out: Annotated[str, typer.Option(metavar="NAME", help="The dataset to write.")],
+    count: Annotated[int, typer.Option(min=1, help="Episodes to keep.")] = 200,
+    keep: Annotated[
+        Literal["successes", "all"], typer.Option(help="Which episodes to keep.")
+    ] = SUCCESSES,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
+    ] = 0,
+    after: Annotated[
+        int, typer.Option(min=0, help="Control steps after success, with which an episode ends.")
+    ] = 5,
+    noise: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Standard deviation of what is added to actions, in half ranges; the sum is taken"
+            " and recorded.",
+        ),
+    ] = 0.0,
+    observation: Annotated[
+        Literal["flat", "dict"],
+        typer.Option(help="One vector, or entries by name."),
+    ] = "flat",
+    pictures: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CAMERA", help="Observe this camera's pictures too; repeatable."),
+    ] = None,
+    size: Annotated[int, typer.Option(min=1, help="Pixels of a picture's sides.")] = 84,
+    quality: Annotated[
+        Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
+    ] = "fast",
+    envs: Annotated[
+        int | None, typer.Option("--num-envs", "--envs", min=1, help="Sub-environments at once.")
+    ] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
+    ] = None,
+) -> None:
+    """Record demonstrations of a task's scripted policy.
+
+    An episode ends a few steps after success. Its seed makes it again, and `mjgym replay NAME
+    --check` repeats each step bit for bit.
+
+    The name chooses the format: "lift" or "lift-v0" is a Minari dataset, "lift.hdf5" a file of
+    robomimic's.
+
+    Ctrl-C ends the command; the episodes so far are kept.
+    """
+    from mjgym import datasets
+
+    if envs is None:
+        envs = min(count, BATCH_WITH_PICTURES if pictures else BATCH)
+    arguments: dict[str, Any] = {"observation": observation}
+    if pictures:
+        arguments = {
+            "observation": f"{observation}+pixels",
+            "pixels": {
+                "camera": tuple(pictures) if len(pictures) > 1 else pictures[0],
+                "width": size,
+                "height": size,
+            },
+            "render_quality": quality,
+        }
+    with contextlib.ExitStack() as stack:
+        env = fields.make(id, set or [], **arguments)
+        stack.callback(env.close)
+        policy = _script(env.unwrapped.task, id)
+        batch = fields.make_batch(id, set or [], envs, autoreset_mode="Disabled", **arguments)
+        stack.callback(batch.close)
+        try:
+            writer = datasets.create(
+                out, env, algorithm="scripted", description=_description(id, noise)
+            )
+            stack.callback(writer.close)
+            attempts = datasets.attempts(batch, policy, seed=seed, after=after, noise=noise)
+            stack.callback(attempts.close)
+            _collect(attempts, writer, count, keep == SUCCESSES)
+        except datasets.DemonstrationError as error:
+            console(stderr=True).print(f"{error}", soft_wrap=True)
+            raise typer.Exit(1) from None
+
+
+def _description(id: str, noise: float) -> str:
+    perturbed = f", with noise of {noise:g} in its actions" * bool(noise)
+    return f"{id}, by its scripted policy{perturbed}"
+
+
+def _script(task: Any, id: str) -> Any:
+    """The scripted policy of a task.
+
+    Raises:
+        typer.BadParameter: it has none, or none for this robot.
+    """
+    try:
+        policy = task.scripted_policy()
+    except ValueError as error:
+        raise typer.BadParameter(f"{id}: {error}") from None
+    if policy is None:
+        raise typer.BadParameter(
+            f"There is no scripted policy for {id}, only for {', '.join(_with_script())}."
+        )
+    return policy
+
+
+def _with_script() -> list[str]:
+    """The ids whose tasks have a scripted policy."""
+    from mjgym import registry
+    from mjgym.task import Task
+
+    none = Task.scripted_policy
+    return [
+        id
+        for id in registry.ids()
+        if registry.registration(id).task_class.scripted_policy is not none
+    ]
+
+
+def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> None:
+    """Write episodes until there are enough, or until Ctrl-C."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    tried = won = 0
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        TimeRemainingColumn(),
+    )
+    out, shown = console(), console(stderr=True)
+    printed = time.monotonic()
+    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
+        task = bar.add_task("", total=count)
+        with contextlib.suppress(KeyboardInterrupt):
+            for attempt in attempts:
+                tried += 1
+                won += attempt.success
+                if attempt.success or not successes:
+                    writer.add(attempt.episode)
+                doing = f"{won} of {tried} succeeded"
+                bar.update(task, completed=writer.kept, description=doing)
+                if writer.kept == count:
+                    break
+                if not shown.is_terminal and time.monotonic() - printed > PRINT_SECONDS:
+                    printed = time.monotonic()
+                    shown.print(f"{writer.kept} of {count} kept, {doing}")
+    out.print(f"{won} of {tried} episodes succeeded")
+    if writer.kept:
+        again = f"play them again: mjgym replay {writer.name}"
+        out.print(f"{writer.kept} episodes in {writer.name!r}; {again}", soft_wrap=True)
+    else:
+        out.print("nothing is recorded")

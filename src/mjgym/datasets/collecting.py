@@ -1,0 +1,112 @@
+"""Collecting episodes of a policy from a batch of environments."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym.datasets.recorder import SUCCESS
+from mjgym.datasets.recording import Episode, Recording
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An episode of a policy.
+
+    Args:
+        success: whether the task's goal was reached, and still is at the end.
+        episode: as it was recorded.
+    """
+
+    success: bool
+    episode: Episode
+
+
+def attempts(
+    envs: gymnasium.vector.VectorEnv[Any, Any, Any],
+    policy: Callable[[Any], Any],
+    *,
+    seed: int = 0,
+    after: int = 5,
+    noise: float = 0.0,
+) -> Iterator[Attempt]:
+    """Episodes of a policy, without end, in the order of their seeds: seed, seed + 1, ...
+
+    They do not depend on the size of the batch. Each ends once its goal has been reached for
+    `after` further control steps, or as the task ends it.
+
+    The noise is added to the actions that are taken, and these are recorded: each episode can be
+    played again, and in the long run errors cancel out for a policy that is trained on it.
+
+    Args:
+        envs: a vector environment of this package with `autoreset_mode="Disabled"`.
+        policy: from the observation's entries by name, in double precision, to actions; it may have
+            `restart(where)`, which is told of new episodes by a mask.
+        seed: of the first episode.
+        after: control steps after success.
+        noise: standard deviation of what is added to actions, in half ranges of these; each episode
+            draws its own from its seed.
+    """
+    plain: Any = envs.unwrapped
+    space: Any = envs.single_action_space
+    count = envs.num_envs
+    seeds = seed + np.arange(count)
+    following, due = seed + count, seed
+    observation, _ = envs.reset(seed=seeds.tolist())
+    recordings = [Recording(_row(observation, i), int(seeds[i])) for i in range(count)]
+    generators = [_generator(each) for each in seeds]
+    held = np.zeros(count, dtype=np.int64)  # control steps that the goal has been reached for
+    finished: dict[int, Attempt] = {}
+    while True:
+        states = plain.get_state()
+        actions = np.asarray(policy(plain.observe()))
+        if noise:
+            draws = np.stack([each.normal(size=space.shape) for each in generators])
+            actions = actions + noise * (space.high - space.low) / 2 * draws
+        actions = np.clip(actions, space.low, space.high).astype(space.dtype)
+        observation, rewards, terminations, truncations, infos = envs.step(actions)
+        successes = np.asarray(infos.get(SUCCESS, np.zeros(count, dtype=bool)))
+        for i, recording in enumerate(recordings):
+            recording.add(
+                _row(states, i),
+                actions[i],
+                _row(observation, i),
+                rewards[i],
+                terminations[i],
+                truncations[i],
+                successes[i],
+            )
+        held = np.where(successes, held + 1, 0)
+        ended = terminations | truncations | (held > after)
+        if not ended.any():
+            continue
+        states = plain.get_state()
+        for i in np.flatnonzero(ended):
+            episode = recordings[i].episode(_row(states, i))
+            finished[int(seeds[i])] = Attempt(bool(successes[i]), episode)
+            seeds[i] = following
+            following += 1
+        observation, _ = envs.reset(seed=seeds.tolist(), options={"reset_mask": ended})
+        for i in np.flatnonzero(ended):
+            recordings[i] = Recording(_row(observation, i), int(seeds[i]))
+            generators[i] = _generator(seeds[i])
+        held[ended] = 0
+        if hasattr(policy, "restart"):
+            policy.restart(ended)
+        while due in finished:
+            yield finished.pop(due)
+            due += 1
+
+
+def _row(values: Any, i: int) -> Any:
+    """What is of one sub-environment."""
+    if isinstance(values, dict):
+        return {name: rows[i] for name, rows in values.items()}
+    return values[i]
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    """The generator of an episode's noise, which is none of those that its start is drawn by."""
+    return np.random.default_rng([int(seed), 1])

@@ -1,0 +1,84 @@
+"""Recording the episodes of an environment as they are played."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym.datasets.formats import Writer
+from mjgym.datasets.recording import Recording, State
+
+SUCCESS = "success"  # in infos
+
+
+class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Writes the episodes of an environment that are to be kept, each as soon as it is.
+
+    Args:
+        env: a single environment of this package, as `gymnasium.make` gives it.
+        writer: of the dataset.
+
+    Attributes:
+        name: of the dataset.
+        kept: how many episodes are in it.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any], writer: Writer) -> None:
+        super().__init__(env)
+        self._writer = writer
+        self._recording: Recording | None = None
+        self._before: State | None = None  # the state before a step that is being made
+
+    @property
+    def name(self) -> str:
+        """The dataset's name."""
+        return self._writer.name
+
+    @property
+    def kept(self) -> int:
+        """The number of episodes in the dataset."""
+        return self._writer.kept
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; what has been recorded of one that is not kept is gone."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._recording, self._before = Recording(observation, seed), None
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Advance, and record it."""
+        if self._recording is None:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        space = self.env.action_space
+        action = np.array(action, dtype=space.dtype)  # as it is written
+        self._before = self._state()
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._recording.add(
+            self._before,
+            action,
+            observation,
+            float(reward),
+            terminated,
+            truncated,
+            bool(info.get(SUCCESS, False)),
+        )
+        self._before = None
+        return observation, float(reward), terminated, truncated, info
+
+    def _state(self) -> State:
+        plain: Any = self.env.unwrapped
+        state: State = plain.get_state()
+        return state
+
+    def keep(self) -> None:
+        """Write the episode as far as it is, if it has any steps; an interrupted step is none."""
+        recording, self._recording = self._recording, None
+        if recording is None or not len(recording):
+            return
+        last = self._before if self._before is not None else self._state()
+        self._writer.add(recording.episode(last))
+
+    def close(self) -> None:
+        """Close the dataset and the environment."""
+        self._writer.close()
+        super().close()

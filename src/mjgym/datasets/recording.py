@@ -1,0 +1,204 @@
+"""A recorded episode: as data, under recording, and played again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+State = dict[str, np.ndarray]
+
+
+class DemonstrationError(RuntimeError):
+    """A dataset cannot be written or read; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The result of replaying an episode.
+
+    Args:
+        steps: that were the same, bit for bit.
+        touched: in how many of them somebody had moved or pushed something by hand.
+        differs: the time of the first step that was not; None if all were.
+    """
+
+    steps: int
+    touched: int
+    differs: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """A recorded episode; row `t` of what has `steps` rows belongs to the action of time `t`.
+
+    Args:
+        observations: (steps + 1, ...), or a dict of such by name; row `t` precedes action `t`.
+        actions: (steps, numbers).
+        rewards: (steps,).
+        terminations: (steps,), bool.
+        truncations: (steps,), bool.
+        successes: (steps,), bool: the task's goal is reached after this action; False where the
+            task has no goal.
+        states: of `mjgym.Env.get_state` just before each action and after the last one, by name,
+            (steps + 1, ...); one row of what never changes. Some entries alone, or none, where the
+            dataset has no more.
+        seed: of the start, None where there is none.
+    """
+
+    observations: Any
+    actions: np.ndarray
+    rewards: np.ndarray
+    terminations: np.ndarray
+    truncations: np.ndarray
+    successes: np.ndarray
+    states: Mapping[str, np.ndarray] = field(default_factory=dict)
+    seed: int | None = None
+
+    def __len__(self) -> int:
+        """The number of steps."""
+        return len(self.actions)
+
+    def observation(self, t: int) -> Any:
+        """The observation that the action of a time followed, or the last one."""
+        seen = self.observations
+        return {name: rows[t] for name, rows in seen.items()} if isinstance(seen, dict) else seen[t]
+
+    def state(self, t: int) -> State:
+        """The state just before the action of a time, or after the last one; empty for none."""
+        return {name: rows[min(t, len(rows) - 1)] for name, rows in self.states.items()}
+
+    def check(self, env: gymnasium.Env[Any, Any]) -> Replayed:
+        """Play it again from its first state, in an environment that is like its own.
+
+        Raises:
+            DemonstrationError: it has no states, or those of another model.
+        """
+        plain: Any = env.unwrapped
+        env.reset(seed=self.seed)
+        touched = 0
+        place(plain, self.state(0))
+        for t, action in enumerate(self.actions):
+            state = self.state(t)
+            now = plain.get_state()
+            if not _same({name: now[name] for name in state}, state):  # moved or pushed by hand
+                place(plain, state)
+                touched += 1
+            observation, reward, terminated, truncated, _ = env.step(action)
+            ended = (bool(terminated), bool(truncated))
+            recorded = (bool(self.terminations[t]), bool(self.truncations[t]))
+            same_end = ended == recorded or t == len(self) - 1  # where a person ended it
+            same = _same(observation, self.observation(t + 1)) and reward == self.rewards[t]
+            if not (same and same_end):
+                return Replayed(t, touched, t)
+        return Replayed(len(self), touched, None)
+
+
+class Recording:
+    """An episode as it is being recorded.
+
+    Args:
+        observation: the first.
+        seed: of the start, None where there is none.
+    """
+
+    def __init__(self, observation: Any, seed: int | None = None) -> None:
+        self.seed = seed
+        self._observations = [observation]
+        # A step is one entry, so that an interruption leaves whole steps.
+        self._steps: list[tuple[Any, float, bool, bool, bool, State]] = []
+
+    def __len__(self) -> int:
+        """The number of steps so far."""
+        return len(self._steps)
+
+    def add(
+        self,
+        state: State,
+        action: np.ndarray,
+        observation: Any,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        success: bool = False,
+    ) -> None:
+        """Add a step.
+
+        Args:
+            state: before the action; empty for none.
+            action: that was taken.
+            observation: after it, and so the others.
+            reward: of the step.
+            terminated: as `step` gives it.
+            truncated: as `step` gives it.
+            success: whether the task's goal is reached.
+        """
+        del self._observations[len(self._steps) + 1 :]
+        self._observations.append(observation)
+        ends = (bool(terminated), bool(truncated), bool(success))
+        self._steps.append((np.asarray(action), float(reward), *ends, state))
+
+    def episode(self, state: State) -> Episode:
+        """The episode as far as it is; its last step is truncated unless terminated.
+
+        Args:
+            state: after the last step; empty for none.
+
+        Raises:
+            ValueError: there are no steps.
+        """
+        if not self._steps:
+            raise ValueError("an episode has at least one step")
+        columns = list(zip(*self._steps, strict=True))
+        actions, rewards, terminations, truncations, successes, states = columns
+        truncated = np.array(truncations)
+        truncated[-1] |= not terminations[-1]
+        return Episode(
+            observations=_stacked(self._observations[: len(self._steps) + 1]),
+            actions=np.stack(actions),
+            rewards=np.array(rewards),
+            terminations=np.array(terminations),
+            truncations=truncated,
+            successes=np.array(successes),
+            states={name: _rows([s[name] for s in (*states, state)]) for name in state},
+            seed=self.seed,
+        )
+
+
+def place(env: Any, state: Mapping[str, np.ndarray]) -> Any:
+    """Set an environment's state to a recorded one; the observation there.
+
+    Raises:
+        DemonstrationError: it is empty, or of another model or version.
+    """
+    if not state:
+        raise DemonstrationError("the dataset has no states: its episodes cannot be played again")
+    try:
+        return env.set_state(state)
+    except ValueError as error:
+        raise DemonstrationError(
+            f"the dataset's states are of another model than {_name(env)}: {error}"
+        ) from None
+
+
+def _name(env: Any) -> str:
+    return env.spec.id if env.spec is not None else "this environment"
+
+
+def _stacked(observations: list[Any]) -> Any:
+    if isinstance(observations[0], dict):
+        return {name: np.stack([o[name] for o in observations]) for name in observations[0]}
+    return np.stack(observations)
+
+
+def _rows(values: list[np.ndarray]) -> np.ndarray:
+    """All values, (times, ...), or one row of what never changes."""
+    rows = np.stack(values)
+    return rows[:1] if (rows == rows[:1]).all() else rows
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(np.array_equal(one[n], other[n]) for n in one)
+    return np.array_equal(one, other)

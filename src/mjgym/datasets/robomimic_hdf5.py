@@ -1,0 +1,287 @@
+"""Demonstrations in HDF5 as robomimic has them, which it reads as they are.
+
+`data/demo_<k>` holds `actions`, `rewards`, `dones`, `obs/<key>`, `next_obs/<key>` and `states`,
+rows of time, qpos and qvel as robosuite flattens them; its attributes are `num_samples` and
+`model_file`, the model of the episode as MJCF. `data` has the attribute `env_args`; `mask/train`
+and `mask/valid` name nine tenths and one tenth of the demonstrations.
+
+Besides those, what makes it exact: `terminations`, `truncations`, `successes` and `state/<name>`,
+the entries of `mjgym.Env.get_state` before each action and after the last one, one row of those
+that never change; the attribute `seed`; and the attribute `mjgym` of `data`, the rest as JSON. Of a
+file that has been cut off, `demos`, references to the demonstrations at its beginning, finds those
+that are left.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from mjgym.datasets.formats import About, Demonstrations, about, remake, specification
+from mjgym.datasets.hdf5_files import REFERENCES, File, h5py
+from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.datasets.robosuite_hdf5 import RobosuiteDemonstrations
+from mjgym.envs.pixels import KEY
+from mjgym.mjcf.written_fields import with_fields
+from mjgym.util import atomic
+
+GYM = 2  # robomimic's EnvType
+FLAT = "flat"  # the key of an observation that is one vector, as of robomimic's Gym environments
+OBJECT = "object"  # the key of all that is no robot's, as of robosuite's environments
+OF_ROBOTS = re.compile(r"robot\d+_")
+VALID = 0.1  # of the demonstrations
+OWN = "mjgym"  # the attribute of our own files
+MOST = 8192  # demonstrations that there are references to
+
+
+def key_of(entry: str) -> str:
+    """robomimic's key of an entry of an observation: "agentview_image" of "pixels_agentview"."""
+    if entry == KEY:
+        return "image"
+    return f"{entry.removeprefix(f'{KEY}_')}_image" if entry.startswith(f"{KEY}_") else entry
+
+
+def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
+    """An observation, or rows of them, by robomimic's keys.
+
+    Args:
+        observation: an array, or arrays by name.
+        lead: number of axes before those of one observation.
+    """
+    if not isinstance(observation, Mapping):
+        return {FLAT: np.asarray(observation)}
+    found = {key_of(name): np.asarray(rows) for name, rows in observation.items()}
+    robots = [name for name in found if OF_ROBOTS.match(name)]
+    others = [
+        rows.reshape(*rows.shape[:lead], -1)
+        for name, rows in found.items()
+        if not OF_ROBOTS.match(name) and rows.dtype != np.uint8
+    ]
+    if robots and others and OBJECT not in found:
+        found[OBJECT] = np.concatenate(others, axis=-1)
+    return found
+
+
+def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "RobomimicWriter":
+    """Begin a new file; see `RobomimicWriter`."""
+    return RobomimicWriter(name, env, facts)
+
+
+class RobomimicWriter:
+    """Writes demonstrations as robomimic reads them.
+
+    Args:
+        name: the file's path, which ends with ".hdf5".
+        env: like the one of the episodes.
+        facts: what is said of them.
+
+    Attributes:
+        name: the file's path.
+        kept: how many episodes are in it.
+
+    Raises:
+        DemonstrationError: h5py is not installed, there is such a file, or no such folder.
+    """
+
+    def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
+        self._h5py = h5py()
+        self._path = Path(name).expanduser()
+        self._check_free()
+        if not self._path.parent.is_dir():
+            raise DemonstrationError(f"there is no folder {str(self._path.parent)!r}")
+        self.name = name
+        self.kept = 0
+        space, plain = env.observation_space, env.unwrapped
+        self._task: Any = getattr(plain, "task", None)
+        spec = specification(env, name)
+        self._attributes = {
+            "env_args": json.dumps(
+                {
+                    "env_name": facts.id,
+                    "type": GYM,
+                    "env_version": facts.version,
+                    "env_kwargs": dict(facts.kwargs),
+                }
+            ),
+            OWN: json.dumps(
+                {
+                    "spec": json.loads(spec),
+                    "entries": list(space) if isinstance(space, gymnasium.spaces.Dict) else None,
+                    "version": facts.version,
+                    "algorithm": facts.algorithm,
+                    "description": facts.description,
+                }
+            ),
+        }
+        self._steps = 0
+
+    def _check_free(self) -> None:
+        if self._path.exists():
+            raise DemonstrationError(f"there is a file {str(self._path)!r}: take another name")
+
+    def add(self, episode: Episode) -> None:
+        """Write an episode; after an error the file is as it was."""
+        number, steps = self.kept, self._steps + len(episode)
+        try:
+            if number == 0:
+                self._check_free()
+                with atomic.replacing(self._path) as part, self._h5py.File(part, "w") as file:
+                    self._begin(file)
+                    self._write(file, number, episode, steps)
+            else:
+                with self._h5py.File(self._path, "r+") as file:
+                    self._write(file, number, episode, steps)
+        except OSError as error:
+            raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
+        self.kept, self._steps = number + 1, steps
+
+    def _begin(self, file: Any) -> None:
+        """Write what is of all episodes; all groups, so that they are at the file's beginning."""
+        data = file.create_group("data")
+        data.attrs.update(self._attributes)
+        data.attrs["total"] = 0
+        file.create_group("mask")
+        references = file.create_dataset(REFERENCES, (MOST,), self._h5py.ref_dtype)
+        references[0] = self._h5py.Reference()
+
+    def _write(self, file: Any, number: int, episode: Episode, steps: int) -> None:
+        data, name = file["data"], f"demo_{number}"
+        try:
+            demo = data.create_group(name)
+            self._fill(demo, episode)
+            demo.attrs["num_samples"] = len(episode)  # the last: now it is whole
+        except BaseException:
+            with contextlib.suppress(KeyError):
+                del data[name]
+            raise
+        if number < MOST:
+            file[REFERENCES][number] = demo.ref
+        data.attrs.modify("total", steps)  # in its place
+
+    def _fill(self, demo: Any, episode: Episode) -> None:
+        demo["actions"] = episode.actions
+        demo["rewards"] = episode.rewards
+        demo["dones"] = (episode.terminations | episode.truncations).astype(np.int64)
+        for name in ("terminations", "truncations", "successes"):
+            demo[name] = getattr(episode, name)
+        for key, rows in keyed(episode.observations, lead=1).items():
+            pictures: dict[str, Any] = {}
+            if rows.dtype == np.uint8:
+                pictures = {"compression": "gzip", "chunks": (1, *rows.shape[1:])}
+            demo.create_dataset(f"obs/{key}", data=rows[:-1], **pictures)
+            demo.create_dataset(f"next_obs/{key}", data=rows[1:], **pictures)
+        for name, rows in episode.states.items():
+            demo[f"state/{name}"] = rows
+        if {"time", "qpos", "qvel"} <= episode.states.keys():
+            demo["states"] = flattened(episode)
+        if self._task is not None and episode.states:
+            varies = [name for name in self._task.varies if name in episode.states]
+            fields = {name: episode.states[name][0] for name in varies}
+            demo.attrs["model_file"] = with_fields(self._task.model(), fields)
+        if episode.seed is not None:
+            demo.attrs["seed"] = episode.seed
+
+    def close(self) -> None:
+        """Write the masks."""
+        if not self.kept:
+            return
+        mixed = np.random.default_rng(0).permutation(self.kept)
+        valid = max(1, round(VALID * self.kept)) if self.kept > 1 else 0
+        parts = {"train": sorted(mixed[valid:]), "valid": sorted(mixed[:valid])}
+        with self._h5py.File(self._path, "r+") as file:
+            for part, numbers in parts.items():
+                if numbers and f"mask/{part}" not in file:
+                    file[f"mask/{part}"] = np.array([f"demo_{k}" for k in numbers], dtype="S")
+
+
+def flattened(episode: Episode) -> np.ndarray:
+    """Time, qpos and qvel before each action, (steps, 1 + nq + nv), as robosuite flattens them."""
+    rows = [
+        np.concatenate([np.ravel(state[name]) for name in ("time", "qpos", "qvel")])
+        for state in map(episode.state, range(len(episode)))
+    ]
+    return np.stack(rows)
+
+
+def load(name: str) -> Demonstrations:
+    """Open a file of this package, of robomimic or of robosuite."""
+    file = File(name)
+    return (RobomimicDemonstrations if OWN in file.attributes else RobosuiteDemonstrations)(file)
+
+
+class RobomimicDemonstrations:
+    """Demonstrations that this package has written as robomimic reads them.
+
+    Args:
+        file: the file.
+
+    Attributes:
+        name: the file's path.
+        count: of episodes.
+        about: where they come from.
+        note: what is missing of a file that has been cut off; empty if nothing is.
+
+    Raises:
+        DemonstrationError: another version has written it in another way.
+    """
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self.name, self.note = file.name, file.note
+        self.count = len(file.demos)
+        try:
+            facts = json.loads(file.attributes[OWN])
+            self._entries = facts["entries"]
+            self._spec = json.dumps(facts["spec"])
+            self.about = about(
+                EnvSpec.from_json(self._spec),
+                **{name: facts[name] for name in ("version", "algorithm", "description")},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DemonstrationError(
+                f"{self.name!r}: the attribute {OWN!r} is none of this version's: {error!r}"
+            ) from None
+
+    def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
+        """The environment that the dataset was recorded in, made anew."""
+        spec = EnvSpec.from_json(self._spec)
+        return remake(lambda: gymnasium.make(spec, **kwargs), self.about.id)
+
+    def episode(self, number: int) -> Episode:
+        """An episode, by its number from 0."""
+        with self._file.demo(number) as demo:
+            whole = {
+                key: np.concatenate([demo[f"obs/{key}"][:1], demo[f"next_obs/{key}"][:]])
+                for key in map(key_of, self._entries or [FLAT])
+            }
+            states = demo.get("state", {})
+            observations: Any
+            if self._entries is None:
+                observations = whole[FLAT]
+            else:
+                observations = {name: whole[key_of(name)] for name in self._entries}
+            seed = demo.attrs.get("seed")
+            return Episode(
+                observations=observations,
+                actions=demo["actions"][:],
+                rewards=demo["rewards"][:],
+                terminations=demo["terminations"][:],
+                truncations=demo["truncations"][:],
+                successes=demo["successes"][:],
+                states=dict(_flat(states)),
+                seed=None if seed is None else int(seed),
+            )
+
+
+def _flat(group: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    for name, item in group.items():
+        if hasattr(item, "values"):
+            yield from _flat(item, f"{before}{name}/")
+        else:
+            yield f"{before}{name}", item[()]

@@ -1,0 +1,303 @@
+"""Demonstrations of robosuite and robomimic, played in this package's environments.
+
+Their files hold actions, and states as `MjSimState` flattens them: time, qpos and qvel of the model
+in `model_file`. Here each action is played from its recorded state: observations, rewards and ends
+are those of this package's environment, actions the dataset's. What an episode has drawn, as sizes
+of objects, comes from `model_file`.
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+from lxml import etree
+
+from mjgym.datasets.formats import About, remake
+from mjgym.datasets.hdf5_files import File
+from mjgym.datasets.recording import DemonstrationError, Episode, Recording, State, place
+from mjgym.util.suggestions import or_else
+
+ROBOSUITE = 1  # robomimic's EnvType
+WIDTHS = {  # of joints in qpos and qvel
+    mujoco.mjtJoint.mjJNT_FREE: (7, 6),
+    mujoco.mjtJoint.mjJNT_BALL: (4, 3),
+    mujoco.mjtJoint.mjJNT_SLIDE: (1, 1),
+    mujoco.mjtJoint.mjJNT_HINGE: (1, 1),
+}
+# Of versions before 1.5, whose robots had one arm's gripper without a side.
+OLD_GRIPPER = re.compile(r"^gripper(\d)_(?!right_|left_)")
+DRAWN = ("geom_size", "geom_pos", "geom_quat", "geom_friction", "body_pos", "body_quat", "site_pos")
+# Arguments of `robosuite.make` that are spelled otherwise now.
+RENAMED = {"camera_depth": "camera_depths"}
+GONE = ("gripper_visualization",)
+# Parameters of controllers likewise.
+RENAMED_LAW = {"damping": "damping_ratio", "damping_limits": "damping_ratio_limits"}
+
+
+def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The id and the arguments of `gymnasium.make` for a task of robosuite's.
+
+    Args:
+        meta: `env_name` and `env_kwargs`, as robomimic's files and checkpoints have them.
+
+    Raises:
+        DemonstrationError: it is no task that is here.
+    """
+    from mjgym.adapters.robosuite.arguments import task_fields
+    from mjgym.adapters.robosuite.environments.base import IDS
+    from mjgym.adapters.robosuite.episodes import Episodes
+
+    task, asked = str(meta["env_name"]), dict(meta["env_kwargs"])
+    if task not in IDS:
+        raise DemonstrationError(f"{task!r} is no task here{or_else(task, IDS)}")
+    others = {field.name for field in dataclasses.fields(Episodes)}
+    asked = {RENAMED.get(n, n): x for n, x in asked.items() if n not in ("env_name", *GONE)}
+    configs = asked.get("controller_configs")
+    each = configs if isinstance(configs, list) else [configs]
+    modern = [_modern(config) if isinstance(config, Mapping) else config for config in each]
+    asked["controller_configs"] = modern if isinstance(configs, list) else modern[0]
+    asked = {name: value for name, value in asked.items() if name not in others}
+    try:
+        fields = task_fields(task, IDS[task], asked, others)
+    except (TypeError, ValueError) as error:
+        raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
+    if "reward_shaping" not in asked:
+        fields.pop("reward_type")  # what they paid for is not recorded
+    return IDS[task], {
+        "observation": "dict",
+        "max_episode_steps": -1,
+        **_changed(IDS[task], fields),
+    }
+
+
+def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a task that differ from its own, the usual controllers by their names."""
+    from mjgym import registry
+    from mjgym.adapters.robosuite.controllers import load_part_controller_config
+
+    registered = registry.registration(id)
+    found = dict(fields)
+    law = found.get("controller")
+    if isinstance(law, Mapping):
+        usual = load_part_controller_config(default_controller=law["type"])
+        if usual | dict(law) == usual:
+            found["controller"] = law["type"]
+    own = {field.name: field.default for field in dataclasses.fields(registered.task_class)}
+    own |= registered.fields
+    return {name: value for name, value in found.items() if value != own.get(name)}
+
+
+class RobosuiteDemonstrations:
+    """Demonstrations of robosuite's or robomimic's, played in this package's environment.
+
+    Args:
+        file: the file.
+
+    Attributes:
+        name: the file's path.
+        count: of episodes.
+        about: where they come from.
+        note: what is missing of a file that has been cut off; empty if nothing is.
+
+    Raises:
+        DemonstrationError: it is of no task of robosuite's that is here.
+    """
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self.name, self.note = file.name, file.note
+        self.count = len(file.demos)
+        meta = _meta(file)
+        try:
+            id, kwargs = arguments(meta)
+        except DemonstrationError as error:
+            raise DemonstrationError(f"{self.name!r}: {error}") from None
+        version = file.attributes.get("repository_version", meta.get("env_version", ""))
+        description = f"{meta['env_name']} of robosuite {version}".strip()
+        self.about = About(id, kwargs, description=description)
+        self._env: gymnasium.Env[Any, Any] | None = None
+
+    def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
+        """The environment of this package that is like the one of the dataset."""
+        id, asked = self.about.id, {**self.about.kwargs, **kwargs}
+        return remake(lambda: gymnasium.make(id, **asked), id)
+
+    def episode(self, number: int) -> Episode:
+        """An episode, by its number from 0, played from its recorded states."""
+        if self._env is None:
+            self._env = self.environment()
+        with self._file.demo(number) as demo:
+            xml = demo.attrs.get("model_file")
+            if "states" not in demo or xml is None:
+                raise DemonstrationError(
+                    f"{self.name!r}: {self._file.demos[number]} has no states with their model"
+                )
+            actions, states = demo["actions"][:], demo["states"][:]
+        return _played(self._env, actions, states, xml)
+
+
+def _meta(file: File) -> dict[str, Any]:
+    """`env_name` and `env_kwargs`, of robomimic's files and of robosuite's.
+
+    Raises:
+        DemonstrationError: the file does not say so, or is of another environment.
+    """
+    attributes = file.attributes
+    try:
+        if "env_args" in attributes:
+            meta: dict[str, Any] = json.loads(attributes["env_args"])
+            kind = meta["type"]
+        else:
+            asked = json.loads(attributes["env_info"])
+            name = asked.get("env_name", attributes.get("env"))
+            meta, kind = {"env_name": name, "env_kwargs": asked}, ROBOSUITE
+    except (KeyError, TypeError, ValueError) as error:
+        raise DemonstrationError(
+            f"{file.name!r} does not say which environment it is of: {error!r}"
+        ) from None
+    if kind != ROBOSUITE:
+        raise DemonstrationError(
+            f"{file.name!r} is of {meta.get('env_name')!r}, which is no task of robosuite's"
+        )
+    return meta
+
+
+def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A controller's configuration of versions before 1.5 in the words of today."""
+    found = {RENAMED_LAW.get(name, name): value for name, value in config.items()}
+    if "control_delta" in found:
+        found["input_type"] = "delta" if found.pop("control_delta") else "absolute"
+    return found
+
+
+def _played(
+    env: gymnasium.Env[Any, Any], actions: np.ndarray, states: np.ndarray, xml: str
+) -> Episode:
+    """An episode of actions, each played from its recorded state."""
+    plain: Any = env.unwrapped
+    recorded = RecordedModel(xml)
+    env.reset(seed=0)
+    observation = recorded.place(plain, states[0])
+    recording = Recording(observation)
+    for t, action in enumerate(actions):
+        if t:
+            place(plain, recorded.state(plain, states[t]))
+        before = plain.get_state()
+        observation, reward, terminated, truncated, info = env.step(action)
+        success = bool(info.get("success", False))
+        recording.add(before, action, observation, float(reward), terminated, truncated, success)
+        if terminated:
+            break
+    return recording.episode(plain.get_state())
+
+
+class RecordedModel:
+    """The model of a demonstration, and its states as those of an environment of this package.
+
+    Joints, bodies and simple geoms are as recorded; files of looks, which are on the disk of who
+    has recorded it, and inertias that follow from them are not.
+
+    Args:
+        xml: the model as MJCF.
+
+    Raises:
+        DemonstrationError: it is no model.
+    """
+
+    def __init__(self, xml: str) -> None:
+        try:
+            self._model = mujoco.MjModel.from_xml_string(_without_files(xml))
+        except (etree.XMLSyntaxError, ValueError) as error:
+            raise DemonstrationError(f"the dataset's model_file is no model: {error}") from None
+        self._addresses: tuple[list[list[int]], list[list[int]]] | None = None
+
+    def place(self, env: Any, row: np.ndarray) -> Any:
+        """Begin an episode at a recorded state, with what it has drawn; the observation there.
+
+        Args:
+            env: the environment, unwrapped, after a reset.
+            row: time, qpos and qvel of the recorded model.
+
+        Raises:
+            DemonstrationError: the model is another one.
+        """
+        place(env, {**self._drawn(env), **self.state(env, row)})
+        memory = env.task.memory(env.view)
+        return env.set_state({f"memory.{name}": value for name, value in memory.items()})
+
+    def state(self, env: Any, row: np.ndarray) -> State:
+        """Time, qpos and qvel of a recorded state, joint by joint by their names.
+
+        Raises:
+            DemonstrationError: there is a joint that the environment lacks, or another kind of it,
+                or the row has another length.
+        """
+        nq, nv = self._model.nq, self._model.nv
+        if row.shape != (1 + nq + nv,):
+            raise DemonstrationError(
+                f"the dataset's states have {row.size} numbers, its model 1 + {nq} + {nv}"
+            )
+        if self._addresses is None:
+            self._addresses = self._matched(env.model)
+        theirs, ours = self._addresses
+        found = {"time": np.array(row[0])}
+        parts = {"qpos": row[1 : 1 + nq], "qvel": row[1 + nq :]}
+        for i, (name, values) in enumerate(parts.items()):
+            found[name] = getattr(env.data, name).copy()
+            found[name][ours[i]] = values[theirs[i]]
+        return found
+
+    def _matched(self, own: mujoco.MjModel) -> tuple[list[list[int]], list[list[int]]]:
+        """Addresses in qpos and qvel, of the recorded model and of another."""
+        names = [own.joint(i).name for i in range(own.njnt)]
+        theirs: tuple[list[list[int]], list[list[int]]] = [[], []], [[], []]
+        for joint in map(self._model.joint, range(self._model.njnt)):
+            name = OLD_GRIPPER.sub(r"gripper\1_right_", joint.name)
+            if name not in names or own.joint(name).type[0] != joint.type[0]:
+                raise DemonstrationError(
+                    f"the dataset is of another model, with a joint {joint.name!r}"
+                    f"{or_else(name, names)}"
+                )
+            for i, field in enumerate(("qposadr", "dofadr")):
+                width = WIDTHS[mujoco.mjtJoint(int(joint.type[0]))][i]
+                for addresses, of in zip(theirs, (joint, own.joint(name)), strict=True):
+                    first = int(getattr(of, field)[0])
+                    addresses[i].extend(range(first, first + width))
+        return theirs
+
+    def _drawn(self, env: Any) -> State:
+        """The fields that an episode of a task draws, as the recorded model has them."""
+        task, state = env.task, env.get_state()
+        if not task.varies:
+            return {}
+        spec = task.model()
+        for field in [field for field in DRAWN if field in task.varies]:
+            kind, _, attribute = field.partition("_")
+            elements = map(getattr(self._model, kind), range(getattr(self._model, f"n{kind}")))
+            for element in elements:
+                own = getattr(spec, kind)(element.name) if element.name else None
+                if own is not None:
+                    setattr(own, attribute, getattr(element, attribute))
+        model = spec.compile()
+        return {name: np.array(getattr(model, name)[: len(state[name])]) for name in task.varies}
+
+
+def _without_files(xml: str) -> str:
+    root = etree.fromstring(xml.encode())
+    for geom in [*root.iter("geom")]:
+        if geom.get("type") in ("mesh", "hfield") or geom.get("mesh") is not None:
+            geom.getparent().remove(geom)
+    for asset in [*root.iter("asset"), *root.iter("skin")]:
+        asset.getparent().remove(asset)
+    for element in root.iter():
+        element.attrib.pop("material", None)
+    compiler = root.find("compiler")
+    compiler = etree.SubElement(root, "compiler") if compiler is None else compiler
+    for name in ("boundmass", "boundinertia"):
+        compiler.set(name, "0.001")
+    return str(etree.tostring(root, encoding="unicode"))

@@ -1,0 +1,144 @@
+"""A policy of stages: each moves tools to poses computed from the observation.
+
+The next stage begins when every tool is there. An episode that loses what it held, or that a stage
+takes too long for, goes back to where the present part of the task begins.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mjgym.rotations import norm
+
+Observation = Mapping[str, np.ndarray]
+
+OPEN, CLOSE = -1.0, 1.0  # of fingers
+PATIENCE = 120  # control steps that a stage may take
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One move of one tool.
+
+    Args:
+        target: the tool's target position, (..., 3) m, as a function of the observation.
+        fingers: `OPEN`, `CLOSE`, or between.
+        turn: the rotation that the tool still has to make, a rotation vector in world axes, in
+            rad, (..., 3); None: no rotation.
+        near: the next stage begins within this distance of the target, m,
+        straight: within this angle of the target's orientation, rad,
+        steps: after at least this number of control steps,
+        until: and where this condition on the observation, bool, holds.
+        lost: the condition, bool, for the episode to go back to the stage that begins the part.
+        speed: the largest share of the tool's greatest displacement and rotation in a control step.
+    """
+
+    target: Callable[[Observation], np.ndarray]
+    fingers: float
+    turn: Callable[[Observation], np.ndarray] | None = None
+    near: float = 0.01
+    straight: float = np.inf
+    steps: int = 0
+    until: Callable[[Observation], np.ndarray] | None = None
+    lost: Callable[[Observation], np.ndarray] | None = None
+    speed: float = 1.0
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What is left of a tool's move, of each episode.
+
+    Args:
+        way: displacement, (..., 3) m in world axes.
+        turn: rotation vector, (..., 3) rad in world axes.
+        fingers: from `OPEN` to `CLOSE`, (...).
+        speed: the largest share of the greatest displacement and rotation in a control step, (...).
+    """
+
+    way: np.ndarray
+    turn: np.ndarray
+    fingers: np.ndarray
+    speed: np.ndarray
+
+
+class Body(Protocol):
+    """The tools that a policy moves, as observations show them and as actions move them."""
+
+    count: int
+
+    def position(self, observation: Observation, tool: int) -> np.ndarray:
+        """A tool's position, (..., 3) m."""
+        ...
+
+    def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
+        """The action, (..., numbers) float32, for what is left of each tool's move."""
+        ...
+
+
+class StagedPolicy:
+    """A sequence of stages; each episode of a batch goes through them at its own pace.
+
+    Args:
+        body: what it moves.
+        sequences: the stages of each tool, of equal numbers; the tools' n-th stages begin together.
+            The last ones end after `patience` steps, as if something had been lost.
+        patience: control steps that a stage may take.
+        parts: numbers of the stages that begin parts of the task, in order, besides 0.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        sequences: Sequence[Sequence[Stage]],
+        patience: int = PATIENCE,
+        parts: Sequence[int] = (),
+    ) -> None:
+        self._body = body
+        self._stages = list(zip(*sequences, strict=True))
+        self._patience = patience
+        numbers = np.arange(len(self._stages))
+        begins = np.array([0, *parts])
+        self._begin = begins[np.searchsorted(begins, numbers, side="right") - 1]
+        self._stage: Any = None
+        self._steps: Any = None
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Go back to the first stage: in all environments, or where a mask, bool, is True."""
+        if where is None or self._stage is None:
+            self._stage = None
+        else:
+            self._stage, self._steps = (np.where(where, 0, x) for x in (self._stage, self._steps))
+
+    def __call__(self, observation: Observation) -> np.ndarray:
+        """The action, (..., numbers) float32, for an observation's entries."""
+        places = [self._body.position(observation, i) for i in range(self._body.count)]
+        lead = places[0].shape[:-1]
+        if self._stage is None:
+            self._stage = self._steps = np.zeros(lead, dtype=np.int64)
+        way, turn = np.zeros((2, len(places), *lead, 3))
+        fingers, speed = np.zeros((2, len(places), *lead))
+        ended, lost = np.zeros((2, *lead), dtype=bool)
+        for number in np.unique(self._stage):
+            here = self._stage == number
+            done = here & (number < len(self._stages) - 1)
+            for i, stage in enumerate(self._stages[number]):
+                ahead = stage.target(observation) - places[i]
+                around = np.zeros_like(ahead) if stage.turn is None else stage.turn(observation)
+                way[i] = np.where(here[..., None], ahead, way[i])
+                turn[i] = np.where(here[..., None], around, turn[i])
+                fingers[i] = np.where(here, stage.fingers, fingers[i])
+                speed[i] = np.where(here, stage.speed, speed[i])
+                done = done & (norm(ahead) < stage.near) & (norm(around) < stage.straight)
+                done = done & (self._steps >= stage.steps)
+                if stage.until is not None:
+                    done = done & stage.until(observation)
+                if stage.lost is not None:
+                    lost = lost | (here & stage.lost(observation))
+            ended = ended | done
+        lost = lost | (~ended & (self._steps >= self._patience))
+        self._stage = np.where(lost, self._begin[self._stage], self._stage + ended)
+        self._steps = np.where(lost | ended, 0, self._steps + 1)
+        motions = [Motion(*motion) for motion in zip(way, turn, fingers, speed, strict=True)]
+        return self._body.action(observation, motions)

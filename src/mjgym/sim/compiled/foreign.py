@@ -1,0 +1,107 @@
+"""The engine's and NumPy's own compiled functions, called by their addresses from numba's code.
+
+Addresses come as arguments, so compiled code can be kept on disk.
+"""
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+STEP1, STEP2, FORWARD_SKIP, SET_STATE, GET_STATE, RESET = range(6)
+_ENGINE = (
+    *("mj_step1", "mj_step2", "mj_forwardSkip", "mj_setState", "mj_getState", "mj_resetData"),
+)
+GEMV, GEMM, SOLVE = range(3)
+# As wheels of NumPy bring it; 64-bit integers throughout.
+_BLAS = ("scipy_cblas_dgemv64_", "scipy_cblas_dgemm64_", "scipy_dgesv_64_")
+
+
+@intrinsic
+def call(typing: Any, address: Any, arguments: Any) -> Any:
+    """Call a C function without a result: its address, and a tuple of numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        types_of = signature.args[1].types
+        given = cgutils.unpack_tuple(builder, values[1], len(types_of))
+        function = ir.FunctionType(ir.VoidType(), [x.type for x in given])
+        builder.call(builder.inttoptr(values[0], function.as_pointer()), given)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), generate
+
+
+@intrinsic
+def floats_at(typing: Any, address: Any) -> Any:
+    """A pointer to float64 at an address, for `numba.carray`."""
+    return _pointer(types.float64)
+
+
+@intrinsic
+def integers_at(typing: Any, address: Any) -> Any:
+    """A pointer to int64 at an address, for `numba.carray`."""
+    return _pointer(types.int64)
+
+
+@intrinsic
+def counts_at(typing: Any, address: Any) -> Any:
+    """A pointer to int32 at an address, for `numba.carray`."""
+    return _pointer(types.int32)
+
+
+def _pointer(kind: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(kind)(types.int64), generate
+
+
+@intrinsic
+def copy_bytes(typing: Any, target: Any, source: Any, count: Any) -> Any:
+    """Copy bytes between addresses that do not overlap."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        target, source = (builder.inttoptr(value, byte) for value in values[:2])
+        cgutils.raw_memcpy(builder, target, source, values[2], ir.Constant(ir.IntType(64), 1))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+def _found(folders: tuple[Path, ...], pattern: str, names: tuple[str, ...]) -> np.ndarray | None:
+    """The addresses of functions in the first library that has them all; None without one."""
+    for path in (path for folder in folders for path in sorted(folder.glob(pattern))):
+        try:
+            library = ctypes.CDLL(str(path))
+            found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
+        except (OSError, AttributeError):
+            continue
+        return np.array(found, dtype=np.int64)
+    return None
+
+
+@functools.cache
+def engine() -> np.ndarray | None:
+    """The addresses of the engine's functions, by STEP1, STEP2, ...; None where it is not found."""
+    pattern = "mujoco.dll" if os.name == "nt" else "libmujoco.*"
+    return _found((Path(mujoco.__file__).parent,), pattern, _ENGINE)
+
+
+@functools.cache
+def blas() -> np.ndarray | None:
+    """The addresses of the functions that NumPy multiplies and solves with, by GEMV, GEMM, SOLVE.
+
+    None where it does so with another library than the OpenBLAS of its wheels.
+    """
+    package = Path(np.__file__).parent
+    folders = (package.parent / "numpy.libs", package / ".dylibs")
+    return _found(folders, "*openblas64*", _BLAS)

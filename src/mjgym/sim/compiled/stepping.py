@@ -1,0 +1,281 @@
+"""Simulations that are stepped with a compiled law between their physics steps."""
+
+import concurrent.futures
+import copy
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+from numba import carray, njit
+
+from mjgym.sim.compiled import LAW_FIELDS, CompiledLaw
+from mjgym.sim.compiled.foreign import (
+    FORWARD_SKIP,
+    GET_STATE,
+    RESET,
+    SET_STATE,
+    STEP1,
+    STEP2,
+    blas,
+    call,
+    copy_bytes,
+    counts_at,
+    engine,
+)
+from mjgym.sim.engine import DIVERGED, episode_field, quiet
+from mjgym.sim.shards import is_of_geoms
+
+_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+_VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
+_FIRST_WARNING, _LAST_WARNING = DIVERGED.start, DIVERGED.stop
+_CTRL = LAW_FIELDS.index("ctrl")
+_ONE = np.zeros(1, dtype=np.int64)
+_NONE, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+_NO_FLAGS = np.zeros(0, dtype=np.bool_)
+# Of a simulation that is stepped where it is seen.
+_SEEN = (
+    *(_NO_ROWS, _NO_ROWS, _NO_FLAGS, (_NO_ROWS, _NONE, _NONE, _NONE), _NO_FLAGS),
+    *(_NONE, _NONE, _NONE),
+)
+_WARNING_STRIDE = 2  # int32: the last of a kind, and how many
+
+
+@njit(inline="always")
+def _take_over(i, model, data, state, known, begun, functions):
+    """Go to a simulation's state, unless it is where the last call left it."""
+    same = not begun[i]
+    for k in range(state.shape[1]):
+        same = same and state[i, k] == known[i, k]
+    if same:
+        return
+    if begun[i]:
+        call(functions[RESET], (model, data))
+        begun[i] = False
+    call(functions[SET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
+    call(functions[STEP1], (model, data))
+
+
+@njit(inline="always")
+def _hand_back(i, model, data, state, known, functions, outputs, diverged):
+    """Write a simulation's state and what follows from it where others see them."""
+    sources, targets, sizes, warnings = outputs
+    call(functions[GET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
+    for k in range(state.shape[1]):
+        known[i, k] = state[i, k]
+    for k in range(len(sizes)):
+        copy_bytes(targets[k] + i * sizes[k], sources[i, k], sizes[k])
+    counts = carray(counts_at(warnings[i]), _WARNING_STRIDE * _LAST_WARNING)
+    for k in range(_FIRST_WARNING, _LAST_WARNING):
+        if counts[_WARNING_STRIDE * k] > 0:
+            diverged[i] = True
+
+
+@njit(cache=True, nogil=True)
+def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept):
+    """Advance some simulations, one after the other.
+
+    Args:
+        rows: their numbers.
+        model: its address.
+        datas: their addresses, and those of the fields that the law reads.
+        law: its address, and those of all that it is given besides fields and memory.
+        memory: of the law, (n, k).
+        controls: (n, nu).
+        n: physics steps.
+        forces: whether forces are to be of the new state.
+        functions: addresses of the engine's.
+        kept: for simulations whose states others see: states by their bits, those at the end of the
+            last call, which have begun an episode since, outputs and where they go, which have
+            diverged; and what varies, where it goes in the model, and its sizes.
+    """
+    addresses, fields = datas
+    function, numbers, integers, work, blas_functions = law
+    state, known, begun, outputs, diverged, varied, settings, widths = kept
+    for i in rows:
+        data = addresses[i]
+        for k in range(len(widths)):
+            copy_bytes(settings[k], varied[k] + i * widths[k], widths[k])
+        if state.size:
+            _take_over(i, model, data, state, known, begun, functions)
+        table, own = fields[i].ctypes.data, memory[i].ctypes.data
+        copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
+        for step in range(n):
+            call(function, (0, table, numbers, integers, own, work, blas_functions))
+            call(functions[STEP2], (model, data))
+            call(functions[STEP1], (model, data))
+            if forces and step == n - 1:
+                call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
+            call(function, (1, table, numbers, integers, own, work, blas_functions))
+        if state.size:
+            _hand_back(i, model, data, state, known, functions, outputs, diverged)
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.ctypes.data)
+
+
+def _addresses(rows: list[list[int]]) -> np.ndarray:
+    return np.array(rows, dtype=np.int64)
+
+
+def law_fields(data: mujoco.MjData) -> list[int]:
+    """The addresses of `LAW_FIELDS`."""
+    return [_address(getattr(data, name)) for name in LAW_FIELDS]
+
+
+def _given(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
+    """The address of a law, and those of what it is given besides fields and memory."""
+    arrays = law.numbers, law.integers, work, blas()
+    return (law.address, *(_address(x) for x in arrays if x is not None))
+
+
+class CompiledSingle:
+    """One simulation, stepped where it is.
+
+    Args:
+        model: the compiled model.
+        data: of the simulation.
+        law: between the physics steps.
+    """
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, law: CompiledLaw) -> None:
+        self._kept = model, data, law  # which the addresses are of
+        self._model = model._address
+        self._data = np.array([data._address]), _addresses([law_fields(data)])
+        self._work = np.zeros(law.work)
+        self._law = _given(law, self._work)
+
+    def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
+        """Make n physics steps from computed positions and velocities, as `Simulation.step`.
+
+        Args:
+            control: (nu,).
+            memory: of the law, (1, k), which changes.
+            n: number of steps.
+            forces: whether forces are to be of the new state.
+        """
+        with quiet():
+            _step(
+                _ONE, self._model, self._data, self._law, memory, control[None], n, forces,
+                engine(), _SEEN,
+            )  # fmt: skip
+
+
+class CompiledBatch:
+    """The simulations of a batch, on an MjData each while they are stepped.
+
+    Args:
+        model: that is stepped; it may lack geoms that only pictures need.
+        kept: the geoms that it has, by their numbers in the batch.
+        state: of the batch, (n, ...), which is theirs between two calls.
+        outputs: arrays of the batch by field of MjData, for what follows from the states; a later
+            one is added by `note`.
+        fields: of the model that each simulation has for itself, (n, ...) each.
+        threads: that step them.
+        law: between the physics steps.
+
+    Attributes:
+        noted: how many outputs there are.
+        diverged: the simulations that the engine has reset by itself, (n,) bool.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        kept: np.ndarray,
+        state: np.ndarray,
+        outputs: Mapping[str, np.ndarray],
+        fields: Mapping[str, np.ndarray],
+        threads: int,
+        law: CompiledLaw,
+    ) -> None:
+        n = len(state)
+        count = max(1, min(threads, n))
+        self._law, self._fields, self._kept, self._whole = law, fields, kept, state
+        self._state, self._known = state.view(np.int64), np.zeros(state.shape, dtype=np.int64)
+        self._begun = np.ones(n, dtype=np.bool_)
+        self.diverged = np.zeros(n, dtype=np.bool_)
+        self._own = {name: self._of_kept(name, x) for name, x in fields.items()}
+        # Each thread writes what varies into a model of its own.
+        self._models = [copy.copy(model) if fields else model for _ in range(count)]
+        self._settings = [
+            _addresses([[_address(episode_field(each, name)) for name in self._own]])[0]
+            for each in self._models
+        ]
+        self._varied = _addresses([[_address(x) for x in self._own.values()]])[0]
+        self._widths = np.array([x[0].nbytes for x in self._own.values()], dtype=np.int64)
+        self._datas = [mujoco.MjData(model) for _ in range(n)]
+        self._data = (
+            np.array([data._address for data in self._datas]),
+            _addresses([law_fields(data) for data in self._datas]),
+        )
+        self._warnings = np.array([_address(data.warning.number) for data in self._datas])
+        self._work = np.zeros((count, law.work))
+        self._others = (
+            concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-law") if count > 1 else None
+        )
+        self.note(outputs)
+
+    def _of_kept(self, name: str, values: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(values[:, self._kept] if is_of_geoms(name) else values)
+
+    def note(self, outputs: Mapping[str, np.ndarray]) -> None:
+        """Have what follows from the states written into arrays, by field of MjData."""
+        self.noted = len(outputs)
+        self._outputs = tuple(outputs.values())  # which the addresses are of
+        self._targets = np.array([_address(x) for x in self._outputs], dtype=np.int64)
+        self._sizes = np.array([x[0].nbytes for x in self._outputs], dtype=np.int64)
+        self._sources = _addresses(
+            [[_address(getattr(data, name)) for name in outputs] for data in self._datas]
+        )
+
+    def forget(self, ids: np.ndarray) -> None:
+        """Forget the past of some simulations: warnings, warm starts, what varies."""
+        self._begun[ids] = True
+        self.diverged[ids] = False
+
+    def advance(
+        self, ids: np.ndarray, controls: np.ndarray, memory: np.ndarray, n: int, *, forces: bool
+    ) -> None:
+        """Make n physics steps in some simulations, as `Simulation.step`.
+
+        Args:
+            ids: of the simulations.
+            controls: of all, (n, nu).
+            memory: of the law, of all, (n, k), which changes.
+            n: number of steps.
+            forces: whether forces are to be of the new states.
+        """
+        begun = ids[self._begun[ids]]
+        if begun.size:
+            for name, own in self._own.items():
+                values = self._fields[name][begun]
+                own[begun] = values[:, self._kept] if is_of_geoms(name) else values
+
+        def work(k: int) -> None:
+            outputs = self._sources, self._targets, self._sizes, self._warnings
+            _step(
+                parts[k], self._models[k]._address, self._data, _given(self._law, self._work[k]),
+                memory, controls, n, forces, engine(),
+                (
+                    self._state, self._known, self._begun, outputs, self.diverged, self._varied,
+                    self._settings[k], self._widths,
+                ),
+            )  # fmt: skip
+
+        parts = np.array_split(ids, len(self._models))
+        with quiet():
+            running = [] if self._others is None else [
+                self._others.submit(work, k) for k in range(1, len(parts))
+            ]  # fmt: skip
+            try:
+                work(0)
+            finally:
+                concurrent.futures.wait(running)
+        for each in running:
+            each.result()
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        if self._others is not None:
+            self._others.shutdown()

@@ -1,0 +1,175 @@
+"""Scripted policy of TwoArmHandover, and the handing over that Transport has too."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.tasks.robosuite.scripted_policies.motions import (
+    ABOVE,
+    CLOSING,
+    HALF_TURN,
+    STRAIGHT,
+    away_from,
+    facing,
+    frame,
+    grasp,
+    over,
+)
+from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
+
+if TYPE_CHECKING:
+    from mjgym.tasks.robosuite.two_arm_handover import TwoArmHandover
+
+MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's middle
+APART, TO_TAIL = 0.035, 0.012  # m, of each hand from their middle, and of that from the handle's
+SLOPE = np.pi / 3  # rad, of the hands, which make room for each other
+LIFTED, BACK = 0.95, 0.12  # m, of the hammer over the floor; of a hand before and after it holds
+LOST = 0.13  # m, from the hand to the handle's middle: the hammer has slipped away
+TO_SECOND = np.array([0.0, 1.0, 0.0])  # from the first arm's side to the second's
+ALONG = np.array([1.0, 0.0, 0.0])  # of the handle as it is handed over, to the end that is free
+
+
+class Handle:
+    """A hammer's handle, as two arms see it that hand it over.
+
+    The handle is handed over along x. The first arm holds one half, and the second takes the other.
+
+    Args:
+        first: the tool that gives.
+        second: the tool that takes.
+        pos: the entry of the middle of the handle.
+        quat: the entry of the hammer's orientation; the handle lies along its z.
+    """
+
+    def __init__(self, first: Tool, second: Tool, pos: str, quat: str) -> None:
+        self.first, self.second, self._pos, self._quat = first, second, pos, quat
+
+    def middle(self, observation: Observation) -> np.ndarray:
+        """The middle of where both hands hold it, (..., 3) m: the head takes room at its end."""
+        z = rotation_of(observation[self._quat])[..., 2::3]
+        return np.asarray(observation[self._pos] - TO_TAIL * z)
+
+    def _along(self, observation: Observation, direction: np.ndarray) -> np.ndarray:
+        """The handle's direction, (..., 3), as the one of two that is nearer to another."""
+        z = rotation_of(observation[self._quat])[..., 2::3]
+        return _nearer(z, direction)
+
+    def to_free_end(self, observation: Observation) -> np.ndarray:
+        """The handle's direction from the first tool, which holds it, to its free end."""
+        way = self.middle(observation) - self.first.position(observation)
+        return self._along(observation, way)
+
+    def grip(self, observation: Observation) -> np.ndarray:
+        """The place of the first tool as it lies, (..., 3) m."""
+        along = self._along(observation, self.first.rotation(observation)[..., 1::3])
+        return np.asarray(self.middle(observation) - APART * along)
+
+    def heading(self, observation: Observation) -> np.ndarray:
+        """The heading across the handle, (...) rad."""
+        along = self._along(observation, ALONG)
+        return np.asarray(np.arctan2(along[..., 0], -along[..., 1]))
+
+    def held(self, observation: Observation) -> np.ndarray:
+        """The place of the first tool so that the handle's middle is at the meeting."""
+        return MEETING + self.first.position(observation) - self.middle(observation)
+
+    def free_end(self, observation: Observation, back: float = 0.0) -> np.ndarray:
+        """The place of the second tool at the grasp, or further back."""
+        place = self.middle(observation) + APART * self.to_free_end(observation)
+        return np.asarray(place - back * _pointing(-1.0))
+
+    def present(self, observation: Observation) -> np.ndarray:
+        """The turn of the first tool so that it slopes, across a handle along x."""
+        return self.first.turn_to(observation, _sloping(self.first, observation, 1.0))
+
+    def receive(self, observation: Observation) -> np.ndarray:
+        """The turn of the second tool so that it slopes towards the first, and likewise."""
+        return self.second.turn_to(observation, _sloping(self.second, observation, -1.0))
+
+
+def _pointing(side: float) -> np.ndarray:
+    """The direction of a sloping tool, down and to the second side (1) or the first one (-1)."""
+    return np.sin(SLOPE) * side * TO_SECOND - np.cos(SLOPE) * np.array([0.0, 0.0, 1.0])
+
+
+def _sloping(tool: Tool, observation: Observation, side: float) -> np.ndarray:
+    """The rotation of a sloping tool that closes across x, the nearer one of two, (..., 9)."""
+    y = _nearer(ALONG, tool.rotation(observation)[..., 1::3])
+    z = np.broadcast_to(_pointing(side), y.shape)
+    return frame(np.cross(y, z), z)
+
+
+def _nearer(axis: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """An axis, or its opposite, (..., 3): the one that is nearer to a direction."""
+    return np.where((axis * direction).sum(axis=-1, keepdims=True) < 0, -axis, axis)
+
+
+def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
+    """Stages of both tools from a hammer that the first holds to one that the second does."""
+    first, second = handle.first, handle.second
+    lost = away_from(first, handle.middle, LOST)
+
+    def holding(near: float = 0.03) -> Stage:
+        return Stage(handle.held, CLOSE, handle.present, near=near, straight=STRAIGHT, lost=lost, speed=0.6)
+
+    def taking(fingers: float, back: float, near: float = 0.01, steps: int = 0) -> Stage:
+        def place(observation: Observation) -> np.ndarray:
+            return handle.free_end(observation, back)
+
+        return Stage(
+            place, fingers, handle.receive, near=near, straight=STRAIGHT, steps=steps, speed=0.4
+        )
+
+    def away(observation: Observation) -> np.ndarray:
+        return first.position(observation) - BACK * _pointing(1.0)
+
+    def kept(observation: Observation) -> np.ndarray:
+        return second.position(observation)
+
+    return [
+        (holding(), taking(OPEN, BACK, near=0.05)),
+        (holding(near=0.012), taking(OPEN, BACK, near=0.008, steps=CLOSING)),
+        (holding(near=0.05), taking(OPEN, 0.0, near=0.012)),
+        (holding(near=0.05), taking(CLOSE, 0.0, near=0.03, steps=CLOSING)),
+        (Stage(first.position, OPEN, steps=CLOSING), Stage(kept, CLOSE)),
+        (Stage(away, OPEN, near=np.inf, steps=CLOSING), Stage(kept, CLOSE)),
+    ]
+
+
+def pick_up(handle: Handle, height: float, above: np.ndarray = ABOVE) -> tuple[Stage, ...]:
+    """Stages of the first tool that pick the hammer up.
+
+    Args:
+        handle: the hammer's.
+        height: over the floor, that it is carried up to, m.
+        above: from the hammer to the tool before it descends, m.
+    """
+    turn = facing(handle.first, handle.heading, HALF_TURN)
+
+    def raised(observation: Observation) -> np.ndarray:
+        return over(handle.grip(observation), height)
+
+    lost = away_from(handle.first, handle.middle, LOST)
+    lift = Stage(raised, CLOSE, turn, near=0.05, lost=lost)
+    return (*grasp(handle.first, handle.grip, turn, above=above), lift)
+
+
+def waiting(handle: Handle) -> Stage:
+    """The stage of the second tool near the meeting, which lasts as long as the first one's."""
+    place = MEETING - 2 * BACK * _pointing(-1.0)
+
+    def there(observation: Observation) -> np.ndarray:
+        return np.broadcast_to(place, handle.middle(observation).shape)
+
+    return Stage(there, OPEN, handle.receive, near=np.inf)
+
+
+def hand_over(task: "TwoArmHandover") -> StagedPolicy:
+    """Pick the hammer up by one end of its handle, and take it by the other end."""
+    tools = tools_of(task, 2)
+    handle = Handle(*tools.tools, "handle_xpos", "hammer_quat")
+    picking = pick_up(handle, LIFTED)
+    giving, taking = zip(*give_and_take(handle), strict=True)
+    wait = waiting(handle)
+    return StagedPolicy(tools, [(*picking, *giving), (*([wait] * len(picking)), *taking)])

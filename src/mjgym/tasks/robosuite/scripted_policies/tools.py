@@ -1,0 +1,151 @@
+"""The tools of tabletop arms, as observations show them and as actions of OSC_POSE move them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mjgym.actions import Model
+from mjgym.loop.models import compile_model
+from mjgym.robots.staged_policy import Motion, Observation
+from mjgym.rotations import (
+    compose,
+    from_rotation_vector,
+    product,
+    quaternion_to_rotation_vector,
+    to_local,
+    to_rotation_vector,
+    transposed,
+)
+from mjgym.tasks.robosuite import drive
+
+if TYPE_CHECKING:
+    from mjgym.tasks.robosuite.tabletop import Tabletop
+
+STEP, TURN = 0.05, 0.5  # m and rad per control step, at an action of 1
+LEAD = 2.0  # the action asks for twice the remaining way, because the tool lags behind
+LEAD_TURN = 1.5  # and for more of the remaining turn
+PARALLEL = (1, 2)  # actuators of a hand with two fingers that move towards each other
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The tool of one arm.
+
+    Args:
+        label: the prefix of its observation entries.
+        numbers: of the action that move and turn it, 6.
+        gripper: number of the action that closes its fingers; None if there are none.
+        origin: the rotation of the axes in which the action moves it, (9,).
+    """
+
+    label: str
+    numbers: np.ndarray
+    gripper: int | None
+    origin: np.ndarray
+
+    def position(self, observation: Observation) -> np.ndarray:
+        """Its position, (..., 3) m."""
+        return observation[f"{self.label}eef_pos"]
+
+    def rotation(self, observation: Observation) -> np.ndarray:
+        """Its rotation, (..., 9): the fingers close along its x and point along its z."""
+        return rotation_of(observation[f"{self.label}eef_quat_site"])
+
+    def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
+        """The rotation vector from its rotation to another (..., 9), (..., 3) rad in world axes."""
+        return rotation_between(self.rotation(observation), rotation)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The tools of a task's arms.
+
+    Args:
+        tools: in the order of the task's arms.
+        size: numbers of an action.
+    """
+
+    tools: tuple[Tool, ...]
+    size: int
+
+    @property
+    def count(self) -> int:
+        """The number of tools."""
+        return len(self.tools)
+
+    def position(self, observation: Observation, tool: int) -> np.ndarray:
+        """A tool's position, (..., 3) m."""
+        return self.tools[tool].position(observation)
+
+    def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
+        """The action, (..., numbers) float32, for what is left of each tool's move."""
+        action = np.zeros((*motions[0].speed.shape, self.size), dtype=np.float32)
+        for tool, motion in zip(self.tools, motions, strict=True):
+            way = to_local(tool.origin, LEAD * motion.way / STEP)
+            turn = to_local(tool.origin, LEAD_TURN * motion.turn / TURN)
+            action[..., tool.numbers[:3]] = clipped(way, motion.speed)
+            action[..., tool.numbers[3:]] = clipped(turn, motion.speed)
+            if tool.gripper is not None:
+                action[..., tool.gripper] = motion.fingers
+        return action
+
+
+def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
+    """The tools of a task's arms.
+
+    Args:
+        task: with its robots.
+        arms: how many the script moves.
+        hands: whether it grasps with them.
+
+    Raises:
+        ValueError: the task's robots have another number of arms, another controller or other
+            hands than those with two parallel fingers, or the observation has no single entries.
+    """
+    if task.controller != "OSC_POSE":
+        raise ValueError(f"controller: a script moves arms by OSC_POSE, not {task.controller!r}")
+    if task.grouped or not task.object_entries:
+        raise ValueError("a script reads the single observation entries of robots and objects")
+    if len(task.manipulators) != arms:
+        raise ValueError(f"robot: the script moves {arms} arm(s), not {task.robot!r}")
+    model = compile_model(task)
+    numbers, grippers = drive.numbers(task.robots)
+    places = np.concatenate([np.arange(each.start, each.stop).reshape(-1, 6) for each in numbers])
+    tools = []
+    for i, each in enumerate(task.manipulators):
+        if hands and not (each.hand.fingers and len(each.hand.actuators) in PARALLEL):
+            raise ValueError(
+                f"gripper: a script grasps with two parallel fingers, which the hand of {each.name}"
+                " has not"
+            )
+        gripper = grippers[i].start if grippers[i].stop > grippers[i].start else None
+        tools.append(Tool(each.label, places[i], gripper, _rotation_at_rest(model, each.origin)))
+    return Tools(tuple(tools), len(task.actions(model)))
+
+
+def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
+    """The rotation of a site in the world, with all joints at 0, (9,)."""
+    found = model.site(site)
+    quaternion, body = found.quat, int(found.bodyid[0])
+    while body:
+        quaternion = product(model.body_quat[body], quaternion)
+        body = int(model.body_parentid[body])
+    return np.asarray(from_rotation_vector(quaternion_to_rotation_vector(quaternion)))
+
+
+def rotation_of(quaternion: np.ndarray) -> np.ndarray:
+    """The matrix (..., 9) of an observed quaternion x, y, z, w (..., 4)."""
+    scalar_first = np.concatenate([quaternion[..., 3:4], quaternion[..., 0:3]], axis=-1)
+    return np.asarray(from_rotation_vector(quaternion_to_rotation_vector(scalar_first)))
+
+
+def rotation_between(rotation: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The rotation vector that leads from one rotation to another, (..., 9) to (..., 3)."""
+    return np.asarray(to_rotation_vector(compose(wanted, transposed(rotation))))
+
+
+def clipped(vector: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """A vector (..., 3) whose numbers are each clipped to that size (...)."""
+    return np.clip(vector, -most[..., None], most[..., None])

@@ -1,0 +1,238 @@
+"""Control steps with a compiled law in between, beside the same steps with the law in NumPy."""
+
+import dataclasses
+import pickle
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from rollouts import equal
+
+pytest.importorskip("numba", reason='needs numba: pip install "mjgym[fast]"')
+
+from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
+from mjgym.registry import registration
+from mjgym.sim import Single
+from mjgym.sim.compiled.agreement import agrees
+from mjgym.tasks.robosuite.lift import Lift
+from mjgym.variation import Normal, Uniform, redrawn
+
+pytestmark = pytest.mark.numba
+
+EXACT = {"observation": "dict", "dtype": "float64"}
+STEPS = 6
+FAMILIES = (
+    *("Lift", "Stack", "PickPlace", "NutAssembly", "Door", "Wipe"),
+    *("TwoArmLift", "TwoArmPegInHole", "TwoArmHandover"),
+)
+LAWS = {
+    "position": "OSC_POSITION",
+    "coupled": {"type": "OSC_POSE", "uncouple_pos_ori": False},
+    "world": {"type": "OSC_POSE", "input_ref_frame": "world"},
+    "variable": {"type": "OSC_POSE", "impedance_mode": "variable"},
+    "absolute": {"type": "OSC_POSE", "input_type": "absolute"},
+    "joint position": "JOINT_POSITION",
+    "uncompensated": {"type": "JOINT_POSITION", "use_torque_compensation": False, "kd": 20.0},
+    "position ramp": {"type": "JOINT_POSITION", "interpolation": "linear"},
+    "velocity": "JOINT_VELOCITY",
+    "velocity ramp": {"type": "JOINT_VELOCITY", "interpolation": "linear"},
+    "torque": {"type": "JOINT_TORQUE", "output_max": 5.0, "output_min": -5.0},
+    "kinematics": "IK_POSE",
+    "whole body": "WHOLE_BODY_IK",
+}
+
+
+def task_of(name, **fields):
+    found = registration(f"robosuite/{name}-v0")
+    return found.task_class(**{**found.fields, **fields})
+
+
+def in_numpy(task):
+    """The same task, whose `control` is one of its own and is therefore called."""
+    own = dataclass(frozen=True)(type("InNumPy", (type(task),), {"control": _control}))
+    fields = {f.name: getattr(task, f.name) for f in dataclasses.fields(task) if f.init}
+    return own(**fields)
+
+
+def _control(self, v, action):
+    return self._drive.control(v)
+
+
+def pair(make, task, **options):
+    """Environments of a task: with the compiled law, and with that in NumPy."""
+    model = Env(task).model
+    assert task.compiled_law(model) is not None
+    assert in_numpy(task).compiled_law(model) is None
+    return make(task, **options), make(in_numpy(task), **options)
+
+
+def play(envs, steps=STEPS, seed=0):
+    """All that a user sees of some steps, and the states behind them."""
+    seen = [envs.reset(seed=seed)]
+    envs.action_space.seed(seed)
+    for _ in range(steps):
+        action = np.clip(envs.action_space.sample(), -2.0, 2.0)
+        seen.append(envs.step(action))
+    return seen, envs.get_state()
+
+
+def assert_same(one, other, **arguments):
+    assert equal(play(one, **arguments), play(other, **arguments))
+    one.close()
+    other.close()
+
+
+class TestTheSameBits:
+    @pytest.mark.parametrize("name", FAMILIES)
+    def test_of_a_family(self, name):
+        assert_same(*pair(Env, task_of(name), **EXACT))
+        assert_same(*pair(VectorEnv, task_of(name), num_envs=3, max_episode_steps=4, **EXACT))
+
+    @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+    def test_of_a_law(self, law):
+        task = task_of("Lift", controller=law)
+        assert_same(*pair(Env, task, **EXACT))
+        assert_same(*pair(VectorEnv, task, num_envs=3, max_episode_steps=4, **EXACT))
+
+    @pytest.mark.parametrize("robot", ["UR5e", "Sawyer", "IIWA", "Kinova3", "Jaco"])
+    def test_of_a_robot(self, robot):
+        assert_same(*pair(VectorEnv, task_of("Lift", robot=robot), num_envs=2, **EXACT))
+
+    @pytest.mark.parametrize("robot", ["Baxter", ("Panda", "Sawyer")])
+    def test_of_two_arms(self, robot):
+        assert_same(*pair(VectorEnv, task_of("TwoArmLift", robot=robot), num_envs=2, **EXACT))
+
+    @pytest.mark.parametrize("threads", [1, 2, 3])
+    def test_of_many_in_threads(self, threads):
+        options = {"num_envs": 70, "threads": threads, **EXACT}
+        assert_same(*pair(VectorEnv, task_of("Lift"), **options), steps=3)
+
+    def test_where_masses_vary(self):
+        options = {"vary": {"body_mass": Uniform(0.8, 1.2)}, "max_episode_steps": 3, **EXACT}
+        assert_same(*pair(VectorEnv, task_of("Lift"), num_envs=3, **options))
+        assert_same(*pair(Env, task_of("Lift"), **options))
+
+    def test_where_pushes_come_within_an_episode(self):
+        push = redrawn(Normal(0, 20), every=0.1)
+        options = {"vary": {"xfrc_applied[cube_main, 0]": push}, **EXACT}
+        assert_same(*pair(VectorEnv, task_of("Lift"), num_envs=3, **options))
+        assert_same(*pair(Env, task_of("Lift"), **options))
+
+    @pytest.mark.parametrize("mode", AutoresetMode)
+    def test_of_episodes_that_end_at_different_times(self, mode):
+        def staggered(envs):
+            envs.reset(seed=2)
+            envs.set_state({"steps": np.array([0, 1, 3])})
+            seen, over = [], np.zeros(3, dtype=bool)
+            for k in range(7):
+                if mode == AutoresetMode.DISABLED and over.any():
+                    seen.append(envs.reset(options={"reset_mask": over}))
+                seen.append(envs.step(np.full(envs.action_space.shape, 0.1 * k)))
+                over = seen[-1][2] | seen[-1][3]
+            return seen
+
+        options = {"num_envs": 3, "max_episode_steps": 4, "autoreset_mode": mode, **EXACT}
+        one, other = pair(VectorEnv, task_of("Stack"), **options)
+        assert equal(staggered(one), staggered(other))
+
+    def test_from_a_state_that_is_written(self):
+        options = {"num_envs": 3, **EXACT}
+        one, other = pair(VectorEnv, task_of("Door"), **options)
+        for envs in (one, other):
+            play(envs, seed=5)
+        kept = one.get_state()
+        moved = {"qpos": kept["qpos"][[2]] + 1e-3}
+        results = []
+        for envs in (one, other):
+            envs.set_state(kept)
+            envs.set_state(moved, ids=[1])
+            action = np.full(envs.action_space.shape, 0.3)
+            results.append([envs.step(action) for _ in range(2)] + [envs.get_state()])
+        assert equal(*results)
+
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_of_one_that_diverges(self, count):
+        def broken(envs):
+            play(envs, steps=2)
+            state = envs.get_state()
+            state["qvel"] = np.array(state["qvel"])
+            state["qvel"].reshape(count, -1)[-1] = 1e9
+            envs.set_state({"qvel": state["qvel"]})
+            action = np.zeros(envs.action_space.shape)
+            return [envs.step(action) for _ in range(2)]
+
+        make, options = (Env, {}) if count == 1 else (VectorEnv, {"num_envs": count})
+        one, other = pair(make, task_of("Lift"), **options, **EXACT)
+        ours, theirs = broken(one), broken(other)
+        assert equal(ours, theirs)
+        assert np.array_equal(np.atleast_1d(ours[0][4]["diverged"]), np.arange(count) == count - 1)
+
+    def test_where_a_task_looks_at_geoms(self):
+        @dataclass(frozen=True)
+        class Watching(Lift):
+            def observation(self, v):
+                return {**super().observation(v), "places": v.geom_xpos[..., 2] + 0.0}
+
+        assert_same(*pair(VectorEnv, Watching(), num_envs=66, threads=2, **EXACT), steps=2)
+
+
+def test_several_batches_go_on_at_once():
+    names = ("Lift", "Door", "TwoArmLift")
+    alone = [play(VectorEnv(task_of(name), num_envs=4, threads=2, **EXACT)) for name in names]
+    together = {}
+
+    def work(name):
+        together[name] = play(VectorEnv(task_of(name), num_envs=4, threads=2, **EXACT))
+
+    running = [threading.Thread(target=work, args=(name,)) for name in names]
+    for each in running:
+        each.start()
+    for each in running:
+        each.join()
+    assert equal([together[name] for name in names], alone)
+
+
+@pytest.mark.parametrize("options", [{}, {"num_envs": 3}])
+def test_a_copy_in_another_process_has_a_law_of_its_own(options, tmp_path):
+    make = gymnasium.make_vec if options else gymnasium.make
+    env = make("robosuite/Lift-v0", **options).unwrapped
+    env.reset(seed=0)
+    action = np.full(env.action_space.shape, 0.2, dtype=np.float32)
+    env.step(action)
+    file = tmp_path / "env.pickle"
+    file.write_bytes(pickle.dumps(env))
+    code = f"""
+import pickle, numpy as np
+env = pickle.load(open({str(file)!r}, "rb"))
+action = np.full(env.action_space.shape, 0.2, dtype=np.float32)
+print(env.step(action)[0].tobytes().hex())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == env.step(action)[0].tobytes().hex(), done.stderr
+
+
+class TestWhatIsNotCompiled:
+    def test_a_law_of_the_users_own(self):
+        task = in_numpy(task_of("Lift"))
+        assert task.compiled_law(Env(task).model) is None
+
+    def test_a_ramp_of_orientation(self):
+        task = task_of("Lift", controller={"type": "OSC_POSE", "interpolation": "linear"})
+        env = Env(task)
+        assert task.compiled_law(env.model) is None
+        env.reset(seed=0)
+        env.step(env.action_space.sample())
+
+    def test_a_law_that_gives_other_numbers(self):
+        task = task_of("Lift")
+        env = Env(task)
+        law = task.compiled_law(env.model)
+        assert agrees(law, Single(env.model), task._drive)
+        law.numbers[1] = np.nextafter(law.numbers[1], np.inf)
+        assert not agrees(law, Single(env.model), task._drive)

@@ -1,0 +1,167 @@
+"""Policies for other programs: a graph of ONNX, and a folder of the Hugging Face hub."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from training_runs import mjgym_, trainer
+
+from mjgym.train.results import model_card, onnx_graph, trained
+from mjgym.train.results import policy as policies
+from mjgym.train.results.policy import EnsemblePolicy, Policy, PolicyError
+
+ID = "dmc/walker-walk-v0"  # has a bundled policy
+
+
+def layers(rng: np.random.Generator, sizes: list[int], *, norm: bool) -> policies.Layers:
+    found = []
+    for k, (inputs, outputs) in enumerate(itertools.pairwise(sizes)):
+        found.append(
+            {"weight": rng.normal(size=(outputs, inputs)), "bias": rng.normal(size=outputs)}
+        )
+        if norm and k < len(sizes) - 2:
+            found.append({"weight": rng.normal(size=outputs), "bias": rng.normal(size=outputs)})
+    return [{name: array.astype(np.float32) for name, array in layer.items()} for layer in found]
+
+
+def vectors(*, norm: bool, history: int, limit: float | None) -> Policy:
+    rng = np.random.default_rng(0)
+    return Policy(
+        layers(rng, [5 * history, 16, 8, 3], norm=norm),
+        rng.normal(size=5).astype(np.float32),
+        rng.uniform(0.5, 2, 5).astype(np.float32),
+        np.array([-1, -2, 0], np.float32),
+        np.array([1, 3, 0.5], np.float32),
+        history,
+        limit=limit,
+    )
+
+
+def pictures(history: int) -> Policy:
+    rng = np.random.default_rng(1)
+    size, channels, features = (36, 40, 3), 4, 6
+    encoder, inputs, (height, width) = [], 3 * history, size[:2]
+    for stride in policies.STRIDES:
+        weight = rng.normal(size=(channels, inputs, 3, 3)) / 6
+        encoder.append({"weight": weight, "bias": rng.normal(size=channels)})
+        inputs, height, width = channels, (height - 3) // stride + 1, (width - 3) // stride + 1
+    linear = rng.normal(size=(features, channels * height * width)) / 6
+    encoder.append({"weight": linear, "bias": rng.normal(size=features)})
+    encoder.append({"weight": rng.normal(size=features), "bias": rng.normal(size=features)})
+    last = layers(rng, [features, 8, 2], norm=True)
+    last[-1]["weight"] /= 10  # the tanh is not saturated
+    return Policy(
+        last,
+        np.full(size, policies.GREY, np.float32),
+        np.full(size, policies.WHITE, np.float32),
+        np.full(2, -1, np.float32),
+        np.full(2, 1, np.float32),
+        history,
+        [{name: array.astype(np.float32) for name, array in layer.items()} for layer in encoder],
+    )
+
+
+def by_onnx(policy: Policy, observations: np.ndarray) -> np.ndarray:
+    runtime = pytest.importorskip("onnxruntime")
+    content = onnx_graph.graph_of(policy, "test").SerializeToString()
+    session = runtime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    past = [observations[:1]] * (policy.history - 1)
+    found = []
+    for observation in observations:
+        past = [*past[1 - policy.history :], observation[None]] if policy.history > 1 else []
+        rows = np.stack(past, 1) if past else observation[None]
+        found.append(session.run(None, {onnx_graph.INPUT: rows.astype(np.float32)})[0][0])
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        vectors(norm=True, history=1, limit=None),
+        vectors(norm=False, history=1, limit=1.0),
+        vectors(norm=True, history=3, limit=2.0),
+    ],
+    ids=["plain", "clipped, without norms", "history"],
+)
+def test_a_graph_acts_as_the_policy_does(policy: Policy) -> None:
+    observations = np.random.default_rng(2).normal(scale=2, size=(6, 5)).astype(np.float32)
+    by_numpy = np.array([policy(observation) for observation in observations])
+    assert by_onnx(policy, observations) == pytest.approx(by_numpy, abs=1e-5)
+
+
+@pytest.mark.parametrize("history", [1, 2])
+def test_a_graph_sees_pictures(history: int) -> None:
+    policy = pictures(history)
+    seen = np.random.default_rng(3).integers(0, 256, (4, 36, 40, 3))
+    by_numpy = np.array([policy(picture) for picture in seen])
+    assert np.ptp(by_numpy, 0).min() > 1e-4
+    assert by_onnx(policy, seen) == pytest.approx(by_numpy, abs=1e-5)
+
+
+def test_a_bundled_policy_as_a_graph(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    mjgym_("export", ID, "--onnx", tmp_path / "walk.onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(tmp_path / "walk.onnx"))
+    policy = trained.of(ID).policy
+    rows = np.random.default_rng(0).normal(size=(3, policy.mean.size)).astype(np.float32)
+    (found,) = session.run(None, {onnx_graph.INPUT: rows})
+    assert found == pytest.approx(policy(rows), abs=1e-5)
+    done = mjgym_("export", ID, "--onnx", tmp_path / "walk.onnx", code=1)
+    assert "is there already" in done.output
+
+
+def test_an_ensemble_is_refused() -> None:
+    with pytest.raises(PolicyError, match="only the policy of one agent"):
+        onnx_graph.graph_of(EnsemblePolicy([vectors(norm=True, history=1, limit=None)], []), "two")
+
+
+def metadata(folder: Path) -> dict:
+    _, front, _ = (folder / model_card.CARD).read_text().split("---\n", 2)
+    found: dict = yaml.safe_load(front)
+    return found
+
+
+def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
+    mjgym_("export", ID, "--hub", tmp_path / "hub")
+    about = trained.of(ID).about
+    (result,) = metadata(tmp_path / "hub")["model-index"][0]["results"]
+    assert result["metrics"][0]["value"] == f"{about.mean:.2f} +/- {about.std:.2f}"
+    kept = json.loads((tmp_path / "hub" / model_card.RESULTS).read_text())
+    assert kept["returns"] == list(about.returns)
+    assert len(kept["seeds"]) == len(kept["returns"])
+    policy = policies.load(tmp_path / "hub" / model_card.POLICY)
+    rows = np.zeros((2, policy.mean.size), np.float32)
+    assert np.array_equal(policy(rows), trained.of(ID).policy(rows))
+    done = mjgym_("export", ID, "--hub", tmp_path / "hub", code=1)
+    assert "is there already" in done.output
+    assert "--onnx FILE or --hub FOLDER" in mjgym_("export", ID, code=2).output
+
+
+@pytest.mark.torch
+def test_a_run_as_a_folder_of_the_hub(tmp_path: Path) -> None:
+    made = trainer(tmp_path / "run", algorithm="td3")
+    made.train()
+    mjgym_("export", tmp_path / "run", "--hub", tmp_path / "unscored")
+    assert "model-index" not in metadata(tmp_path / "unscored")
+    scored = {"mean": 2.0, "returns": [1.0, 3.0], "seeds": [7, 8]}
+    made.run_folder.write_json(made.run_folder.evaluation_file, scored)
+    mjgym_("export", tmp_path / "run", "--hub", tmp_path / "scored")
+    (result,) = metadata(tmp_path / "scored")["model-index"][0]["results"]
+    assert result["metrics"][0]["value"] == "2.00 +/- 1.00"
+    settings = yaml.safe_load((tmp_path / "scored" / model_card.SETTINGS).read_text())
+    assert settings["algorithm"] == "td3"
+
+
+@pytest.mark.parametrize(
+    "cloned", [{"chunk": 2}, {"modes": 2}, {"memory": {"bias_ih_l0": np.zeros(3)}}], ids=str
+)
+def test_what_a_cloned_policy_acts_by_is_not_left_out(cloned: dict[str, Any]) -> None:
+    layers = [{"weight": np.zeros((4, 2)), "bias": np.zeros(4)}]
+    policy = Policy(layers, *np.zeros((2, 2)), *np.zeros((2, 2)), **cloned)
+    with pytest.raises(PolicyError, match="cannot be written as ONNX"):
+        onnx_graph.graph_of(policy, "cloned")
