@@ -43,8 +43,13 @@ REFUSED = {
     "TwoArmTransport tables_boundary=(0.8, 1.0, 0.05)": "the bins stand",
     "TwoArmTransport bin_size=(0.3, 0.3, 0.2)": "the lid and the payload",
 }
-# The entries are named there after the object that is drawn, and here "obj" and "nut".
-DRAWN = ("PickPlace single_object_mode=1", "NutAssembly single_object_mode=1")
+# Entries are named there after the object that is drawn, and here "obj" and "nut"; those of a
+# gripper with one joint are scalars there, and here arrays of one number.
+DIFFERENT = (
+    "PickPlace single_object_mode=1",
+    "NutAssembly single_object_mode=1",
+    "Lift gripper_types='BDGripper'",
+)
 
 
 def make(task="Lift", robots="Panda", **asked):
@@ -158,7 +163,7 @@ def check_argument(script, argument):
         if title in REFUSED:
             assert "error" not in theirs, title
             assert REFUSED[title] in ours["error"], title
-        elif "error" not in theirs and title not in DRAWN:
+        elif "error" not in theirs and title not in DIFFERENT:
             assert ours == theirs, title
 
 
@@ -561,6 +566,9 @@ def test_whole_body_ik_runs_in_batches():
     [
         ({"ik_input_type": "relative"}, "'absolute' here"),
         ({"ik_max_qd": 1}, "did you mean ik_max_dq"),
+        ({"ref_name": ["gripper0_right_grip"]}, "did you mean gripper0_right_grip_site"),
+        ({"ref_name": ["gripper0_left_grip_site"]}, "in this order"),
+        ({"actuation_part_names": ["torso"]}, "expected .'right'. in this order"),
     ],
 )
 def test_whole_body_configurations_that_cannot_be(specific, message):
@@ -568,6 +576,37 @@ def test_whole_body_configurations_that_cannot_be(specific, message):
     config["composite_controller_specific_configs"] |= specific
     with pytest.raises(ValueError, match=message):
         make(controller_configs=config)
+
+
+@pytest.mark.parametrize(
+    ("joints", "message"),
+    [
+        ({"interpolation": "linear"}, "interpolation is None here"),
+        ({"impedance_mode": "variable"}, "'fixed' here"),
+        ({"dampin_ratio": 1}, "did you mean damping_ratio"),
+    ],
+)
+def test_whole_body_arms_that_cannot_be(joints, message):
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
+    config["body_parts"]["right"] |= joints
+    with pytest.raises(ValueError, match=message):
+        make(controller_configs=config)
+
+
+def test_whole_body_weights_and_gains_reach_the_law():
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
+    weights = {"robot0_joint2": 5.0, "robot0_torso_waist_yaw": 100.0}
+    config["composite_controller_specific_configs"]["nullspace_joint_weights"] = weights
+    del config["body_parts"]["right"]["kd"]
+    law = make(controller_configs=config).robots[0].part_controllers["right"]
+    assert law.posture_gain == (1.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    assert law.kd == pytest.approx(2 * np.sqrt(1000))
+
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Baxter")
+    weights = {"robot0_right_s0": 5.0}
+    config["composite_controller_specific_configs"]["nullspace_joint_weights"] = weights
+    with pytest.raises(ValueError, match="same weights"):
+        make("TwoArmLift", "Baxter", controller_configs=config)
 
 
 def test_ik_pose_takes_the_input_type_that_works():
