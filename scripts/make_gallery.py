@@ -28,7 +28,6 @@ from mjgym.tasks.l2m.reflex import START, Reflexes
 from mjgym.tasks.l2m.walk import Walk
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.tasks.robosuite.scripted_policies import scripted_policy
 from mjgym.train.results import trained
 from mjgym.train.results.policy import Policy
 from mjgym.util import atomic
@@ -427,7 +426,7 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     elif "opponent" in {f.name for f in fields(env.task)}:
         script = scripted.team
     else:
-        script = scripted_policy(env.task)
+        script = env.task.scripted_policy()
     time = 0.0
     while True:
         yield time, env
