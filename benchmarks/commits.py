@@ -23,6 +23,7 @@ from pathlib import Path
 from comparison import report, subjects
 from comparison.names import QUICK, envs_for
 from comparison.subjects import Builder, Settings
+from comparison.turns import time_resets
 from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,8 +71,10 @@ def checked_out(commit: str) -> Iterator[Path]:
             subprocess.run(remove, cwd=ROOT, capture_output=True, check=False)
 
 
-def time_checkout(connection: Connection, root: str, builder: Builder, settings: Settings) -> None:
-    """Target of a worker: `time_subject` with the package of a checkout."""
+def time_checkout(
+    connection: Connection, root: str, kind: str, builder: Builder, settings: Settings
+) -> None:
+    """Target of a worker: `time_subject`, or `time_resets`, with the package of a checkout."""
     sys.path.insert(0, str(Path(root) / "src"))
     import mjgym
 
@@ -79,28 +82,55 @@ def time_checkout(connection: Connection, root: str, builder: Builder, settings:
     if importlib.util.find_spec("mjgym.inspect") is None:  # a commit in which it lay elsewhere
         sys.modules["mjgym.inspect"] = mjgym
         sys.modules["mjgym.inspect.benchmark"] = importlib.import_module("mjgym.benchmark")
-    time_subject(connection, builder, settings)
+    targets = {"steps": time_subject, "resets": time_resets}
+    targets[kind](connection, builder, settings)
+
+
+def by_turns(
+    settings: Settings,
+    roots: Sequence[Path],
+    seconds: float,
+    repeats: int,
+    kind: str = "steps",
+) -> list[list[float]]:
+    """Seconds of a control step of all environments together, or of a reset of one of them.
+
+    Args:
+        settings: of the subject; one environment is `gymnasium.make`.
+        roots: of the checkouts.
+        seconds: of each turn.
+        repeats: turns of each.
+        kind: "steps" or "resets".
+
+    Returns:
+        For each checkout those of its turns.
+
+    Raises:
+        WorkerError: a side cannot be built or timed.
+    """
+    builder = subjects.single if settings.num_envs == 1 else subjects.batch
+    found: list[list[float]] = [[] for _ in roots]
+    with contextlib.ExitStack() as stack:
+        sides = [
+            stack.enter_context(Worker(time_checkout, str(root), kind, builder, settings))
+            for root in roots
+        ]
+        for side in sides:
+            side.ask("prepare", BUILD_TIMEOUT)
+        for repeat in range(repeats):
+            for k, side in list(enumerate(sides))[:: -1 if repeat % 2 else 1]:
+                answer = side.ask(seconds, BUILD_TIMEOUT)
+                found[k].append(answer if kind == "resets" else answer.seconds / answer.calls)
+    return found
 
 
 def compare(
     id: str, num_envs: int, roots: Sequence[Path], options: argparse.Namespace
 ) -> tuple[str, ...]:
     """Microseconds of a control step of all environments together, on either side, as a row."""
-    builder = subjects.single if num_envs == 1 else subjects.batch
     settings = Settings(id, num_envs, THREADS)
-    best = [float("inf")] * len(roots)
-    with contextlib.ExitStack() as stack:
-        sides = [
-            stack.enter_context(Worker(time_checkout, str(root), builder, settings))
-            for root in roots
-        ]
-        for side in sides:
-            side.ask("prepare", BUILD_TIMEOUT)
-        for repeat in range(options.repeats):
-            for k, side in list(enumerate(sides))[:: -1 if repeat % 2 else 1]:
-                window = side.ask(options.seconds, BUILD_TIMEOUT)
-                best[k] = min(best[k], window.seconds / window.calls)
-    other, this = (1e6 * seconds for seconds in best)
+    turns = by_turns(settings, roots, options.seconds, options.repeats)
+    other, this = (1e6 * min(seconds) for seconds in turns)
     return id, str(num_envs), f"{other:,.1f}", f"{this:,.1f}", f"{this / other:.3f}"
 
 

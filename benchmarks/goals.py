@@ -5,6 +5,7 @@
     python benchmarks/goals.py methods --ids dmc/walker-walk-v0 --methods recipe,ensemble
     python benchmarks/goals.py peer                             # stable-baselines3's SAC
     python benchmarks/goals.py ray                              # with samplers, and without
+    python benchmarks/goals.py walk                             # a walker of 22 muscles
     python benchmarks/goals.py rate                             # steps a second while learning
     python benchmarks/goals.py table                            # what there is so far
     python benchmarks/goals.py collect                          # keep that in assets/baselines
@@ -13,7 +14,8 @@
 Parts: **recipe** is `mjgym train td3` as it is, on the tasks that have a goal; **methods** changes
 one thing of it each (critics, discounts, noise of weights, an ensemble), at equal environment
 steps; **peer** is stable-baselines3's SAC with its defaults in one environment; **ray** compares
-`--ray` with one process, also at equal environment steps; **rate** compares environment steps a
+`--ray` with one process, also at equal environment steps; **walk** has three settings learn to walk
+with muscles, within equal processor time; **rate** compares environment steps a
 second with SB3's TD3 at the same updates, networks and batches, by turns. Scores are means of 100
 episodes with fixed seeds; none of them was used in training.
 
@@ -55,7 +57,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     for names, known in (
         (given.parts, PARTS),
-        (given.ids, tuple(plan.GOALS)),
+        (given.ids, (*plan.GOALS, *plan.WALK_IDS)),
         (given.methods, tuple(plan.METHODS)),
     ):
         for name in names:

@@ -1,5 +1,8 @@
 """Control steps per second on a device, beside the batch on the processor and MuJoCo Playground.
 
+    python benchmarks/gpu.py --all                        # everything, in 8 minutes, on cuda
+    python benchmarks/gpu.py --all --quick --device cpu   # the same in a small form: does it run?
+    python benchmarks/gpu.py --table FILE                 # the table of what --all has written
     python benchmarks/gpu.py                              # 1,024, 4,096 and 16,384 worlds, cuda
     python benchmarks/gpu.py --device cpu --quick         # a look at whether it runs
     python benchmarks/gpu.py dmc/walker-walk-v0 --num-envs 4096,32768
@@ -7,17 +10,28 @@
 All of one row are timed by turns in one run: `make_vec(backend="warp")` with tensors, the batch of
 MuJoCo on all cores, and Playground's own implementation of the task where it has one and is
 installed (`pip install playground`), on JAX and on Warp. Resets count in their share.
+
+`--all` writes a line of JSON for each measurement to `--out`, with commit, device and versions:
+
+- `correctness`: errors of a control step of twelve ids against the batch on the processor;
+- `speed`: control steps per second at 256 to 16,384 worlds, beside mujoco_warp alone on the same
+  model, and Playground;
+- `loop`, `parts`: physics and hooks together, and each by itself, with the hooks in eager torch,
+  compiled by `torch.compile`, and as a CUDA graph;
+- `memory`: of each world;
+- `learning`: TD3 on walker-walk for what is left of the time, which is to reach a return of 950.
 """
 
 import argparse
-import importlib
 import importlib.util
 import statistics
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import gymnasium
-import numpy as np
+from comparison import on_device
+from comparison.command import RESULTS
+from comparison.on_device import Lines, Plan, playground
 
 import mjgym
 from mjgym.inspect import benchmark
@@ -33,33 +47,18 @@ IDS = {
     "locomotion/cmu_humanoid-run_walls-v0": None,
 }
 """Ids, and what Playground calls its implementation of the task."""
+CHECKED = (
+    *("dmc/walker-walk-v0", "dmc/humanoid-walk-v0", "dmc/cartpole-swingup-v0"),
+    *("dmc/cheetah-run-v0", "dmc/hopper-hop-v0", "dmc/quadruped-walk-v0", "dmc/finger-spin-v0"),
+    *("dmc/ball_in_cup-catch-v0", "dmc/fish-swim-v0", "dmc/reacher-hard-v0"),
+    *("locomotion/cmu_humanoid-run_walls-v0", "robosuite/Lift-v0"),
+)
+TIMED = ("dmc/walker-walk-v0", "dmc/humanoid-walk-v0", "dmc/cartpole-swingup-v0")
+BUDGET = 480.0  # s, of everything
+LEARNED = 150.0  # s of it, for TD3
 SIZES = (1024, 4096, 16384)
 HOST_SIZE = 256  # worlds of the batch on the processor, where more are no faster
 IMPLEMENTATIONS = ("jax", "warp")  # of Playground
-
-
-def playground(name: str, num_envs: int, implementation: str, seed: int = 0) -> Subject:
-    """One of Playground's environments, compiled and vectorised by JAX, with random actions."""
-    jax: Any = importlib.import_module("jax")
-    registry: Any = importlib.import_module("mujoco_playground").registry
-    env = registry.load(name, config_overrides={"impl": implementation})
-    begin, advance = jax.jit(jax.vmap(env.reset)), jax.jit(jax.vmap(env.step))
-    keys = jax.random.split(jax.random.PRNGKey(seed), num_envs)
-    rng = np.random.default_rng(seed)
-    drawn = rng.uniform(-1, 1, (benchmark.CYCLE, num_envs, env.action_size)).astype(np.float32)
-    actions = [jax.device_put(action) for action in drawn]
-    now = {"state": begin(keys), "step": 0}
-
-    def call() -> bool:
-        action = actions[now["step"] % len(actions)]
-        now["state"] = jax.block_until_ready(advance(now["state"], action))
-        now["step"] += 1
-        return False
-
-    def reset() -> None:
-        now["state"] = jax.block_until_ready(begin(keys))
-
-    return Subject(call, num_envs, num_envs, restart=reset, reset=reset)
 
 
 def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subject]]:
@@ -77,6 +76,16 @@ def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subj
     return found
 
 
+def plan(device: str, *, quick: bool) -> Plan:
+    """The measurements of `--all`."""
+    if quick:
+        ids = {id: IDS[id] for id in ("dmc/walker-walk-v0",)}
+        return Plan(device, CHECKED[:1], ids, (4,), 4, 0.05, 60.0, 6.0, 4)
+    timed = {id: IDS[id] for id in TIMED}
+    sizes = (4096, 16384, 1024, 256)
+    return Plan(device, CHECKED, timed, sizes, 64, 0.7, BUDGET, LEARNED, 4096)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -85,7 +94,17 @@ def main() -> None:
     parser.add_argument("--num-envs", help="comma-separated")
     parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
     parser.add_argument("--quick", action="store_true", help="8 worlds, a moment each, one id")
+    parser.add_argument("--all", action="store_true", help="everything, in 8 minutes")
+    parser.add_argument("--out", type=Path, default=RESULTS / "gpu.jsonl", help="of --all")
+    parser.add_argument("--table", type=Path, help="print the table of a file of --all")
     given = parser.parse_args()
+    if given.table is not None:
+        print(on_device.table(given.table))
+        return
+    if given.all:
+        on_device.measure(plan(given.device, quick=given.quick), Lines(given.out, given.device))
+        print(f"\n{on_device.table(given.out)}\n\nWritten: {given.out}")
+        return
     sizes = [int(n) for n in given.num_envs.split(",")] if given.num_envs else list(SIZES)
     ids, seconds = given.ids, given.seconds
     if given.quick:

@@ -50,7 +50,10 @@ class TorchPolicy(Policy):
         size, actions = len(like.mean), len(like.low)
         # As they are observed: it is the agent that normalises them.
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
-        super().__init__([], *raw, like.low, like.high, like.history, repeat=like.repeat)
+        plans: dict[str, Any] = {
+            name: getattr(like, name) for name in ("chunk", "ensembling", "repeat")
+        }
+        super().__init__([], *raw, like.low, like.high, like.history, **plans)
         agent = algorithms.find(run.settings()["algorithm"])
         settings = config.read_run(agent.Config, run.config_file)
         self.agent: Any = agent(settings, size, actions)
@@ -87,6 +90,7 @@ class Beside:
         """The first policy's action."""
         one, two = (policy(observation) for policy in self.policies)
         half = (self.policies[0].high - self.policies[0].low) / 2
+        half = np.where(half > 0, half, 1.0)  # what never changes is the same
         self.distance = max(self.distance, float(np.abs((one - two) / half).max()))
         return one
 
@@ -124,19 +128,21 @@ def bundled(folder: Path) -> trained.Trained:
 
     other = TorchPolicy(run, policy)
     beside = Beside(policy, other)
-    score = _score(settings["id"], beside)
+    score = _score(settings, beside)
     if beside.distance > ALIKE:
         raise RefusedError(f"its actions differ by {beside.distance:.2g} from those of PyTorch")
-    _require_alike(score, _score(settings["id"], other).returns, "by PyTorch")
+    _require_alike(score, _score(settings, other).returns, "by PyTorch")
     if run.evaluation_file.exists():
         own = json.loads(run.evaluation_file.read_text())["returns"]
         _require_alike(score, np.array(own), "in the run's evaluation.json")
     returns = tuple(float(f"{value:.6g}") for value in score.returns)
-    return trained.Trained(policy, trained.About(**{**asdict(about), "returns": returns}))
+    successes = () if score.successes is None else tuple(score.successes.tolist())
+    scored = {**asdict(about), "returns": returns, "successes": successes}
+    return trained.Trained(policy, trained.About(**scored))
 
 
-def _score(id: str, policy: Any) -> Evaluation:
-    envs = evaluation.make(id, len(evaluation.SEEDS))
+def _score(settings: dict[str, Any], policy: Any) -> Evaluation:
+    envs = evaluation.make(settings["id"], len(evaluation.SEEDS), **settings["env"])
     score = evaluation.evaluate(policy, envs)
     envs.close()
     return score

@@ -40,7 +40,13 @@ MODULES = {
         *("mjgym.envs.options", "mjgym.registry"),
     ),
     "Tasks": (
-        *("mjgym.task", "mjgym.loop.episode", "mjgym.sim.views", "mjgym.rewards"),
+        *(
+            "mjgym.task",
+            "mjgym.contract.entities",
+            "mjgym.loop.episode",
+            "mjgym.sim.views",
+            "mjgym.rewards",
+        ),
         *("mjgym.rotations", "mjgym.resets", "mjgym.inspect.labels", "mjgym.inspect.checks"),
     ),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),
@@ -285,6 +291,7 @@ def tasks(folder: Path) -> None:
 
 TITLES = {
     "dmc": "DeepMind Control Suite",
+    "l2m": "Learn to Move",
     "locomotion": "Locomotion",
     "manipulation": "Manipulation",
     "robosuite": "Tabletop (robosuite)",

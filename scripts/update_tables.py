@@ -25,9 +25,12 @@ from mjgym.util import atomic
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import demonstrations  # noqa: E402
+from comparison import on_device  # noqa: E402
 from training import results, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
+MEASURED = ROOT / "benchmarks" / "records" / "gpu.jsonl"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
 END = "<!-- {}:end -->"
 GALLERY = "../gallery"  # as the guides see it
@@ -183,6 +186,8 @@ def policies_table() -> str:
     for id in trained.ids():
         about = trained.about_of(trained.file(id))
         score = f"{about.mean:.0f} ± {about.std:.0f}"
+        if about.successes:
+            score += f", {sum(about.successes)} of {len(about.successes)} succeed"
         spent = f"{about.env_step / 1000:,.0f} | {about.minutes:.1f}"
         algorithm, seed = about.settings["algorithm"], about.settings["seed"]
         rows.append(f"| `{id}` | {score} | {algorithm} | {seed} | {spent} |")
@@ -196,12 +201,19 @@ def training_tables() -> dict[str, Callable[[], str]]:
     shown = {
         "times": (results.RECIPE_PICTURE, "Returns over minutes, the recipe and SB3's SAC"),
         "methods": (results.METHODS_PICTURE, "Returns of the variants over steps and minutes"),
+        "walk": (results.WALK_PICTURE, "Returns of the walker over steps"),
     }
     for name, (picture, words) in shown.items():
         path = results.picture(picture)
         if path.exists():
             found[name] += f"\n\n![{words}](../baselines/{path.name})"
     return {name: functools.partial(str, text) for name, text in found.items()}
+
+
+def cloning_tables() -> dict[str, Callable[[], str]]:
+    """Tables of learning from demonstrations."""
+    rows = demonstrations.read()
+    return {name: functools.partial(make, rows) for name, make in demonstrations.TABLES.items()}
 
 
 def dimensions_table() -> str:
@@ -227,11 +239,24 @@ def dimensions_table() -> str:
     return "\n".join(lines)
 
 
+def device_table() -> str:
+    """The measurements on a GPU, or the commands that make them."""
+    if MEASURED.exists():
+        return on_device.table(MEASURED)
+    file = MEASURED.relative_to(ROOT)
+    return (
+        "None on a GPU yet. On a machine with one, two commands make them and write them here:\n\n"
+        f"```sh\npython benchmarks/gpu.py --all --out {file}    # 8 minutes\n"
+        "python scripts/update_tables.py\n```"
+    )
+
+
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
     "baselines": {"baselines": baselines_table},
     "fidelity": {"dimensions": dimensions_table},
-    "results": training_tables() | {"policies": policies_table},
+    "gpu": {"measurements": device_table},
+    "results": training_tables() | cloning_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
         "tasks": tabletop_tasks,

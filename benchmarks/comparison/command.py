@@ -38,9 +38,7 @@ def parser(documentation: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--venv", type=Path, default=RESULTS / "venv", help="the benchmark's virtual environment"
     )
-    made.add_argument(
-        "--cpu", action="store_true", help="time steps by the processor's seconds (Linux)"
-    )
+    made.add_argument("--cpu", action="store_true", help="time by the processor's seconds (Linux)")
     made.set_defaults(python=sys.executable)  # which makes that
     return made
 

@@ -91,15 +91,15 @@ class Window:
     restarts: list[float] = field(default_factory=list)
 
 
-def prepare(subject: Subject) -> list[float]:
+def prepare(subject: Subject, *, cpu: bool = False) -> list[float]:
     """Time resets, then let the episodes get going; returns the resets' durations in seconds."""
-    durations = []
+    clock, durations = subject.cpu if cpu else time.perf_counter, []
     if subject.reset is not None:
         subject.reset()
         for _ in range(RESETS):
-            started = time.perf_counter()
+            started = clock()
             subject.reset()
-            durations.append(time.perf_counter() - started)
+            durations.append(clock() - started)
     if subject.begin is not None:
         subject.begin()
     for action in itertools.islice(subject.actions, -(-subject.warm_up // subject.control_steps)):

@@ -130,7 +130,7 @@ def time_subject(connection: Connection, builder: Builder, settings: Settings) -
     """
     connection.recv()
     with built(builder, settings) as subject:
-        resets = prepare(subject)
+        resets = prepare(subject, cpu=settings.cpu)
         connection.send((True, (resets, subject.simulations, subject.control_steps)))
         _windows(connection, subject, cpu=settings.cpu)
 

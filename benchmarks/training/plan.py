@@ -7,6 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from mjgym.util.packaged import assets
+
+FILES = assets() / "training"
 GOALS = {
     "dmc/walker-walk-v0": (950.0, 10.0),
     "dmc/walker-stand-v0": (950.0, 30.0),
@@ -30,7 +33,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 METHOD_IDS = ("dmc/walker-walk-v0", "dmc/cartpole-swingup-v0")
 METHOD_STEPS = 30_000
-PARTS = ("recipe", "methods", "peer", "ray")
+PARTS = ("recipe", "methods", "peer", "ray", "walk")
 RAY_ID = "dmc/walker-walk-v0"
 RAY: dict[str, tuple[str, ...]] = {
     "one process": (),
@@ -39,6 +42,17 @@ RAY: dict[str, tuple[str, ...]] = {
 """Runs whose scores are compared at equal environment steps, and their options."""
 
 RAY_STEPS = 60_000
+WALK_IDS = ("l2m/walk_planar-fast-v0", "l2m/walk_forward-fast-v0")
+WALK: dict[str, tuple[str, ...]] = {
+    "default": ("action_repeat=4", "env.dense_reward=0.3", "evaluation_env.dense_reward=0"),
+    "published": (f"--config={FILES / 'learn_to_move.yaml'}",),
+    "small": (f"--config={FILES / 'learn_to_move_fast.yaml'}",),
+}
+"""Settings by which the walker of Learn to Move learns, and what each is given beside `td3`."""
+WALK_CPU_MINUTES = 10.0
+WALK_SETTINGS = ("threads=1", "tensorboard=false", "keep_buffer=false", "evaluation_episodes=1")
+"""Of all of them: on these tasks every episode of a policy is the same."""
+
 SEEDS = (0, 1, 2)
 PEER = "sb3-sac"
 EVALUATIONS = 40  # of a run: how finely the time to a score is known
@@ -72,6 +86,7 @@ class Job:
         settings: beside the defaults.
         options: of `mjgym train`.
         steps: of training.
+        cpu_minutes: of training, of processor time.
     """
 
     part: str
@@ -82,6 +97,7 @@ class Job:
     settings: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     steps: int | None = None
+    cpu_minutes: float | None = None
 
     def folder(self, out: Path) -> Path:
         """Folder of the run."""
@@ -95,7 +111,13 @@ class Job:
     def commands(self, out: Path) -> list[list[str]]:
         """Commands that train or continue the run, and score it."""
         folder = self.folder(out)
-        budget = ("--minutes", self.minutes) if self.steps is None else ("--steps", self.steps)
+        budgets = {name: getattr(self, name) for name in ("minutes", "steps", "cpu_minutes")}
+        budget = [
+            word
+            for name, value in budgets.items()
+            if value is not None
+            for word in (f"--{name.replace('_', '-')}", value)
+        ]
         given = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
         if self.part == "peer":
             peer = str(Path(__file__).with_name("sb3_peer.py"))
@@ -135,6 +157,9 @@ def jobs(
         if part == "ray":
             found += _ray(ids, seeds, (*usual, *settings), quick)
             continue
+        if part == "walk":
+            found += _walk(ids, seeds, (*usual, *settings), quick)
+            continue
         own = METHOD_IDS if part == "methods" else tuple(GOALS)
         steps = (QUICK_STEPS if quick else METHOD_STEPS) if part == "methods" else None
         chosen = [id for id in own if not ids or id in ids][: 1 if quick else None]
@@ -165,9 +190,26 @@ def _ray(
     ]
 
 
+def _walk(
+    ids: Sequence[str], seeds: Sequence[int], settings: tuple[str, ...], quick: bool
+) -> list[Job]:
+    """The runs of the part "walk"."""
+    steps, minutes = (QUICK_STEPS, None) if quick else (None, WALK_CPU_MINUTES)
+    chosen = [id for id in WALK_IDS if not ids or id in ids][: 1 if quick else None]
+    jobs = []
+    for id in chosen:
+        for name, given in WALK.items():
+            options = tuple(word for word in given if word.startswith("--"))
+            own = (*(word for word in given if word not in options), *WALK_SETTINGS, *settings)
+            jobs += [
+                Job("walk", name, id, seed, None, own, options, steps, minutes) for seed in seeds
+            ]
+    return jobs
+
+
 def whole(experiment: str) -> str:
     """The run's own experiment, of that of one agent of its ensemble."""
-    known = {"recipe", PEER, *METHODS, *RAY}
+    known = {"recipe", PEER, *METHODS, *RAY, *WALK}
     return experiment if experiment in known else experiment.rpartition(" ")[0]
 
 

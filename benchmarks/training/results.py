@@ -17,6 +17,7 @@ FOLDER = assets() / "baselines"
 STEPS_A_SECOND = "training/steps_per_second"  # of a turn, whose number is the seed
 RATE = "rate"
 RECIPE_PICTURE, METHODS_PICTURE = "training_recipe", "training_methods"
+WALK_PICTURE = "training_walk"
 PANELS = 2  # beside each other
 
 Results = dict[str, list[Curve]]
@@ -133,8 +134,18 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
             comparison.panel(axis, beside, id, "seconds")
             goal = plan.GOALS[id][0]
             axis.axhline(goal, color="0.3", linestyle="--", linewidth=1, label=f"goal, {goal:.0f}")
+            _mark_scores(axis, [c for c in beside if (c.id, c.experiment) == (id, "recipe")])
             axis.legend(fontsize=7)
         _finish(figure, axes[: len(ids)], drawn[-1])
+    walks = found.get("walk", [])
+    ids = [id for id in plan.WALK_IDS if any(curve.id == id for curve in walks)]
+    if ids:
+        drawn.append(picture(WALK_PICTURE, folder))
+        figure, axes = _panels(len(ids))
+        for axis, id in zip(axes, ids, strict=False):
+            comparison.panel(axis, walks, id, "steps")
+            axis.legend(fontsize=7)
+        _finish(figure, axes[: len(ids)], drawn[-1], top=None)
     tried = variants(found)
     ids = [id for id in plan.METHOD_IDS if any(curve.id == id for curve in tried)]
     if "methods" in found:
@@ -143,13 +154,33 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
         places = ((id, by) for id in ids for by in comparison.LABELS)
         for axis, (id, by) in zip(axes, places, strict=True):
             comparison.panel(axis, tried, id, by)
-        named = [axis.get_legend_handles_labels() for axis in axes]
-        lines = {label: line for pair in named for line, label in zip(*pair, strict=True)}
+        lines = _legend(axes)
         figure.legend(
             lines.values(), lines, loc="outside lower center", ncols=len(plan.METHODS), fontsize=7
         )
         _finish(figure, axes, drawn[-1])
     return drawn
+
+
+def _mark_scores(axis: Any, curves: Iterable[Curve]) -> None:
+    """A point at the end of each run, at the score of 100 episodes that the table has."""
+    scored = [(c.seconds[-1] / 60, c.final) for c in curves if c.final is not None]
+    if scored:
+        axis.plot(*zip(*scored, strict=True), "D", color="C0", markersize=4, label="scores")
+
+
+def _legend(axes: Iterable[Any]) -> dict[str, Any]:
+    """One line for each experiment, by its name and the numbers of seeds, which may differ."""
+    lines: dict[str, Any] = {}
+    seeds: dict[str, set[str]] = {}
+    for axis in axes:
+        for line, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            name, _, count = label.rpartition(", ")
+            lines.setdefault(name, line)
+            seeds.setdefault(name, set()).add(count.split()[0])
+    return {
+        f"{name}, {' or '.join(sorted(seeds[name]))} seeds": line for name, line in lines.items()
+    }
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
@@ -161,12 +192,14 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
     return figure, list(figure.subplots(rows, PANELS, squeeze=False).flat)
 
 
-def _finish(figure: Any, axes: Iterable[Any], path: Path) -> None:
-    """Leave unused places empty, scale returns alike, and write the picture."""
+def _finish(
+    figure: Any, axes: Iterable[Any], path: Path, top: float | None = comparison.NORMALIZED
+) -> None:
+    """Leave unused places empty, scale returns alike up to `top`, and write the picture."""
     used = list(axes)
     for axis in figure.axes:
         if axis in used:
-            axis.set_ylim(top=comparison.NORMALIZED)
+            axis.set_ylim(top=top)
         else:
             axis.set_axis_off()
     figure.savefig(path, dpi=100, pil_kwargs={"quality": 85, "method": 6})

@@ -135,6 +135,23 @@ def ray(curves: Sequence[Curve]) -> str:
     return report.table(["runs", *REACHED, "of one process"], rows)
 
 
+def walk(curves: Sequence[Curve]) -> str:
+    """By task and settings: scores after equal processor time, and what it went into."""
+    rows = []
+    for id in plan.WALK_IDS:
+        for name in plan.WALK:
+            own = _own(curves, id, name)
+            score, of_seeds, seeds, steps, _ = _reached(own)
+            updates = spent = ""
+            if final := _finals(own):
+                updates = f"{statistics.mean(curve.updates[-1] for curve in own) / 1000:.1f}"
+                times = [curve.cpu_seconds / 60 for curve in own if curve.cpu_seconds is not None]
+                spent = f"{statistics.mean(times):.1f}" if len(times) == len(final) else ""
+            rows.append([id, name, score, of_seeds, seeds, steps, updates, spent])
+    header = ["id", "settings", *REACHED[:4], "thousand updates", "CPU min"]
+    return report.table(header, rows)
+
+
 def every(found: results.Results, folder: Path = results.FOLDER) -> dict[str, str]:
     """All tables, by name.
 
@@ -149,4 +166,5 @@ def every(found: results.Results, folder: Path = results.FOLDER) -> dict[str, st
         "rates": rates(*results.rates(folder)),
         "methods": methods(results.variants(found)),
         "ray": ray(found.get("ray", [])),
+        "walk": walk(found.get("walk", [])),
     }

@@ -201,12 +201,12 @@ def _load(task_class: str) -> type[Task]:
 def _split(
     cls: type[Task], kwargs: dict[str, Any], known: tuple[str, ...], elsewhere: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    kwargs = revived(kwargs)  # of a specification that has been JSON
+    kwargs, of_parts = cls.adopt(revived(kwargs))  # of a specification that has been JSON
     fields = [f.name for f in dataclasses.fields(cls)]
     valid = [*fields, *known]
     for name in kwargs:
         if name not in valid:
-            hint = or_else(name, [*valid, *elsewhere])
+            hint = or_else(name, [*valid, *of_parts, *elsewhere])
             # Python's own words, which Gymnasium and TorchRL look for in the message.
             raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
     values = {k: v for k, v in kwargs.items() if k in fields}

@@ -21,6 +21,7 @@ from mjgym.contract.registration import (
 )
 from mjgym.contract.signals import Signal, vector_names
 from mjgym.contract.task_fields import WHOLE, steps_in
+from mjgym.contract.viewpoint import Viewpoint
 from mjgym.mjcf import Spec
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -35,6 +36,7 @@ __all__ = [
     "Signal",
     "Task",
     "TaskType",
+    "Viewpoint",
     "on_register",
     "register",
     "registrations",
@@ -74,9 +76,9 @@ class Task(OptionalHooks):
         return ()
 
     @property
-    def viewpoint(self) -> str | int:
-        """The camera that shows the task to people: in `mjgym view`, `mjgym record` and the
-        gallery, where none is asked for. `render()` takes camera 0."""
+    def viewpoint(self) -> str | int | Viewpoint:
+        """The camera that shows the task to people where none is asked for: in `render()`,
+        `mjgym view`, `mjgym record` and the gallery."""
         return 0
 
     # The model, the start of an episode, the observation.

@@ -149,7 +149,17 @@ class TestStart:
     """What the command needs before it does anything."""
 
     @pytest.mark.parametrize(
-        "command", [(), ("record",), ("bench",), ("view",), ("teleop",), ("replay",), ("doctor",)]
+        "command",
+        [
+            (),
+            ("record",),
+            ("bench",),
+            ("view",),
+            ("teleop",),
+            ("replay",),
+            ("convert",),
+            ("doctor",),
+        ],
     )
     def test_help_needs_no_engine(self, command):
         done = subprocess.run(

@@ -213,10 +213,37 @@ class TestWebp:
         """A policy that fails amid the episode leaves what there was."""
         for ending in ("webp", "gif"):
             out = tmp_path / f"x.{ending}"
-            made = film.FILMS[f".{ending}"](out, 0.02)
-            made.add(lambda: np.zeros((8, 8, 3), np.uint8))
+            made = film.FILMS[f".{ending}"](out, 0.02, list)
+            for _ in range(film.TOGETHER + 1):
+                made.add(np.zeros((8, 8, 3), np.uint8))
             made.close()
             assert not out.exists() or out.stat().st_size == 0
+
+
+class TestFilms:
+    @pytest.mark.parametrize("ending", ["gif", "webp"])
+    def test_frames_are_drawn_together_kept_packed_and_written_in_order(self, tmp_path, ending):
+        out, drawn = tmp_path / f"x.{ending}", []
+
+        def draw(scenes):
+            drawn.append(list(scenes))
+            return [np.full((40, 40, 3), shade, np.uint8) for shade in scenes]
+
+        made = film.FILMS[f".{ending}"](out, 0.02, draw)
+        shades = [int(shade) for shade in np.linspace(0, 250, film.TOGETHER + 3)]
+        for shade in shades[:-1]:
+            made.add(shade)
+        made.flush()  # as at the end of an episode
+        made.add(shades[-1])
+        made.finish()
+        assert [len(scenes) for scenes in drawn] == [film.TOGETHER, 2, 1]
+        assert sum(map(len, made._packed)) < len(shades) * 40 * 40 * 3 / 10
+        made.close()
+        with Image.open(out) as image:
+            assert image.n_frames == len(shades)
+            for i, shade in enumerate(shades):
+                image.seek(i)
+                assert np.abs(np.asarray(image.convert("RGB")).astype(int) - shade).max() <= 4
 
 
 @gl
@@ -257,6 +284,9 @@ class TestPng:
             ("--quality", "fast"),
             ("--set", "poles=2"),
             ("--visualize-reward",),
+            ("--show", "joints,transparent"),
+            ("--show", "com", "--show", "inertia"),
+            ("--groups", "geom="),
         ):
             assert not np.array_equal(picture(*change), plain), change
 
@@ -297,12 +327,29 @@ class TestRecording:
                 ended = self.count >= np.array([1, 3])
                 return None, np.ones(2), ended, np.zeros(2, dtype=bool), {}
 
-            def camera(self, name, ids):
-                return np.full((len(ids), 1, 1, 3), self.count, dtype=np.uint8)
+            def shots(self, name, ids):
+                return [Shot(self.count) for _ in ids]
 
+            @property
+            def cameras(self):
+                return self
+
+            def render(self, shots):
+                drawn.append(len(shots))
+                return [np.full((1, 1, 3), shot.count, dtype=np.uint8) for shot in shots]
+
+        class Shot:
+            def __init__(self, count):
+                self.count = count
+
+        drawn = []
         player = record._Player(Ends(), 2, 2, 0)
-        frames = [player.draw()[0, :, 0].tolist() for _ in player.play(lambda o: None, 10, 0)]
-        assert frames == [[0, 0], [1, 1], [1, 2], [1, 3]]
+        scenes = [player.scene() for _ in player.play(lambda o: None, 10, 0)]
+        frames = [player.draw(scenes[:2]), player.draw(scenes[2:])]
+        assert [f[0, :, 0].tolist() for each in frames for f in each] == [
+            [0, 0], [1, 1], [1, 2], [1, 3],
+        ]  # fmt: skip
+        assert drawn == [4, 2]  # what stands still is drawn once
         assert player.returns == [1.0, 3.0]
         for _ in player.play(lambda o: None, 10, 1):
             pass

@@ -172,6 +172,18 @@ class TestCommandLine:
         assert "speed: 'fast' is not float" in refused(TASK, "--set", "speed=fast")
         assert "option of its own: --camera" in refused(TASK, "--set", "camera=1")
 
+    def test_unknown_words_and_groups(self):
+        assert "did you mean joints" in refused(TASK, "--show", "contacts,joint")
+        assert "did you mean geom" in refused(TASK, "--groups", "geoms=1")
+        assert "geoms have groups 0 to 5, not 7" in refused(TASK, "--groups", "geom=7")
+        assert "as in geom=0,1,3" in refused(TASK, "--groups", "geom")
+        assert "option of its own: --show" in refused(TASK, "--set", "show=joints")
+
+    @needs_mjviser
+    def test_a_batch_shows_shapes_alone(self):
+        message = refused(TASK, "--num-envs", "2", "--show", "joints", code=1)
+        assert "draws geoms and sites alone" in message
+
     def test_a_busy_port(self):
         with ports.listen("127.0.0.1", 0) as taken:
             message = refused(TASK, "--port", str(taken.getsockname()[1]))
@@ -335,6 +347,28 @@ class TestSession:
         session.step()
         assert session.progress.seed == 1
         assert session.progress.ended.startswith("seed 0: time limit, return")
+
+    def test_a_policy_hears_where_episodes_begin(self):
+        """All at a reset, and of a batch those that began with the last step."""
+
+        class Remembers:
+            def restart(self, where=None):
+                heard.append(where if where is None else where.tolist())
+
+            def __call__(self, observation):
+                return np.zeros((2, 6))
+
+        heard = []
+        envs = gymnasium.make_vec(TASK, num_envs=2, max_episode_steps=3)
+        session = Session(envs, Remembers())
+        envs.unwrapped.set_state({"steps": np.array([0, 1])})
+        for _ in range(5):
+            session.step()
+        # The second ends with the second step, and begins with the third, in which the first ends.
+        assert heard == [None, [False, True], [True, False]]
+        session.reset(0)
+        assert heard[3:] == [None]
+        envs.close()
 
     def test_a_batch_reports_means(self):
         envs = gymnasium.make_vec(TASK, num_envs=3)
@@ -649,6 +683,40 @@ class Pointer:
         self._chain.key_up(modifier).perform()
 
 
+GOING_ALONG = """
+import time
+import gymnasium, mujoco, numpy as np, mjgym
+from mjgym.viewing import Session
+from mjgym.viewing.native import Native
+from mjgym.viewing.opening import place_of
+
+show, groups = ("joints", "contacts"), {"geom": (0, 4)}
+env = gymnasium.make("dmc/dog-fetch-v0", show=show, groups=groups)
+session = Session(env, lambda observation: np.zeros(38))
+session.pause(True)
+viewer = Native(session, place_of("camera", None, env))
+option, camera = viewer._viewer.opt, viewer._viewer.cam
+assert option.flags[mujoco.mjtVisFlag.mjVIS_JOINT]
+assert option.flags[mujoco.mjtVisFlag.mjVIS_CONTACTPOINT]
+assert option.geomgroup.tolist() == [1, 0, 0, 0, 1, 0]
+viewer.sync(session)
+camera.azimuth, camera.distance = 10.0, camera.distance / 2  # as somebody does with the mouse
+before, near = camera.lookat.copy(), camera.distance
+qpos = env.unwrapped.data.qpos.copy()
+qpos[:2] += 3.0
+qpos[80:82] += 3.0
+session.place({"qpos": qpos})
+viewer._shown = (-1, -1)
+viewer.sync(session)
+assert np.allclose(camera.lookat - before, [3.0, 3.0, 0.0], atol=1e-6)
+assert abs(camera.distance - near) < 1e-6 and camera.azimuth == 10.0
+for _ in range(20):  # the window has been there for a while when it goes
+    viewer.sync(session)
+    time.sleep(0.05)
+viewer.close()
+print("done")
+"""
+
 PUSHING = """
 import subprocess, sys, threading, time
 import gymnasium, numpy as np, mjgym
@@ -741,6 +809,17 @@ class TestWindow:
         actions = recorded()
         assert (actions[:, 0] > 0).any()
         assert actions[-1, 6] == 1.0
+
+    @pytest.mark.usefixtures("display")
+    def test_it_shows_what_is_asked_for_and_goes_along_with_a_viewpoint(self):
+        done = subprocess.run(
+            [sys.executable, "-c", GOING_ALONG],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
     @pytest.mark.usefixtures("display")
     def test_the_mouse_pushes(self):

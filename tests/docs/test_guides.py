@@ -107,7 +107,9 @@ def _found(name):
     for length in range(len(parts), 0, -1):
         try:
             found = importlib.import_module(".".join(parts[:length]))
-        except ImportError:
+        except ImportError as error:
+            if error.name and not error.name.startswith("mjgym"):
+                return True  # a package that it needs is not installed
             continue
         for part in parts[length:]:
             found = getattr(found, part, None)

@@ -1,5 +1,6 @@
 """The camera that people get where they ask for none: one per task, in view, record and gallery."""
 
+import dataclasses
 import importlib.util
 from dataclasses import dataclass
 
@@ -26,11 +27,10 @@ def test_a_camera_that_is_not_there_is_named():
     class Askew(Pendulum):
         viewpoint = "fixd"
 
-    env = mjgym.Env(Askew())
     with pytest.raises(
         ValueError, match=r"Askew.viewpoint: there is no 'fixd'; did you mean fixed"
     ):
-        env.describe()
+        mjgym.Env(Askew())
 
 
 @pytest.mark.slow
@@ -38,7 +38,11 @@ def test_a_camera_that_is_not_there_is_named():
 def test_every_id_has_one_and_says_so(id):
     env = gymnasium.make(id).unwrapped
     where = viewpoint(env.task, env.model)
-    assert env.describe()["viewpoint"] == where
+    described = env.describe()["viewpoint"]
+    if isinstance(where, mjgym.Viewpoint):
+        assert described == dataclasses.asdict(where)
+    else:
+        assert described == where
     if isinstance(where, str):
         assert where in env.view.names("camera")
     env.close()
@@ -56,6 +60,64 @@ def test_creatures_are_large_enough_to_be_seen(id):
     own = np.flatnonzero(roots[env.model.geom_bodyid] == env.model.body(creature.prefix).id)
     drawn = np.argwhere(np.isin(seen[..., 0], own) & (seen[..., 1] == mujoco.mjtObj.mjOBJ_GEOM))
     assert np.ptp(drawn, axis=0).max() >= LEAST
+    env.close()
+
+
+def test_a_body_that_is_not_there_is_named():
+    @dataclass(frozen=True)
+    class Astray(Pendulum):
+        viewpoint = mjgym.Viewpoint(bodies=("pol",))
+
+    with pytest.raises(ValueError, match=r"Astray.viewpoint: there is no body 'pol'.*pole"):
+        mjgym.Env(Astray())
+
+
+@pytest.mark.gl
+def test_render_draws_from_there_and_index_0_is_the_models():
+    size = {"width": 48, "height": 32, "render_quality": "fast"}
+    env = gymnasium.make(RODENT, render_mode="rgb_array", **size)
+    env.reset(seed=0)
+    base = env.unwrapped
+    np.testing.assert_array_equal(env.render(), base.camera("walker/side_alt"))
+    assert not np.array_equal(env.render(), base.camera(0))
+    first = gymnasium.make(RODENT, render_mode="rgb_array", camera=0, **size)
+    first.reset(seed=0)
+    np.testing.assert_array_equal(first.render(), base.camera(0))
+    envs = gymnasium.make_vec(RODENT, num_envs=2, render_mode="rgb_array", **size)
+    envs.reset(seed=0)
+    np.testing.assert_array_equal(envs.render()[0], env.render())
+    for each in (env, first, envs):
+        each.close()
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("apart", [1.0, 8.0])
+def test_what_a_viewpoint_follows_stays_in_frame(apart):
+    env = gymnasium.make("dmc/dog-fetch-v0", render_quality="fast").unwrapped
+    env.reset(seed=0)
+    qpos = env.data.qpos.copy()
+    qpos[80:83] = apart, apart, 0.05
+    env.set_state({"qpos": qpos})
+    seen = env.camera(kind="segmentation", width=320, height=240)
+    geoms = set(seen[..., 0][seen[..., 1] == mujoco.mjtObj.mjOBJ_GEOM].tolist())
+    assert env.model.geom("ball").id in geoms
+    dog = np.flatnonzero(env.model.body_rootid[env.model.geom_bodyid] == env.model.body("torso").id)
+    assert geoms & set(dog.tolist())
+    env.close()
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("robot", ["Panda", "UR5e"])
+def test_a_tabletops_arm_and_gripper_and_cube_are_seen(robot):
+    env = gymnasium.make("robosuite/Lift-v0", robot=robot, render_quality="fast").unwrapped
+    env.reset(seed=0)
+    seen = env.camera(kind="segmentation", width=320, height=240)
+    model = env.model
+    bodies = model.geom_bodyid[np.unique(seen[..., 0][seen[..., 1] == mujoco.mjtObj.mjOBJ_GEOM])]
+    names = {model.body(int(body)).name for body in bodies}
+    arm = env.task.manipulators[0]
+    assert any(name.startswith(arm.hand_prefix) for name in names)
+    assert any(name.startswith("cube") for name in names)
     env.close()
 
 

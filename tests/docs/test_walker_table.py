@@ -8,6 +8,8 @@ import pytest
 from guide_code import FOLDER
 
 import mjgym  # noqa: F401  (registers the ids)
+from mjgym.tasks.locomotion.arenas import find_arena
+from mjgym.tasks.locomotion.walkers import find_walker, walker_names
 
 GROUPS = {
     "humanoids": ("cmu_humanoid", "cmu_humanoid_torque", "cmu_humanoid_2020", "soccer_humanoid"),
@@ -52,17 +54,25 @@ def test_a_combination_is_as_the_table_says(task, arena, walker, cell):
     if cell == "error":
         with pytest.raises(ValueError, match=re.escape(walker)):
             steps(task, arena, walker)
-    elif cell == "`ends_on_fall=False`":
-        assert steps(task, arena, walker) < STEPS / 2
+        return
+    need, _, scaled = cell.partition(", ")
+    place = gymnasium.make(
+        f"locomotion/{task}-v0", walker=walker, arena=arena, ends_on_fall=False
+    ).unwrapped.task.surroundings
+    assert (place != find_arena(arena)) == (scaled == "scaled")
+    if need == "`ends_on_fall=False`":
+        if find_walker(walker).crawls:
+            with pytest.raises(ValueError, match="give ends_on_fall=False"):
+                steps(task, arena, walker)
+        else:
+            assert steps(task, arena, walker) < STEPS / 2
         assert steps(task, arena, walker, ends_on_fall=False) == STEPS
     else:
-        assert cell in ("yes", "too large")
+        assert need == "yes"
         assert steps(task, arena, walker) > 3
 
 
 def test_the_table_names_each_walker():
-    from mjgym.tasks.locomotion.walkers import walker_names
-
     named = {walker for group in GROUPS.values() for walker in group}
     assert named <= set(walker_names())
     assert {walker for _, _, walker, _ in combinations()} == named

@@ -23,7 +23,11 @@ NEEDS = {  # what a section of that is about, beside the package
     "Minari": ["minari", "jax"],
     "dm_env": ["dm_env"],
 }
-EXTRAS = {"gpu": ("mujoco_warp", "gpu"), "cluster": ("ray", "ray")}  # that a page needs
+EXTRAS = {  # that a page needs
+    "gpu": ("mujoco_warp", "gpu"),
+    "cluster": ("ray", "ray"),
+    "exchange": ("h5py", "robomimic"),
+}
 # What needs packages that do not go with those of the other tests runs from the checkout, where
 # these are. All else runs once, from the wheel, in `test_package`.
 APART = (*EXTRAS, "RLlib", "Minari")

@@ -21,7 +21,8 @@ sys.path.insert(0, str(BENCHMARKS))
 
 import commits
 import peers
-from comparison import installation, names, report, subjects
+import watch
+from comparison import installation, names, on_device, report, subjects
 from comparison.turns import compare_resets, compare_steps, missing
 from comparison.worker import Worker, WorkerError, time_subject
 
@@ -334,6 +335,81 @@ def test_comparing_commits(capsys) -> None:
     listed = ["git", "worktree", "list"]
     left = subprocess.run(listed, cwd=commits.ROOT, capture_output=True, text=True, check=True)
     assert "mjgym-commit-" not in left.stdout
+
+
+class TestWatching:
+    ROW = watch.Row("dmc/pendulum-swingup-v0", 1, "steps")
+
+    def test_an_interval_holds_the_median_in_95_of_100_tries(self):
+        rng = np.random.default_rng(0)
+        for n in (6, 9, 11, 20):
+            tries = [watch.interval(rng.normal(size=n).tolist()) for _ in range(2000)]
+            held = np.mean([low <= 0 <= high for low, high in tries])
+            assert 0.94 < held < 0.995, (n, held)
+        assert watch.interval([1.0, 3.0, 2.0]) == (1.0, 3.0)
+
+    def test_what_is_slower_by_more_than_noise_is_said(self):
+        noisy = watch.Change(self.ROW, 1e-6, 1.2e-6, 1.2, 0.9, 1.5)
+        slow = watch.Change(self.ROW, 1e-6, 1.2e-6, 1.2, 1.1, 1.3)
+        assert not noisy.slower
+        assert slow.slower
+        said = watch.text([noisy, slow], ["dmc/dog-run-v0, 1, steps: no time"], "abc")
+        assert "Compared with abc: 1 of 2 are slower." in said
+        assert "1.100 to 1.300" in said
+        assert "0.900" not in said
+        assert "dmc/dog-run-v0, 1, steps: no time" in said
+
+    def test_the_last_record_of_this_past_is_compared_with(self, tmp_path):
+        file = tmp_path / "records" / "speed.jsonl"
+        assert watch.last_recorded(file) == "HEAD~1"
+        watch.record([watch.Change(self.ROW, 2.0, 1.0, 0.5, 0.4, 0.6)], file)
+        (line,) = map(json.loads, file.read_text().splitlines())
+        row = {"id": self.ROW.id, "num_envs": 1, "kind": "steps", "seconds": 1.0}
+        assert line["rows"] == [row]
+        line["machine"]["commit"] = "0" * 40  # of another history
+        with file.open("a") as stream:
+            stream.write(json.dumps(line) + "\n")
+        if _is_clone():
+            head = ["git", "rev-parse", "HEAD"]
+            done = subprocess.run(head, cwd=commits.ROOT, capture_output=True, check=True)
+            assert watch.last_recorded(file) == done.stdout.decode().strip()
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(not _is_clone(), reason="needs git and a clone")
+    def test_a_commit_against_itself(self, capsys):
+        short = ["--against", "HEAD", "--seconds", "0.01", "--repeats", "2"]
+        assert watch.main(["dmc/pendulum", *short]) == 0
+        said = capsys.readouterr()
+        assert "Compared with HEAD: " in said.out
+        assert "of 4 are slower" in said.out  # steps and resets, of one and of many
+        assert "Left out" not in said.out
+
+
+def test_the_table_of_a_device(tmp_path):
+    head = {"commit": "0123456789abcdef", "device": "a GPU", "versions": {"mujoco": "4.0.0"}}
+    of = {"id": "dmc/walker-walk-v0", "worlds": 4096}
+    lines = [
+        {"measurement": "correctness", "id": of["id"], "worlds": 64, "median": 1e-6,
+         "ninety_percent": 2e-6, "largest": 3e-6, "reward_largest": 4e-7},
+        {"measurement": "speed", **of, "subject": "mjgym", "steps_per_second": 800_000.0},
+        {"measurement": "speed", **of, "subject": "mujoco_warp", "steps_per_second": 1e6},
+        {"measurement": "speed", **of, "subject": "playground jax", "left_out": "not installed"},
+        {"measurement": "loop", **of, "hooks": "eager", "steps_per_second": 9e5},
+        {"measurement": "loop", **of, "hooks": "compiled", "error": "RuntimeError: no compiler"},
+        {"measurement": "parts", **of, "seconds": {"step": 0.004, "physics": 0.003}},
+        {"measurement": "memory", **of, "bytes_per_world": 2e4},
+        {"measurement": "learning", **of, "seconds": 120.0, "best_return": 960.0,
+         "wanted": 950.0, "seconds_to_wanted": 90.0},
+    ]  # fmt: skip
+    file = tmp_path / "gpu.jsonl"
+    file.write_text("".join(json.dumps({**line, **head}) + "\n" for line in lines))
+    table = on_device.table(file)
+    assert "a GPU, commit 0123456789, mujoco 4.0.0." in table
+    row = "4,096 | 800,000 | 1,000,000 | 0.80 | 900,000 |  |  | 0.75 | 0.020 |"
+    assert f"| `dmc/walker-walk-v0` | {row}" in table
+    assert "| `dmc/walker-walk-v0` | 64 | 1.0e-06 | 2.0e-06 | 3.0e-06 | 4.0e-07 |" in table
+    assert "best return 960; 950 after 90 s" in table
+    assert "Failed: loop dmc/walker-walk-v0: RuntimeError: no compiler" in table
 
 
 def _breaks(settings: subjects.Settings) -> subjects.Subject:

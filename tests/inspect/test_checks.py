@@ -1,5 +1,7 @@
 """`mjgym.inspect.checks`: good tasks pass, and each way to break one is found and explained."""
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -326,6 +328,14 @@ class Unsaid(Good):
         return {**super().observation(v), "places": v.xpos[..., 1]}
 
 
+class Promises(Good):
+    """observation names: the docstring names place, velocityy, which observation() does not return
+
+    Observation: `position` of the slider (m), of `reach`; `velocity`, m/s; `place` and `velocityy`,
+    the same again.
+    """
+
+
 class Anonymous(Good):
     """model names: without a name: joint 1 (of 2)"""
 
@@ -387,7 +397,21 @@ class Silent(Good):
 
 Silent.__doc__ = None
 
-WARNED = [Numpys, Unknown, Twins, Unsaid, Anonymous, Wide, Rests, Flat, Stops, Odd, Logs, Bangs]
+WARNED = [
+    Numpys,
+    Unknown,
+    Twins,
+    Unsaid,
+    Promises,
+    Anonymous,
+    Wide,
+    Rests,
+    Flat,
+    Stops,
+    Odd,
+    Logs,
+    Bangs,
+]
 
 
 @pytest.fixture
@@ -423,6 +447,30 @@ def test_a_good_task_passes_every_check(examine, cls):
     assert "50 steps, 1 s" in found["time limit"][0].reason
 
 
+def test_a_check_whose_package_is_missing_is_skipped():
+    code = (
+        "import sys; sys.modules['array_api_strict'] = None;"
+        "from mjgym.inspect.checks import check;"
+        "print([(f.check, f.reason) for f in check('dmc/pendulum-swingup-v0', max_episode_steps=50)"
+        " if f.status == 'skipped'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == repr(
+        [
+            (
+                "array libraries",
+                "array-api-strict is not installed: pip install array-api-strict",
+            )
+        ]
+    )
+
+
+def test_what_ids_of_one_class_share_is_no_broken_promise():
+    """The docstring tells of entries that only others of the class observe."""
+    findings = checks.check("dmc/humanoid-run_pure_state-v0", max_episode_steps=5)
+    assert not [f for f in findings if "docstring names" in f.reason]
+
+
 def test_the_limit_is_that_of_the_arguments(examine):
     """Shorter than the runs that other checks compare."""
     found = examine(Good, time_limit=0.2)
@@ -451,7 +499,7 @@ def test_what_is_broken_fails(examine, cls):
 
 @pytest.mark.parametrize("cls", WARNED, ids=lambda c: c.__name__)
 def test_what_people_stumble_over_is_a_warning(examine, cls):
-    check, _, words = cls.__doc__.partition(": ")
+    check, _, words = cls.__doc__.partition("\n")[0].partition(": ")
     found = examine(cls)
     assert any(f.status == "warn" and words in f.reason for f in found[check]), found
     assert "fail" not in {f.status for f in problems(found)}, problems(found)

@@ -246,3 +246,50 @@ class TestEnvironment:
             env={**os.environ, ENVIRONMENT: value}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stdout.strip(), done.stderr) == (0, line, "")
+
+
+class TestStacks:
+    """Where one function makes many elements, its callers tell which of them it is."""
+
+    @staticmethod
+    def limb(spec, size):
+        return mjcf.add(spec.worldbody, "geom", name="limb", size=size)
+
+    def test_on_request(self):
+        spec = mujoco.MjSpec()
+        with mjcf.debug(stack=True):
+            geom = self.limb(spec, [0.1, 0, 0])
+        made = geom.info.split(" < ")
+        assert made[0].endswith(" in limb")
+        assert made[1].endswith(" in test_on_request")
+        assert "mjgym/mjcf" not in geom.info
+
+    def test_in_the_error(self):
+        spec = mujoco.MjSpec()
+        with mjcf.debug(stack=True):
+            self.limb(spec, [-1, 0, 0])
+        with pytest.raises(mjcf.CompileError, match=r"in limb < .* in test_in_the_error"):
+            mjcf.compile(spec)
+
+    def test_one_line_otherwise(self):
+        spec = mujoco.MjSpec()
+        with mjcf.debug(stack=True):
+            pass
+        with mjcf.debug():
+            assert " in " not in self.limb(spec, [0.1, 0, 0]).info
+
+    def test_by_the_environment(self, tmp_path):
+        script = tmp_path / "scene.py"
+        script.write_text(
+            "import mujoco\nfrom mjgym import mjcf\nspec = mujoco.MjSpec()\n"
+            "def leg():\n    return mjcf.add(spec.worldbody, 'geom', size=[1, 0, 0])\n"
+            "print(leg().info)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, "MJGYM_DEBUG_MJCF": "stack"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == f"{script}:5 in leg < {script}:6 in <module>"

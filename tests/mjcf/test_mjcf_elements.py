@@ -664,3 +664,29 @@ class TestFind:
             find_all(arena().worldbody, "actuator")
         with pytest.raises(ValueError, match="a body has no elements called 'gem'; did you mean g"):
             find_all(arena().worldbody, "gem")
+
+
+class TestAssetsWithoutNames:
+    """A handle to a material or a mesh without a name stands for it as any other does."""
+
+    def test_materials_textures_and_meshes(self):
+        spec = mujoco.MjSpec()
+        corners = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
+        texture = mjcf.add(spec, "texture", type="2d", builtin="flat", width=2, height=2)
+        materials = [mjcf.add(spec, "material", textures=texture) for _ in range(2)]
+        mesh = mjcf.add(spec, "mesh", uservert=corners)
+        geom = mjcf.add(spec.worldbody, "geom", type="mesh", meshname=mesh, material=materials[1])
+        assert materials[0].name != materials[1].name
+        assert geom.material == materials[1].name
+        model = mjcf.compile(spec)
+        assert model.geom_matid[0] == 1
+
+    def test_a_file_gives_its_name(self):
+        spec = mujoco.MjSpec()
+        meshes = [mjcf.add(spec, "mesh", file="parts/wheel.stl") for _ in range(2)]
+        assert [mesh.name for mesh in meshes] == ["wheel", "unnamed_mesh_0"]
+
+    def test_made_by_the_engine_it_says_what_to_do(self):
+        spec = mujoco.MjSpec()
+        with pytest.raises(ValueError, match=r'no name .*; mjcf.add\(spec, "material", ...\)'):
+            mjcf.add(spec.worldbody, "geom", size=[1, 0, 0], material=spec.add_material())

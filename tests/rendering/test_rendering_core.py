@@ -716,8 +716,9 @@ def test_opening_and_closing_leaves_memory_flat(draws):
 def test_a_window_without_a_display(undecided):
     described, simulation = started("room")
     window = Window(described, simulation.model)
-    with pytest.raises(RenderingError, match='render_mode="human" needs a display'):
+    with pytest.raises(RenderingError, match='render_mode="human" needs a display') as raised:
         window.show(shown(simulation))
+    assert "mjgym.viewing.launch(env)" in str(raised.value)
     window.close()
 
 

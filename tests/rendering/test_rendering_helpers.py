@@ -6,11 +6,15 @@ import signal
 import threading
 import weakref
 
+import gymnasium
 import mujoco
 import numpy as np
 import pytest
 from suite import begin, shown, started
 
+from mjgym import Viewpoint
+from mjgym.envs import env as env_module
+from mjgym.envs.overlays import Overlay
 from mjgym.loop.models import compile_model
 from mjgym.rendering import Renderer, RenderingError, Shot, backends, renderer
 from mjgym.sim import Batched
@@ -76,6 +80,36 @@ def test_they_draw_what_one_process_draws(batch, monkeypatch):
     np.testing.assert_array_equal(helped.render_all(rewarded), alone.render_all(rewarded))
     alone.close()
     helped.close()
+
+
+def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
+    alone = Renderer(batch[0].model, batch[1].model, "fast")
+    overlay = Overlay.of(("inertia", "rangefinders", "frames"), {"site": range(6)})
+    viewpoint = Viewpoint(elevation=-40, distance=2.0, bodies=("torso",))
+    asked = shots(batch[1], overlay=overlay, camera=viewpoint)
+    for _ in range(2):
+        drawn = helped.render_all(asked)
+    assert helped._helpers is not None
+    wanted = alone.render_all(asked)
+    np.testing.assert_array_equal(drawn, wanted)
+    assert not np.array_equal(wanted, alone.render_all(shots(batch[1], camera=viewpoint)))
+    alone.close()
+
+
+def test_they_draw_successive_frames_of_one_environment(monkeypatch):
+    monkeypatch.setattr(renderer, "SLOW", 0.0)
+    monkeypatch.setattr(env_module, "allowed_cores", lambda: 3)
+    env = gymnasium.make("dmc/cartpole-swingup-v0", width=40, height=30).unwrapped
+    env.reset(seed=0)
+    for _ in range(2):
+        later, at_once = [], []
+        for _ in range(4):
+            env.step(np.ones(1))
+            later += env.shots()
+            at_once.append(env.camera())
+        np.testing.assert_array_equal(env.cameras.render(later), at_once)
+    assert len(processes(env.cameras._renderer)) == 2
+    env.close()
 
 
 def test_fewer_pictures_than_processes(batch, helped):

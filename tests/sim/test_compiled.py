@@ -1,9 +1,13 @@
 """Control steps with a compiled law in between, beside the same steps with the law in NumPy."""
 
 import dataclasses
+import pickle
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -17,7 +21,7 @@ from mjgym.registry import registration
 from mjgym.sim import Single
 from mjgym.sim.compiled.agreement import agrees
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.variation import Uniform
+from mjgym.variation import Normal, Uniform, redrawn
 
 pytestmark = pytest.mark.numba
 
@@ -114,6 +118,12 @@ class TestTheSameBits:
         assert_same(*pair(VectorEnv, task_of("Lift"), num_envs=3, **options))
         assert_same(*pair(Env, task_of("Lift"), **options))
 
+    def test_where_pushes_come_within_an_episode(self):
+        push = redrawn(Normal(0, 20), every=0.1)
+        options = {"vary": {"xfrc_applied[cube_main, 0]": push}, **EXACT}
+        assert_same(*pair(VectorEnv, task_of("Lift"), num_envs=3, **options))
+        assert_same(*pair(Env, task_of("Lift"), **options))
+
     @pytest.mark.parametrize("mode", AutoresetMode)
     def test_of_episodes_that_end_at_different_times(self, mode):
         def staggered(envs):
@@ -186,6 +196,25 @@ def test_several_batches_go_on_at_once():
     for each in running:
         each.join()
     assert equal([together[name] for name in names], alone)
+
+
+@pytest.mark.parametrize("options", [{}, {"num_envs": 3}])
+def test_a_copy_in_another_process_has_a_law_of_its_own(options, tmp_path):
+    make = gymnasium.make_vec if options else gymnasium.make
+    env = make("robosuite/Lift-v0", **options).unwrapped
+    env.reset(seed=0)
+    action = np.full(env.action_space.shape, 0.2, dtype=np.float32)
+    env.step(action)
+    file = tmp_path / "env.pickle"
+    file.write_bytes(pickle.dumps(env))
+    code = f"""
+import pickle, numpy as np
+env = pickle.load(open({str(file)!r}, "rb"))
+action = np.full(env.action_space.shape, 0.2, dtype=np.float32)
+print(env.step(action)[0].tobytes().hex())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == env.step(action)[0].tobytes().hex(), done.stderr
 
 
 class TestWhatIsNotCompiled:

@@ -20,6 +20,7 @@ pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install "mjgym
 
 import torch
 import warp_records
+from places import ROOT
 from typer.testing import CliRunner
 
 import mjgym
@@ -233,6 +234,42 @@ def test_starts_drawn_ahead_are_the_same_starts(threads):
     assert draws[0] == draws[1]
     for env in envs:
         env.close()
+
+
+def test_three_deterministic_runs_are_equal():
+    runs = []
+    for _ in range(3):
+        envs = make("dmc/walker-walk-v0", deterministic=True)
+        rng = np.random.default_rng(0)
+        seen = [envs.reset(seed=0)[0]]
+        for _ in range(30):  # it has fallen by then
+            action = rng.uniform(-1, 1, envs.action_space.shape).astype(np.float32)
+            seen += envs.step(action)[:2]
+        runs.append([np.array(x).tobytes() for x in seen])
+        envs.close()
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_all_measurements_on_a_device_in_a_small_form(tmp_path):
+    file = tmp_path / "gpu.jsonl"
+    command = [sys.executable, ROOT / "benchmarks" / "gpu.py", "--all", "--quick"]
+    command += ["--device", "cpu", "--out", file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {line["measurement"] for line in lines} == {
+        *("correctness", "speed", "loop", "parts", "memory", "learning"),
+    }
+    for line in lines:
+        assert line["device"] == "cpu"
+        assert line["versions"]["mujoco"] == mujoco.__version__
+        # A machine may lack a compiler for torch.compile.
+        assert "error" not in line or line.get("hooks") == "compiled", line
+    error = next(line["median"] for line in lines if line["measurement"] == "correctness")
+    assert error < 1e-4
+    table = [*command[:2], "--table", file]
+    shown = subprocess.run(table, capture_output=True, text=True, check=True).stdout
+    assert "| `dmc/walker-walk-v0` | 4 |" in shown
 
 
 def test_tensors_on_the_device():

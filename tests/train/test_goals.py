@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ def test_ids_are_registered() -> None:
 
 def test_all_runs() -> None:
     count = {part: len(plan.jobs([part])) for part in plan.PARTS}
-    assert count == {"recipe": 21, "methods": 36, "peer": 21, "ray": 6}
+    assert count == {"recipe": 21, "methods": 36, "peer": 21, "ray": 6, "walk": 18}
     minutes = {job.id: job.minutes for job in plan.jobs(["recipe"])}
     assert minutes == {id: goal[1] for id, goal in plan.GOALS.items()}
     folders = [job.folder(Path("out")) for job in plan.jobs(plan.PARTS)]
@@ -41,7 +42,7 @@ def test_runs_that_are_named() -> None:
     assert (job.name, job.id, job.seed, job.minutes) == ("ensemble", WALK, 4, None)
     assert {job.minutes for job in plan.jobs(["recipe", "peer"], minutes=2.0)} == {2.0}
     assert "ensemble=[{history: 1}, {history: 4}]" in job.settings
-    assert len({job.id for job in plan.jobs(plan.PARTS, quick=True)}) == 1
+    assert len({job.id for job in plan.jobs(plan.PARTS, quick=True)}) == 2
     alone, with_ray = plan.jobs(["ray"], seeds=[0])
     assert alone.steps == with_ray.steps == plan.RAY_STEPS
     assert plan.jobs(["ray"], ids=[STAND]) == []
@@ -50,8 +51,21 @@ def test_runs_that_are_named() -> None:
 def test_methods_are_settings_of_td3() -> None:
     config = pytest.importorskip("mjgym.train.results.config", exc_type=ImportError)
     algorithms = pytest.importorskip("mjgym.train.learn.algorithms", exc_type=ImportError)
-    for job in plan.jobs(["methods"]):
-        config.read(algorithms.find("td3").Config, (), job.settings)
+    for job in plan.jobs(["methods", "walk"]):
+        files = [option.removeprefix("--config=") for option in job.options]
+        read = config.read(algorithms.find("td3").Config, files, job.settings)
+        if job.part == "walk":
+            assert read.action_repeat == 4
+            assert read.evaluation_env["dense_reward"] == 0
+            assert (read.critic == "quantile") == (job.name == "published")
+
+
+def test_walkers_have_as_much_processor_time(tmp_path: Path) -> None:
+    assert {job.id for job in plan.jobs(["walk"])} == set(plan.WALK_IDS)
+    (job, *_) = plan.jobs(["walk"], ids=plan.WALK_IDS[:1], seeds=[0])
+    train = job.commands(tmp_path)[0]
+    assert train[train.index("--cpu-minutes") + 1] == str(plan.WALK_CPU_MINUTES)
+    assert not {"--minutes", "--steps"} & set(train)
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
@@ -184,6 +198,19 @@ def test_variants_stand_beside_the_recipe() -> None:
     assert table[SWING, "mean"][1:] == ["700", "700", "1", "1", "1.0", "", ""]
 
 
+def test_walkers_beside_each_other() -> None:
+    short, planar = 90.0, plan.WALK_IDS[0]
+    found = [
+        replace(curve("default", planar, 0, [1, 300], 310.0), cpu_seconds=short),
+        replace(curve("small", planar, 0, [1, 200], 220.0), cpu_seconds=2 * short),
+    ]
+    table = rows(tables.walk(found))
+    assert table[0] == [planar, "default", "310", "310", "1", "2", "0.0", "1.5"]
+    assert table[1] == [planar, "published", "not measured", "", "", "", "", ""]
+    assert table[2][-1] == "3.0"
+    assert len(table) == len(plan.WALK) * len(plan.WALK_IDS)
+
+
 def test_ray_beside_one_process() -> None:
     runs = [curve("one process", WALK, 0, [1], 800.0), curve("ray", WALK, 0, [1], 720.0)]
     alone, with_ray = rows(tables.ray(runs))
@@ -237,6 +264,20 @@ class TestCollecting:
             assert (shown == 255).all(-1).mean() > 0.5  # on white, in light and dark pages
             coloured = np.ptp(shown.astype(int), axis=-1) > 60
             assert coloured.sum() > 200  # a curve
+
+    def test_experiments_have_one_entry_whatever_their_seeds(self) -> None:
+        figure = pytest.importorskip("matplotlib.figure").Figure()
+        axes = list(figure.subplots(1, 2))
+        found = [curve("mean", WALK, seed, [100, 200], 200.0) for seed in (0, 1, 2)]
+        found += [curve("mean", SWING, seed, [100, 200], 200.0) for seed in (0, 1)]
+        for axis, id in zip(axes, (WALK, SWING), strict=True):
+            comparison.panel(axis, found, id, "steps")
+        assert list(results._legend(axes)) == ["mean, 2 or 3 seeds"]
+
+    def test_scores_are_marked_where_runs_end(self) -> None:
+        axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
+        results._mark_scores(axis, [curve("recipe", WALK, seed, [100], 900.0) for seed in (0, 1)])
+        assert axis.lines[0].get_ydata().tolist() == [900.0, 900.0]
 
     @pytest.mark.torch
     def test_compare_reads_them(self, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Actions that are taken for several control steps: in training, evaluations, and saved policies."""
+"""Actions taken for several control steps: in training, evaluations, and saved policies."""
 
 import json
 
@@ -200,28 +200,6 @@ class TestRewardOfEvaluations:
         assert found["mean"] == pytest.approx(made.progress().score)
 
 
-@pytest.mark.slow
-class TestProcessorTime:
-    def test_ends_a_run(self, tmp_path):
-        made = training_runs.trainer(
-            tmp_path / "run", *SMALL_REPLAY, algorithm="td3", steps=None, cpu_minutes=0.01
-        )
-        end = made.train()
-        spent = [m.value for m in made.run_folder.metrics() if m.metric == "speed/cpu_seconds"]
-        assert end.fraction == 1
-        assert max(spent) >= 0.5
-        again = training_runs.trainer(
-            tmp_path / "run", *SMALL_REPLAY, algorithm="td3", steps=None, cpu_minutes=0.01,
-            resume=True,
-        )  # fmt: skip
-        assert again.train().env_step == end.env_step
-
-    def test_takes_the_place_of_another_budget(self, tmp_path):
-        words = ["train", "td3", "cartpole-balance", *SMALL_REPLAY, "--out", tmp_path / "run"]
-        mjgym_(*words, "--steps", 80)
-        mjgym_(*words, "--resume", "cpu_minutes=0.005")
-        settings = Run(tmp_path / "run").settings()
-        assert (settings["steps"], settings["cpu_minutes"]) == (None, 0.005)
-        mjgym_(*words, "--resume", "--steps", 800)
-        settings = Run(tmp_path / "run").settings()
-        assert (settings["steps"], settings["cpu_minutes"]) == (800, None)
+def test_recorded_actions_are_not_repeated():
+    with pytest.raises(config.ConfigError, match="action_repeat: recorded actions"):
+        TD3Config(action_repeat=2, data="somewhere")

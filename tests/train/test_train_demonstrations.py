@@ -1,5 +1,7 @@
 """Learning from demonstrations: what is drawn, losses, policies in use, runs and refusals."""
 
+import json
+
 import demonstrated
 import gymnasium
 import numpy as np
@@ -355,10 +357,13 @@ class TestRun:
         assert len(made.agent.demonstrations) == sum(map(len, recorded[:3]))
         made.close()
 
-    @pytest.mark.parametrize("algorithm", ["td3_bc", "iql"])
-    def test_offline_learning_improves_on_nothing(self, algorithm, known, tmp_path):
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        ("algorithm", "setting"), [("td3_bc", "alpha=0.1"), ("iql", "expectile=0.7")]
+    )
+    def test_offline_learning_succeeds(self, algorithm, setting, known, tmp_path):
         own = ("hidden=[64,64]", "evaluation_episodes=20", "learning_rate=0.003", "batch_size=128")
-        made = trainer(tmp_path / "run", *own, algorithm=algorithm, steps=800)
+        made = trainer(tmp_path / "run", *own, setting, algorithm=algorithm, steps=600)
         made.train()
         score = Run(tmp_path / "run").metrics()
         (found,) = [m.value for m in score if m.metric == metrics.SUCCESS]
@@ -433,7 +438,7 @@ class TestBesideTheBuffer:
         made.close()
 
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
-        own = dict(algorithm="sac", steps=240)
+        own = {"algorithm": "sac", "steps": 240}
         whole = trainer(tmp_path / "whole", *self.SETTINGS, **own)
         whole.train()
         stopped = trainer(tmp_path / "parts", *self.SETTINGS, **own)
@@ -573,3 +578,19 @@ class TestCommands:
         done = mjgym_("evaluate", folder, "--episodes", 3, "--trust")
         assert "success" in done.stdout
         assert f"{STEPS}" in (folder / "config.yaml").read_text()
+
+    def test_train_from_a_file(self, recorded, tmp_path):
+        """Written and read by h5py, it is learned from as what is in memory."""
+        pytest.importorskip("h5py", reason='needs pip install "mjgym[robomimic]"')
+        env = gymnasium.make(demonstrated.ID)
+        writer = datasets.create(str(tmp_path / "cart.hdf5"), env)
+        for episode in recorded:
+            writer.add(episode)
+        writer.close()
+        env.close()
+        folder = tmp_path / "run"
+        small = [*training_runs.SMALL, *CLONING, "num_envs=1"]
+        words = ["--data", tmp_path / "cart.hdf5", "--steps", 20, "--out", folder]
+        mjgym_("train", "bc", demonstrated.ID, *small, *words)
+        about = json.loads((folder / "fingerprint.json").read_text())["data"]
+        assert about["digest"] == collected(recorded).digest

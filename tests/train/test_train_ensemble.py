@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 from stories import Story
+from training_runs import ID, mjgym_, trainer
 
 from mjgym.train.learn import algorithms, critics
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.algorithms.td3 import TD3
 from mjgym.train.learn.buffer import ReplayBuffer
-from mjgym.train.results import config, policy
+from mjgym.train.results import config, evaluation, metrics, policy
 from mjgym.train.results.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
@@ -314,3 +315,63 @@ def test_combined_settings_learn(algorithm, critic, discounting, n_step, history
     assert ((action >= LOW) & (action <= HIGH)).all()
     stack = torch.randn(6, read.longest_history, SIZE)
     assert agent.act(stack).abs().max() <= 1
+
+
+class TestJoined:
+    """`mjgym ensemble`: runs of several algorithms as one policy."""
+
+    @pytest.fixture
+    def runs(self, tmp_path):
+        folders = []
+        for name, settings in (("td3", ("critic=mean",)), ("sac", ("hidden=[8, 8]",))):
+            folders.append(tmp_path / name)
+            trainer(folders[-1], *settings, algorithm=name).train()
+        return folders
+
+    def test_by_critics_and_by_the_mean(self, runs, tmp_path):
+        """Brute force: the proposal of highest mean value over all critics, and the mean."""
+        members = [policy.load(run / "policy.npz") for run in runs]
+        critics = [policy.load_valuation(run / "critics.npz") for run in runs]
+        observation = np.random.default_rng(0).normal(size=(5, *members[0].mean.shape))
+        proposed = [member(observation) for member in members]
+        for by in ("critics", "mean"):
+            file = tmp_path / f"{by}.npz"
+            mjgym_("ensemble", *runs, "--out", file, "--by", by)
+            action = policy.load(file)(observation)
+            wanted = np.mean(proposed, 0)
+            if by == "critics":
+                values = np.zeros((2, 5))
+                for k, action_of in enumerate(proposed):
+                    for member, own in zip(members, critics, strict=True):
+                        inputs = np.concatenate([member.encode(observation), action_of], -1)
+                        values[k] += own(inputs[:, None].astype(np.float32))[:, 0]
+                wanted = np.where(values.argmax(0)[:, None] == 0, *proposed)
+            np.testing.assert_allclose(action, wanted, atol=1e-5)
+        score = mjgym_("evaluate", tmp_path / "mean.npz", "--id", ID, "--episodes", 1)
+        assert "return" in score.output
+
+    def test_mistakes_are_named(self, runs, tmp_path):
+        out = tmp_path / "all.npz"
+        assert "two runs or more" in mjgym_("ensemble", runs[0], "--out", out, code=2).output
+        trainer(tmp_path / "ppo", algorithm="ppo").train()
+        said = mjgym_("ensemble", runs[0], tmp_path / "ppo", "--out", out, code=1).output
+        assert "ppo has no critics of actions: join with --by mean" in " ".join(said.split())
+        trainer(tmp_path / "other", algorithm="td3", id="dmc/pendulum-swingup-v0").train()
+        said = mjgym_("ensemble", runs[0], tmp_path / "other", "--out", out, code=2).output
+        assert "dmc/pendulum-swingup-v0" in said
+        assert not out.exists()
+        out.write_text("mine")
+        assert "is there already" in mjgym_("ensemble", *runs, "--out", out, code=1).output
+        assert out.read_text() == "mine"
+
+
+def test_the_best_policy_is_kept_beside_the_last(tmp_path):
+    made_ = trainer(tmp_path / "run", "evaluations=4", algorithm="td3")
+    made_.train()
+    found = [m.value for m in made_.run_folder.metrics() if m.metric == metrics.RETURN]
+    count = made_.config.evaluation_episodes
+    envs = evaluation.make(ID, count, 1, **made_.config.env)
+    best = policy.load(made_.run_folder.best_file)
+    returns = evaluation.evaluate(best, envs, evaluation.TRAINING_SEEDS[:count]).returns
+    envs.close()
+    assert returns.mean() == pytest.approx(max(found))

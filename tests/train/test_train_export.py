@@ -3,6 +3,7 @@
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,3 +155,13 @@ def test_a_run_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     assert result["metrics"][0]["value"] == "2.00 +/- 1.00"
     settings = yaml.safe_load((tmp_path / "scored" / model_card.SETTINGS).read_text())
     assert settings["algorithm"] == "td3"
+
+
+@pytest.mark.parametrize(
+    "cloned", [{"chunk": 2}, {"modes": 2}, {"memory": {"bias_ih_l0": np.zeros(3)}}], ids=str
+)
+def test_what_a_cloned_policy_acts_by_is_not_left_out(cloned: dict[str, Any]) -> None:
+    layers = [{"weight": np.zeros((4, 2)), "bias": np.zeros(4)}]
+    policy = Policy(layers, *np.zeros((2, 2)), *np.zeros((2, 2)), **cloned)
+    with pytest.raises(PolicyError, match="cannot be written as ONNX"):
+        onnx_graph.graph_of(policy, "cloned")

@@ -411,7 +411,7 @@ def test_old_settings_are_read():
     """Those of the policies in the package, which were trained long ago."""
     for id in trained.ids():
         about = trained.of(id).about
-        read = config.read(_config("td3"), **about.settings)
+        read = config.read(_config(about.settings["algorithm"]), **about.settings)
         for name, value in about.settings.items():
             assert getattr(read, name) == (tuple(value) if isinstance(value, list) else value)
 

@@ -150,7 +150,7 @@ class TestStates:
         ({"xfrc_aplied[torso]": 1.0}, "did you mean xfrc_applied"),
         (
             {"body_mass[torso]": (0.5, 1.5)},
-            r"of shape \(1,\): \(0.5, 1.5\) does not fit; a range is a distribution:"
+            r"of shape \(1,\): \(0.5, 1.5\) has shape \(2,\); a range is a distribution:"
             r" Uniform\(0.5, 1.5\)",
         ),
     ],

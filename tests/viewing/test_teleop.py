@@ -127,8 +127,8 @@ def test_a_share_of_the_range_is_asked_for():
 @pytest.mark.parametrize(
     ("id", "kwargs", "message"),
     [
-        (ID, {"controller": "JOINT_POSITION"}, "by differences"),
-        (ID, {"controller": {"type": "OSC_POSE", "input_type": "absolute"}}, "differences"),
+        (ID, {"controller": "JOINT_POSITION"}, "displacements"),
+        (ID, {"controller": {"type": "OSC_POSE", "input_type": "absolute"}}, "displacements"),
         (ID, {"controller": {"type": "OSC_POSE", "impedance_mode": "variable_kp"}}, "kp x"),
         ("dmc/walker-walk-v0", {}, "right_hip"),
     ],
@@ -371,7 +371,8 @@ def test_tasks_without_controllers_get_no_advice_about_them():
     done = CliRunner().invoke(app, ["teleop", "dmc/walker-walk-v0"])
     assert done.exit_code == 2
     assert "controller" not in done.output
-    assert "is none of that" in " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
+    shown = " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
+    assert "takes actions that are displacements" in shown
 
 
 def test_an_episode_waits_for_its_first_key():

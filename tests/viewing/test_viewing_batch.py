@@ -9,7 +9,7 @@ import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.variation import Uniform
-from mjgym.viewing import Session, ports
+from mjgym.viewing import Session, ViewerError, ports
 
 pytestmark = [
     pytest.mark.slow,
@@ -112,3 +112,37 @@ def test_sizes_that_vary_show(viewer_of):
 def test_bodies_that_look_alike_share_their_meshes(viewer_of):
     viewer, _ = viewer_of("dmc/walker-walk-v0")
     assert all(part.ids == [0, 1, 2] for parts in viewer._drawn.values() for part in parts)
+
+
+def test_floors_and_skies_have_the_models_colours(viewer_of):
+    from mjgym.viewing.shapes import colour, sky
+
+    viewer, session = viewer_of("dmc/walker-walk-v0")
+    model = session.twin.model
+    red, green, blue = colour(model, model.geom("floor").id)[:3]
+    assert blue > red + 0.1  # of the texture: the material alone is white
+    grid = next(
+        handle
+        for name, handle in viewer._server.scene._handle_from_node_name.items()
+        if name.startswith("/world/floor")
+    )
+    assert np.allclose(grid.plane_color, 255 * np.array([red, green, blue]), atol=1)
+    assert grid.plane_opacity == 1.0
+    above = sky(model)
+    assert above.shape[1:] == (1, 3)
+    assert above[..., 2].mean() > above[..., 0].mean()  # blue
+
+
+def test_terrain_is_not_made_coarse(viewer_of):
+    viewer, _ = viewer_of("dmc/quadruped-escape-v0")
+    ground = [part for parts in viewer._drawn.values() for part in parts if part.body == 0]
+    assert any(len(mesh_of(part.handle).vertices) > 10_000 for part in ground)
+    assert all(part.handle.lod == "off" for part in ground)
+
+
+def test_groups_show_and_what_has_no_shape_is_refused(viewer_of):
+    viewer, _ = viewer_of("dmc/walker-walk-v0", groups={"geom": ()})
+    assert not viewer._drawn
+    for asked in ({"show": ("joints",)}, {"show": ("frames",)}, {"groups": {"tendon": 3}}):
+        with pytest.raises(ViewerError, match="draws geoms and sites alone; leave out --num-envs"):
+            viewer_of("dmc/walker-walk-v0", **asked)

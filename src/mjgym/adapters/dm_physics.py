@@ -249,7 +249,7 @@ class Physics:
         return self.get_state()
 
     def set_state(self, state: np.ndarray) -> None:
-        """Write what `get_state` gives, and compute what follows from it.
+        """Write what `get_state` gives, and compute everything that depends on it.
 
         Raises:
             ValueError: the vector has a wrong length or is not finite; nothing is written.
@@ -271,7 +271,7 @@ class Physics:
     # Physics.
 
     def forward(self) -> None:
-        """Compute what follows from a state that has been written into `data`.
+        """Recompute what depends on a state that has been written into `data`.
 
         Raises:
             PhysicsError: the engine warns.
@@ -313,13 +313,13 @@ class Physics:
         self.after_reset()
 
     def after_reset(self) -> None:
-        """Compute what follows from a start, without what the actuators do."""
+        """Recompute what depends on a start, without what the actuators do."""
         with self.model.disable("actuation"):
             self.forward()
 
     @contextlib.contextmanager
     def reset_context(self) -> Iterator[Self]:
-        """Reset, let the `with` block write the start, and compute what follows from it."""
+        """Reset, let the `with` block write the start, and recompute what depends on it."""
         self.reset()
         yield self
         self.after_reset()
@@ -355,6 +355,7 @@ class Physics:
         *,
         depth: bool = False,
         segmentation: bool = False,
+        scene_option: mujoco.MjvOption | None = None,
     ) -> np.ndarray:
         """A picture of the present state.
 
@@ -364,6 +365,7 @@ class Physics:
             camera_id: index or name of the camera; -1 for the free one.
             depth: metres, float32 (height, width).
             segmentation: id and type of what is seen, int32 (height, width, 2).
+            scene_option: the visual options; None for the engine's, without rays of range finders.
 
         Returns:
             uint8 (height, width, 3) unless said otherwise.
@@ -375,7 +377,7 @@ class Physics:
         if depth and segmentation:
             raise ValueError("depth and segmentation are two pictures; ask for one of them")
         kind = "depth" if depth else "segmentation" if segmentation else "rgb"
-        return self._env.camera(camera_id, kind=kind, width=width, height=height)
+        return self._env.camera(camera_id, kind=kind, width=width, height=height, show=scene_option)
 
     def free(self) -> None:
         """Let go of what draws."""

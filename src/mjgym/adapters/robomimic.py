@@ -96,6 +96,8 @@ class Env(EnvBase):  # type: ignore[misc]
             state: "mjgym", the whole state; else "states", time, qpos and qvel, with "model" the
                 MJCF of the model that they are of, by default this one's.
         """
+        if self._seen is None:
+            self.env.reset()  # Gymnasium's wrappers ask for one
         if OWN in state:
             self._seen = self._plain.set_state(state[OWN])
         elif "states" in state:
@@ -197,7 +199,7 @@ class Env(EnvBase):  # type: ignore[misc]
         return self.env
 
     def serialize(self) -> dict[str, Any]:
-        """What robomimic makes it anew from."""
+        """Its name, its type and its arguments, from which robomimic makes it anew."""
         return {
             "env_name": self._name,
             "env_version": self.version,

@@ -12,9 +12,11 @@ from mjgym.cli import (
     bench,
     check,
     compare,
+    convert,
     demo,
     demos,
     doctor,
+    ensemble,
     evaluate,
     export,
     gallery,
@@ -51,8 +53,10 @@ app.command("record", rich_help_panel=TASKS)(record.record)
 app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
 app.command("demos", rich_help_panel=TASKS)(demos.demos)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
+app.command("convert", rich_help_panel=TASKS)(convert.convert)
 app.command("train", rich_help_panel=TRAINING)(train.train)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
+app.command("ensemble", rich_help_panel=TRAINING)(ensemble.ensemble)
 app.command("export", rich_help_panel=TRAINING)(export.export)
 app.command("compare", rich_help_panel=TRAINING)(compare.compare)
 app.command("new", rich_help_panel=OWN)(new.new)

@@ -12,7 +12,7 @@ from mjgym.cli.output import NARROW, console, print_json, reserved, table
 if TYPE_CHECKING:
     from mjgym.inspect.checks import Finding
 
-_STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
+_STYLES = {"pass": "green", "skipped": "cyan", "warn": "yellow", "fail": "bold red"}
 
 
 def check(
@@ -24,10 +24,7 @@ def check(
             help='An id, "module:id", or a module or .py file: all ids that it registers.',
         ),
     ],
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Test a task: determinism, single against batch, snapshots, finite numbers, names, and more.

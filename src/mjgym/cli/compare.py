@@ -30,11 +30,11 @@ def compare(
     """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
 
     Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
-    of several seeds. Intervals hold 95 %: of one task by Student's t, over tasks by stratified
-    bootstrap, and none below three runs. Only tasks whose returns lie within 0 and 1000 are
-    averaged. The score of a run is that of its last evaluation, never of its best. Beside it stand
-    the mean over the runs that `mjgym evaluate` has scored, and the return of random actions on the
-    task as it is registered.
+    of several seeds. Intervals are 95 %: Student's t for one task, stratified bootstrap over
+    tasks, none below three runs. Only tasks whose returns lie within 0 and 1000 are
+    averaged. The score of a run is that of its last evaluation, never of its best. Shown beside it
+    are the mean of the runs that `mjgym evaluate` has scored, and the return of random actions on
+    the registered task.
     """
     from mjgym.cli.bench import check_plot
     from mjgym.train.results import baselines, comparison

@@ -34,11 +34,11 @@ def evaluate(
     trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Score a policy: 100 episodes with seeds that are always the same, without noise.
+    """Score a policy: 100 episodes with the same seeds every time, without noise.
 
-    Of a run it is the last policy, and the returns are kept in its folder. None of these seeds
-    occurs in training. Beside them stands what random and zero actions earn, where the task is as
-    it was registered. With other seeds or fewer episodes the score is printed, and not kept.
+    A run is scored by its last policy, and its folder keeps the returns. Training never uses these
+    seeds. The scores of random and zero actions are shown beside it, unless the task's arguments
+    were changed. With other seeds or fewer episodes, the score is printed but not kept.
     """
     from mjgym.train.results import baselines, evaluation
 

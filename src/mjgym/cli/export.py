@@ -39,8 +39,7 @@ def export(
     subject = subject_of(policy, id, None, trust=trust)
     try:
         if onnx is not None:
-            if onnx.exists():
-                raise FileExistsError(f"{onnx} is there already")
+            atomic.require_new(onnx)
             graph = onnx_graph.graph_of(subject.policy, subject.id)
             with atomic.replacing(onnx) as part:
                 part.write_bytes(graph.SerializeToString())

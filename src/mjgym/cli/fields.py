@@ -8,6 +8,19 @@ from typing import Any
 
 import typer
 
+from mjgym.cli import completions
+
+Settings = typing.Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="An argument of the task; repeatable.",
+        autocompletion=completions.task_arguments,
+    ),
+]
+"""The option of the commands that make an environment."""
+
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _WORDS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 

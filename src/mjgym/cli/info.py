@@ -27,10 +27,7 @@ _SIZES = {
 
 def info(
     id: Annotated[str, ID],
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Describe a task: its file, every number of its spaces, reward, start and arguments."""

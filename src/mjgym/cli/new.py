@@ -62,6 +62,9 @@ class @Class@(Task):
     Reward: 1 with the fingertip in the target, less with the distance to it.
 
     Start: any angles of the joints; the target anywhere around the shoulder.
+
+    Observation: `angles` of the joints; `velocities` of the joints; `to_target`, from the fingertip
+    to the target along x and y.
     """
 
     # Fields are keyword arguments: gymnasium.make("@id@", margin=0.2).

@@ -164,8 +164,8 @@ def _dm_control(id: str, num_envs: int) -> "Subject":
 
 def _envpool(id: str, num_envs: int) -> "Subject":
     """A batch of EnvPool, on all allowed cores."""
-    from mjgym.envs.vector import allowed_cores
     from mjgym.inspect import benchmark
+    from mjgym.util.cores import allowed_cores
 
     envs = make_envpool(id, num_envs, min(allowed_cores(), num_envs))
     envs.reset()

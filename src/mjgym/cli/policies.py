@@ -1,7 +1,8 @@
 """`--policy`: the policies that commands act by."""
 
+import math
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from mjgym.train.results.policy import AnyPolicy
 
 RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
-FORM = f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", the folder of a run, or "module:function"'
+FORM = (
+    f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", the folder of a run, a policy file, or'
+    ' "module:function"'
+)
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
@@ -50,7 +54,7 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     Args:
         text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
             "trained", the policy that comes with the package, "scripted", the task's own by rules,
-            the folder of a run of `mjgym train`, whose policy acts without noise, or
+            the folder of a run of `mjgym train`, whose policy acts without noise, a policy file, or
             "module:function", where the module may be a file.
             The function is called with the observation and returns the action; for a batch, with
             those of all sub-environments.
@@ -74,13 +78,20 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
         high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
         rng = np.random.default_rng(seed)
         return lambda observation: rng.uniform(low, high)
+    return _Checked(text, _named(text, env), space.shape)
+
+
+def _named(text: str, env: Any) -> Callable[[Any], Any]:
+    """The policy that a text other than "random" and "zero" names."""
     if text == TRAINED:
-        return _Checked(text, _packaged(env), space.shape)
+        return _packaged(env)
     if text == SCRIPTED:
-        return _Checked(text, _scripted(env), space.shape)
+        return _scripted(env)
     if Path(text).is_dir():
-        return _Checked(text, _of_run(text, env), space.shape)
-    return _Checked(text, _find(text), space.shape)
+        return _of_run(text, env)
+    if Path(text).suffix == ".npz" and Path(text).is_file():
+        return _of_file(text, env)
+    return _find(text)
 
 
 def _packaged(env: Any) -> Callable[[Any], Any]:
@@ -101,7 +112,33 @@ def _scripted(env: Any) -> Callable[[Any], Any]:
     policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
     if policy is None:
         raise _refused(f"There is no scripted policy for {env.spec.id}.")
-    return policy
+    return _ByEntries(policy, env.unwrapped.entry_shapes)
+
+
+class _ByEntries:
+    """A policy that sees entries by name, for observations that are flat or by entries.
+
+    Args:
+        policy: of entries; it may have a `begin` or a `restart`.
+        shapes: of the entries, in the order of the flat observation.
+    """
+
+    def __init__(self, policy: Callable[[Any], Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self._policy, self._shapes = policy, shapes
+        self._ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Begin episodes, all or some; see `mjgym.train.results.policy.begin`."""
+        begin(self._policy, where)
+
+    def __call__(self, observation: Any) -> Any:
+        if isinstance(observation, np.ndarray) and observation.shape[-1] == self._ends[-1]:
+            parts = np.split(observation, self._ends[:-1], axis=-1)
+            observation = {
+                name: part.reshape(*part.shape[:-1], *(shape or (1,)))
+                for part, (name, shape) in zip(parts, self._shapes.items(), strict=True)
+            }
+        return self._policy(observation)
 
 
 def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
@@ -118,6 +155,18 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
         raise _refused(str(error)) from None
     _require_spaces(folder, policy, env)
     return policy
+
+
+def _of_file(file: str, env: Any) -> Callable[[Any], Any]:
+    """The policy of a file."""
+    from mjgym.train.results import policy
+
+    try:
+        found = policy.load(file)
+    except (OSError, policy.PolicyError) as error:
+        raise _refused(str(error)) from None
+    _require_spaces(file, found, env)
+    return found
 
 
 def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:

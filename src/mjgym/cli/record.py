@@ -2,15 +2,15 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
 
-from mjgym.cli import fields
-from mjgym.cli.cameras import camera_of
+from mjgym.cli import completions, fields
+from mjgym.cli.cameras import Groups, Show, camera_of, overlay_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
 from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
@@ -18,7 +18,7 @@ from mjgym.train.results.policy import begin
 from mjgym.util.atomic import replacing
 
 if TYPE_CHECKING:
-    from mjgym.rendering.film import Film
+    from mjgym.rendering.film import Draw, Film
 
 UNLIMITED = 1000  # control steps of an episode that has no time limit
 MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
@@ -39,11 +39,16 @@ def record(
         typer.Option(min=0, help="Largest number of control steps per episode; 0 shows the start."),
     ] = None,
     envs: Annotated[
-        int, typer.Option("--num-envs", "--envs", min=1, help="Sub-environments, shown as tiles.")
+        int, typer.Option("--num-envs", min=1, help="Sub-environments, shown as tiles.")
     ] = 1,
     policy: Annotated[
         str | None,
-        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+        typer.Option(
+            metavar="POLICY",
+            help=HELP,
+            show_default=DEFAULT,
+            autocompletion=completions.policies,
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
@@ -51,18 +56,18 @@ def record(
     camera: Annotated[
         str | None,
         typer.Option(
-            help="Camera name or index, -1 for the free camera. Default: the task's viewpoint."
+            help="Camera name or index, -1 for the free camera. Default: the task's viewpoint.",
+            autocompletion=completions.cameras,
         ),
     ] = None,
+    show: Show = None,
+    groups: Groups = None,
     width: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 320,
     height: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 240,
     quality: Annotated[
         Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
     ] = "reference",
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
     visualize_reward: Annotated[
         bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
     ] = False,
@@ -91,6 +96,9 @@ def record(
         "height": height,
         "render_quality": quality,
         "visualize_reward": visualize_reward,
+        "show": None,
+        "groups": None,
+        **overlay_of(show, groups),
     }
     with contextlib.ExitStack() as stack:
         policy, opponent = of_teams(chosen(policy, context))
@@ -101,7 +109,7 @@ def record(
         try:
             with _whole(out) as part:
                 rendering.choose()
-                film = sink(part, player.control_timestep)
+                film = sink(part, player.control_timestep, player.draw)
                 try:
                     _record(player, act, film, episodes, steps, seed)
                 finally:
@@ -148,17 +156,14 @@ class _Player:
     """
 
     def __init__(self, env: Any, count: int, columns: int, camera: str | int | None) -> None:
-        from mjgym.envs.pixels import viewpoint
-
         self.env = env
-        self._camera = (
-            viewpoint(env.unwrapped.task, env.unwrapped.model) if camera is None else camera
-        )
+        self._camera = camera
         self.count = count
         self.control_timestep: float = env.unwrapped.control_timestep
         self.returns: list[float] = []
         self._columns = columns
-        self._still: dict[int, np.ndarray] = {}  # the last pictures of those that have ended
+        self._still: dict[int, Any] = {}  # the last shots of those that have ended
+        self._drawn: dict[int, tuple[Any, np.ndarray]] = {}  # theirs, by the shots' identities
 
     def limit(self, steps: int | None) -> int:
         """Control steps of an episode, if nothing ends it earlier and `steps` are asked for."""
@@ -182,25 +187,42 @@ class _Player:
             ended |= over
             if over.any() and not ended.all():
                 ids = np.flatnonzero(over)
-                self._still.update(zip(ids.tolist(), self._pictures(ids), strict=True))
+                self._still.update(zip(ids.tolist(), self._shots(ids), strict=True))
             yield
             if ended.all():
                 break
         self.returns += returns.tolist()
 
-    def _pictures(self, ids: np.ndarray) -> np.ndarray:
-        if self.count == 1:
-            return np.asarray(self.env.unwrapped.camera(self._camera)[None])
-        return np.asarray(self.env.unwrapped.camera(self._camera, ids=ids))
-
-    def draw(self) -> np.ndarray:
-        """The present pictures of all, side by side in rows; what is left over stays black."""
+    def scene(self) -> list[Any]:
+        """The present shots of all sub-environments; those that have ended stand still."""
         going = [i for i in range(self.count) if i not in self._still]
-        pictures = dict(zip(going, self._pictures(np.array(going)), strict=True)) | self._still
+        shots = dict(zip(going, self._shots(np.array(going)), strict=True)) | self._still
+        return [shots[i] for i in range(self.count)]
+
+    def _shots(self, ids: np.ndarray) -> list[Any]:
+        env = self.env.unwrapped
+        shots: list[Any] = (
+            env.shots(self._camera) if self.count == 1 else env.shots(self._camera, ids=ids)
+        )
+        return shots
+
+    def draw(self, scenes: Sequence[list[Any]]) -> list[np.ndarray]:
+        """Pictures of all, side by side in rows; what is left over stays black."""
+        shots = {id(shot): shot for scene in scenes for shot in scene}
+        new = [shot for key, shot in shots.items() if key not in self._drawn]
+        pictures = self.env.unwrapped.cameras.render(new)
+        drawn = self._drawn | {
+            id(shot): (shot, picture) for shot, picture in zip(new, pictures, strict=True)
+        }
+        # Those that stand still are shown again and again.
+        self._drawn = {key: drawn[key] for key in map(id, self._still.values()) if key in drawn}
+        return [self._tiles([drawn[id(shot)][1] for shot in scene]) for scene in scenes]
+
+    def _tiles(self, pictures: Sequence[np.ndarray]) -> np.ndarray:
         height, width, _ = pictures[0].shape
         rows = math.ceil(self.count / self._columns)
         frame = np.zeros((rows * height, self._columns * width, 3), dtype=np.uint8)
-        for i, picture in pictures.items():
+        for i, picture in enumerate(pictures):
             y, x = i // self._columns * height, i % self._columns * width
             frame[y : y + height, x : x + width] = picture
         return frame
@@ -244,8 +266,9 @@ def _record(
         for episode in range(episodes):
             seen = player.play(act, limit, seed + episode * player.count)
             for step, _ in enumerate(seen):
-                film.add(player.draw)
+                film.add(player.scene())
                 bar.update(task, completed=episode * limit + step)
+            film.flush()  # while the model is this episode's
         film.finish()
 
 
@@ -265,7 +288,7 @@ def _whole(out: Path) -> Iterator[Path]:
         yield part
 
 
-def _sink(out: Path) -> "Callable[[Path, float], Film]":
+def _sink(out: Path) -> "Callable[[Path, float, Draw], Film]":
     """The writer for a file name's ending.
 
     Raises:

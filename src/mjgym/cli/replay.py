@@ -1,4 +1,4 @@
-"""`mjgym replay`: replay episodes recorded by `mjgym teleop`."""
+"""`mjgym replay`: replay recorded episodes."""
 
 import contextlib
 from typing import Annotated, Any
@@ -6,11 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from mjgym.cli import viewers
+from mjgym.cli.convert import NAMES
 from mjgym.cli.output import console
 
 
 def replay(
-    name: Annotated[str, typer.Argument(help="A dataset written by `mjgym teleop`.")],
+    name: Annotated[str, typer.Argument(help=f"A dataset: {NAMES}.")],
     episode: Annotated[int, typer.Option(min=0, help="The first episode to play.")] = 0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare every step bit for bit, without a display.")
@@ -34,12 +35,14 @@ def replay(
             recorded = datasets.load(name)
             if episode >= recorded.count:
                 raise typer.BadParameter(f"{name} has the episodes 0 to {recorded.count - 1}.")
+            if recorded.note:
+                console(stderr=True).print(recorded.note, soft_wrap=True)
             env = recorded.environment()
             stack.callback(env.close)
             if check:
                 return _check(recorded, env, episode, out)
             plain: Any = env.unwrapped
-            place = viewers.index_of(camera, plain)
+            place = viewers.place_of(camera, plain)
             session = Replay(env, recorded, episode)
             viewer = viewers.open_viewer(session, place, web, host, port, out)
         except (viewing.ViewerError, datasets.DemonstrationError) as error:
@@ -59,8 +62,8 @@ def _check(recorded: Any, env: Any, first: int, out: Any) -> None:
     differs = False
     for number in range(first, recorded.count):
         found = recorded.episode(number).check(env)
-        by_hand = f", {found.touched} of them after a push or a pull by hand" * bool(found.touched)
-        line = f"episode {number}: {found.steps} steps, bit for bit{by_hand}"
+        written = f", {found.touched} of them from a state that was written" * bool(found.touched)
+        line = f"episode {number}: {found.steps} steps, bit for bit{written}"
         if found.differs is not None:
             differs = True
             line = f"episode {number}: step {found.differs} is another than the recorded one"

@@ -82,7 +82,8 @@ def _bundled(id: str) -> Subject:
     except trained.TrainedError as error:
         raise typer.BadParameter(str(error), param_hint="'RUN'") from None
     name = f"the bundled policy of {id}"
-    return Subject(name, bundled.policy, id, {}, bundled.about.env_step, bundled=True)
+    env = dict(bundled.about.settings["env"])
+    return Subject(name, bundled.policy, id, env, bundled.about.env_step, bundled=True)
 
 
 def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:

@@ -24,10 +24,7 @@ def teleop(
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
 ) -> None:
     """Drive a robot's tool with the keyboard, in a window or a browser.
 
@@ -50,7 +47,7 @@ def teleop(
         stack.callback(env.close)
         plain: Any = env.unwrapped
         try:
-            place = viewers.index_of(camera, plain)
+            place = viewers.place_of(camera, plain)
             driver = driving.Driver(
                 plain.task.actions(plain.model), controlled=_controlled(plain.task)
             )

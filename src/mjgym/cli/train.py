@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mjgym.cli import completions, fields
 from mjgym.cli.ids import ID, import_named, load
 from mjgym.cli.output import console, facts, require
 from mjgym.cli.seeds import run_each, seeds_of
@@ -36,6 +37,7 @@ class Job:
         run: its folder.
         config: its settings.
         resume: whether it continues from a checkpoint.
+        overwrite: whether it replaces a run.
         cluster: arguments of `ClusterTrainer`; empty for a run in this process.
     """
 
@@ -43,21 +45,27 @@ class Job:
     config: "Config"
     resume: bool
     cluster: dict[str, Any]
+    overwrite: bool = False
 
 
 def train(
     algorithm: Annotated[
         str,
-        typer.Argument(help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.'),
+        typer.Argument(
+            help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.',
+            autocompletion=completions.algorithms,
+        ),
     ],
     id: Annotated[str, ID],
     settings: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[NAME=VALUE]...",
-            help='Settings, e.g. n_step=5 or env.speed=2; "mjgym guide training" lists them.',
+            help='Settings of training, e.g. n_step=5; "mjgym guide training" lists them.',
+            autocompletion=completions.settings,
         ),
     ] = None,
+    set: fields.Settings = None,
     config: Annotated[
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
@@ -101,6 +109,9 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")
     ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run that the folder holds.")
+    ] = False,
     trust: Annotated[bool, typer.Option("--trust", help=f"With --resume: {TRUST}")] = False,
     ray: Annotated[
         bool,
@@ -134,6 +145,10 @@ def train(
         raise typer.BadParameter("--jobs is for --seeds")
     if seeds is not None and (seed is not None or ray):
         raise typer.BadParameter("--seeds goes with neither --seed nor --ray")
+    if resume and overwrite:
+        raise typer.BadParameter("give either --resume or --overwrite")
+    # In config.yaml and in settings, arguments of the task stand below "env".
+    settings = [*(settings or []), *(f"env.{text}" for text in _named(set or []))]
     cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
     given: dict[str, Any] = {
         "data": data,
@@ -144,16 +159,18 @@ def train(
     }
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
-    import_own(algorithm, settings or [])
+    import_own(algorithm, settings)
     try:
-        make = functools.partial(_resumed, trust=trust) if resume else _new
+        new = functools.partial(_new, overwrite=overwrite)
+        make = functools.partial(_resumed, trust=trust) if resume else new
         if seeds is not None:
-            flags = [name for name, on in (("--resume", resume), ("--trust", trust)) if on]
-            commands = _commands(seeds, make, out, config or [], settings or [], given)
+            words = {"--resume": resume, "--overwrite": overwrite, "--trust": trust}
+            flags = [name for name, on in words.items() if on]
+            commands = _commands(seeds, make, out, config or [], settings, given)
             if not run_each({k: [*words, *flags] for k, words in commands.items()}, jobs or 1):
                 raise typer.Exit(1)
             return
-        job = make(out, config or [], settings or [], given)
+        job = make(out, config or [], settings, given)
         job = dataclasses.replace(job, cluster=cluster)
         final = _train(job)
     except ConfigError as error:
@@ -209,12 +226,28 @@ def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, An
 # Build.
 
 
-def _new(out: Path | None, files: list[Path], settings: list[str], given: dict[str, Any]) -> Job:
+def _named(settings: list[str]) -> list[str]:
+    """Arguments of a task as --set gives them, all of the form NAME=VALUE."""
+    for text in settings:
+        name, equals, _ = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise typer.BadParameter(f"{text!r} is not of the form name=value.")
+    return settings
+
+
+def _new(
+    out: Path | None,
+    files: list[Path],
+    settings: list[str],
+    given: dict[str, Any],
+    *,
+    overwrite: bool,
+) -> Job:
     """A new run; nothing is written yet.
 
     Raises:
         ConfigError: a setting is wrong.
-        RunError: the folder holds a run.
+        RunError: the folder holds a run, which is not to be replaced.
     """
     from mjgym.train.learn import algorithms
     from mjgym.train.results.config import BUDGETS, DataSettings, read
@@ -231,8 +264,9 @@ def _new(out: Path | None, files: list[Path], settings: list[str], given: dict[s
     if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))
-    run.require_new()
-    return Job(run, config, resume=False, cluster={})
+    if not overwrite:
+        run.require_new()
+    return Job(run, config, resume=False, cluster={}, overwrite=overwrite)
 
 
 def _resumed(
@@ -353,11 +387,15 @@ def _train(job: Job) -> "Progress":
         show = Shown(draw, 0) if shown.is_terminal else Shown(print_line, PRINT_SECONDS)
         if not job.cluster:
             trainer = make_trainer(run, config, resume=job.resume, show=show)
+            if job.overwrite:  # not before it is known that the new one can begin
+                run.clear()
             run.keep(config)
             return trainer.train()
 
         from mjgym.train.learn.cluster import ClusterTrainer
 
+        if job.overwrite:
+            run.clear()
         setup = functools.partial(_set_up, config)
         cluster = ClusterTrainer(
             run, config, resume=job.resume, show=show, setup=setup, **job.cluster

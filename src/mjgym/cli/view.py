@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import fields, viewers
-from mjgym.cli.cameras import camera_of
+from mjgym.cli import completions, fields, viewers
+from mjgym.cli.cameras import Groups, Show, camera_of, overlay_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
 from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
@@ -17,25 +17,27 @@ def view(
     id: Annotated[str, ID],
     policy: Annotated[
         str | None,
-        typer.Option(metavar="POLICY", help=HELP, show_default=DEFAULT),
+        typer.Option(
+            metavar="POLICY",
+            help=HELP,
+            show_default=DEFAULT,
+            autocompletion=completions.policies,
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
     camera: viewers.Camera = None,
+    show: Show = None,
+    groups: Groups = None,
     envs: Annotated[
         int,
-        typer.Option(
-            "--num-envs", "--envs", min=1, help="Sub-environments; 2 or more need mjviser."
-        ),
+        typer.Option("--num-envs", min=1, help="Sub-environments; 2 or more need mjviser."),
     ] = 1,
     web: viewers.Web = None,
     port: viewers.Port = None,
     host: viewers.Host = viewers.LOOPBACK,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: fields.Settings = None,
 ) -> None:
     """Watch a task in real time while a policy acts, in a window or a browser.
 
@@ -48,7 +50,8 @@ def view(
     if envs > 1 and web is False:
         raise typer.BadParameter("--num-envs shows a page; leave out --native.")
     policy, opponent = of_teams(chosen(policy, context))
-    env, place = _make(id, set or [], envs, camera, opponent)
+    drawing = overlay_of(show, groups)
+    env, place = _make(id, set or [], envs, camera, {**opponent, **drawing})
     out = console()
     try:
         with viewers.terminable(), contextlib.closing(env):
@@ -62,17 +65,19 @@ def view(
 
 
 def _make(
-    id: str, settings: list[str], envs: int, camera: str | None, opponent: dict[str, str]
-) -> tuple[Any, int]:
-    """The environment, or the batch from two sub-environments on; and the index of the camera."""
+    id: str, settings: list[str], envs: int, camera: str | None, further: dict[str, Any]
+) -> tuple[Any, Any]:
+    """The environment, or the batch from two sub-environments on; and the camera."""
     import gymnasium
 
     from mjgym.registry import one_agent
 
-    kwargs = {**fields.arguments(id, settings), **opponent}
-    for name, option in {"camera": "camera", "num_envs": "num-envs"}.items():
+    kwargs = fields.arguments(id, settings)
+    for name in ("camera", "num_envs", "show", "groups"):
         if name in kwargs:
+            option = name.replace("_", "-")
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
+    kwargs |= further
     if camera is not None:
         kwargs["camera"] = camera_of(camera)
     try:
@@ -82,4 +87,4 @@ def _make(
             env = gymnasium.make_vec(id, num_envs=envs, **one_agent(id, **kwargs))
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
-    return env, viewers.index_of(camera, env)
+    return env, viewers.place_of(camera, env)

@@ -1,8 +1,6 @@
 """Options and viewer of the commands that show a live simulation."""
 
 import contextlib
-import importlib
-import importlib.util
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,21 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mjgym.cli import completions
 from mjgym.cli.cameras import camera_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mjgym.contract.viewpoint import Viewpoint
     from mjgym.viewing import Session, Viewer
-    from mjgym.viewing.batch import BatchViewer
-    from mjgym.viewing.web import Web as Page
 
 LOOPBACK = "127.0.0.1"
 
 Camera = Annotated[
     str | None,
     typer.Option(
-        help="Initial camera: name or index, -1 for the free camera. Default: the task's viewpoint."
+        help="Initial camera: name, index or -1 (free). Default: the task's viewpoint.",
+        autocompletion=completions.cameras,
     ),
 ]
 Web = Annotated[
@@ -44,27 +43,18 @@ Host = Annotated[
 ]
 
 
-def index_of(camera: str | None, env: Any) -> int:
-    """The index of the camera that an option names, else of the task's viewpoint; -1 is the free.
+def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
+    """The camera that an option names, else the task's viewpoint; see `viewing.place_of`.
 
     Raises:
         typer.BadParameter: the model has none of that name.
     """
-    from mjgym.envs import pixels
+    from mjgym.viewing import opening
 
-    task, model = env.unwrapped.task, env.unwrapped.model
-    asked = camera_of(camera)
     try:
-        place = (
-            pixels.viewpoint(task, model)
-            if asked is None
-            else pixels.known_camera("--camera", asked, model)
-        )
+        return opening.place_of("--camera", camera_of(camera), env)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    if isinstance(place, str):
-        return int(model.camera(place).id)
-    return place if model.ncam else -1
 
 
 @contextlib.contextmanager
@@ -93,7 +83,12 @@ def terminable() -> Iterator[None]:
 
 
 def open_viewer(
-    session: "Session", camera: int, web: bool | None, host: str, port: int | None, out: "Console"
+    session: "Session",
+    camera: "int | Viewpoint",
+    web: bool | None,
+    host: str,
+    port: int | None,
+    out: "Console",
 ) -> "Viewer":
     """Open a window or a page on a session, and say where.
 
@@ -101,36 +96,9 @@ def open_viewer(
         typer.BadParameter: the page cannot listen there.
         ViewerError: there is no viewer for this; the message says why.
     """
-    from mjgym.viewing import ViewerError, ports
+    from mjgym.viewing import opening, ports
 
-    batch = session.count is not None
-    if not web and not batch:
-        from mjgym.viewing.native import Native, hindrance
-
-        reason = hindrance()
-        if not reason:
-            return Native(session, camera)
-        if web is False:
-            raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
-    if batch and importlib.util.find_spec("mjviser") is None:
-        raise ViewerError('--num-envs needs mjviser: pip install "mjgym[viewer]"')
     try:
-        module = importlib.import_module(f"mjgym.viewing.{'batch' if batch else 'web'}")
-    except ImportError as error:
-        raise ViewerError(f"there is no web viewer for this system: {error}") from error
-    try:
-        listener = ports.listen(host, port)
-    except ViewerError as error:
+        return opening.open_viewer(session, camera, web, host, port, out)
+    except ports.PortError as error:
         raise typer.BadParameter(str(error)) from None
-    tunnel = ports.tunnel(listener)
-    viewer: Page | BatchViewer = (module.BatchViewer if batch else module.Web)(
-        session, camera, listener
-    )
-    out.print(f"open {viewer.url}", soft_wrap=True)
-    if ports.is_loopback(host):
-        out.print(f"from another machine, first: {tunnel}", soft_wrap=True)
-    else:
-        warning = "others can reach this port, and the address is sent unencrypted"
-        out.print(f"{warning}: who has it can watch and steer", style="yellow", soft_wrap=True)
-    out.print("Ctrl-C ends it", style="dim")
-    return viewer

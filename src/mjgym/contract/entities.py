@@ -14,6 +14,8 @@ from mjgym.util.docstrings import meanings
 from mjgym.util.suggestions import or_else
 from mjgym.variation.written import Written
 
+__all__ = ["Entity", "EntityView", "WithEntities"]
+
 _ELEMENTS = frozenset(
     {"body", "joint", "geom", "site", "sensor", "actuator", "tendon", "camera", "light"}
 )

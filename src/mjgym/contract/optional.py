@@ -50,7 +50,7 @@ class OptionalHooks(Fields):
 
         Returns:
             By name, whole: entries of the memory, and fields of MjData to write (`mocap_pos`,
-            `qpos`, ...). What follows from those is computed with the first physics step.
+            `qpos`, ...). Derived fields are recomputed in the first physics step.
         """
         return {}
 
@@ -126,7 +126,7 @@ class OptionalHooks(Fields):
         return {}
 
     def scripted_policy(self) -> Callable[[Any], Any] | None:
-        """A policy by rules, from an observation of the environment or the batch to the action.
+        """A policy by rules, from an observation's entries by name, (..., k) each, to the action.
 
         It may remember what it has seen, and then has a method `restart` that begins anew. None
         where there is none.

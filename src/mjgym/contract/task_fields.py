@@ -68,6 +68,18 @@ class Fields:
                 setattr(cls, name, dataclasses.field(default=vars(cls)[name], kw_only=True))
         cls.__annotations__ = annotations
 
+    @classmethod
+    def adopt(cls, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Keyword arguments of an id as those of the class, for a task with parts of its own.
+
+        A task may take fields of a part as if they were its own; what it does not know, it leaves
+        as it is.
+
+        Returns:
+            The arguments, and the names of the parts' fields that it takes.
+        """
+        return dict(arguments), ()
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse a class whose fields are none of its own, because no dataclass was made of it."""
         if "__dataclass_params__" not in vars(cls) and inspect.get_annotations(cls):

@@ -1,4 +1,4 @@
-"""Gripper control: the sign or the size of an action moves a command by increments."""
+"""Gripper control: an action moves a command by increments, or is the command itself."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,9 @@ CENTRE, END = 0.0, 1.0  # of a command: the middle of an actuator's range, and e
 
 @dataclass(frozen=True)
 class GripperLaw:
-    """An incremental law: each control step moves the command of each actuator up or down.
+    """The law of a gripper's commands, by default an incremental one.
+
+    Each control step moves the command of each actuator up or down.
 
     The law of the published tabletop tasks (Zhu et al., "robosuite: A modular simulation framework
     and benchmark for robot learning", 2020). A command c lies in [-1, 1], from one end of its
@@ -18,8 +20,9 @@ class GripperLaw:
         c <- clip(c + direction * speed * sign(a), -1, 1)
 
     so that an action of 0.01 moves as fast as 1, exactly 0 holds, and a stroke takes 2 / speed
-    control steps, however long they are. A proportional gripper has a instead of sign(a). The
-    command has no state here: a task keeps it in its memory.
+    control steps, however long they are. A proportional gripper has a instead of sign(a). A hand
+    that is not incremental has c <- clip(direction * a, -1, 1). The command has no state here: a
+    task keeps it in its memory.
 
     Args:
         directions: of each actuator: 1 or -1 times the action moves its command; 0 holds it.
@@ -27,6 +30,7 @@ class GripperLaw:
         speed: what a command moves by in a control step.
         proportional: whether the size of the action counts, not its sign alone.
         starts: the commands at an episode's start; empty for the centre.
+        incremental: whether the action moves the command, or is the command.
     """
 
     directions: tuple[float, ...] = ()
@@ -34,6 +38,7 @@ class GripperLaw:
     speed: float = 0.2
     proportional: bool = False
     starts: tuple[float, ...] = ()
+    incremental: bool = True
 
     def __post_init__(self) -> None:
         for name in ("inputs", "starts"):
@@ -85,12 +90,16 @@ class GripperLaw:
         if not self.directions:
             return command
         xp = namespace(command, action)
-        push = action if self.proportional else xp.sign(action)
         inputs = self.inputs or (0,) * len(self.directions)
-        moved = [
-            command[..., i] + direction * self.speed * push[..., j]
-            for i, (direction, j) in enumerate(zip(self.directions, inputs, strict=True))
-        ]
+        if self.incremental:
+            push = action if self.proportional else xp.sign(action)
+            moved = [
+                command[..., i] + direction * self.speed * push[..., j]
+                for i, (direction, j) in enumerate(zip(self.directions, inputs, strict=True))
+            ]
+        else:
+            pairs = zip(self.directions, inputs, strict=True)
+            moved = [direction * action[..., j] for direction, j in pairs]
         return xp.clip(xp.stack(moved, axis=-1), -END, END)
 
     def control(self, command: Array, centre: Array, reach: Array) -> Array:

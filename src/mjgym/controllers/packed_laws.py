@@ -79,7 +79,11 @@ class PackedLaw:
             numbers.append(_numbers(_tracking(law), chain))
         self.integers = np.concatenate(integers).astype(np.int64)
         self.numbers = np.concatenate(numbers)
-        self.address: int = kernel.law.address
+
+    @property
+    def address(self) -> int:
+        """Of the compiled function."""
+        return int(kernel.law.address)
 
     def _integers(self, name: str, law: Any, chain: Chain, first: int) -> np.ndarray:
         n = len(chain.joints)

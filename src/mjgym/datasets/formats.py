@@ -9,6 +9,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.task import registrations
 from mjgym.version import __version__
 
 # The names that choose a format other than Minari's.
@@ -118,8 +119,12 @@ def remake(make: Callable[[], gymnasium.Env[Any, Any]], id: str) -> gymnasium.En
     """The environment of a dataset made anew.
 
     Raises:
-        DemonstrationError: there is none, or it no longer takes these arguments.
+        DemonstrationError: there is none, another version, or it takes other arguments.
     """
+    name = id.rpartition("-v")[0]
+    versions = [known for known in registrations if name and known.rpartition("-v")[0] == name]
+    if versions and id not in versions:
+        raise DemonstrationError(f"the dataset is of {id!r}; there is {', '.join(versions)} now")
     try:
         return make()
     except (gymnasium.error.Error, ImportError, TypeError, ValueError) as error:

@@ -1,16 +1,19 @@
 """LeRobotDatasets, version 3, written and read by the `lerobot` package.
 
-A frame has `observation.state`, what a robot senses of itself; `observation.environment_state`, all
-else that is no picture; a picture `observation.image`, or `observation.images.<camera>` if there are
-several, as PNG, which loses nothing; `action`, `next.reward`, `next.done` and `next.success`.
+A frame has `observation.state`, what a robot senses of itself; `observation.environment_state`,
+all else that is no picture; a picture `observation.image`, or `observation.images.<camera>` if
+there are several, as PNG, which loses nothing; `action`, `next.reward`, `next.done` and
+`next.success`.
 
-Beside LeRobot's own files, the folder `meta/mjgym` has what makes it exact: the environment, and for
-each episode its last observation and the states; a dataset of others lacks it, and is read without.
+Beside LeRobot's own files, the folder `meta/mjgym` has what makes it exact: the environment, and
+for each episode its last observation and the states; a dataset of others is read without.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import json
+import math
 import re
 import shutil
 import tempfile
@@ -31,11 +34,12 @@ from mjgym.task import registrations
 STATE, ENVIRONMENT = "observation.state", "observation.environment_state"
 IMAGE, IMAGES = "observation.image", "observation.images."
 ACTION, REWARD, DONE, SUCCESS = "action", "next.reward", "next.done", "next.success"
+FLAT = "flat"
 OF_ROBOTS = re.compile(r"robot\d+_")
 OWN = Path("meta", "mjgym")
 ABOUT = "about.json"
 INSTALL = 'pip install "mjgym[lerobot]"'
-# Entries of an episode that are in its file in `meta/mjgym`, besides "last/..." and "state/...".
+# What the file of an episode in `meta/mjgym` has besides observations, states and wide actions.
 EXACT = ("rewards", "terminations", "truncations", "successes")
 
 
@@ -43,6 +47,22 @@ def _lerobot() -> Any:
     if importlib.util.find_spec("lerobot") is None:
         raise DemonstrationError(f"LeRobotDatasets need the package lerobot: {INSTALL}")
     return importlib.import_module("lerobot.datasets.lerobot_dataset")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Context manager: no progress bars of `datasets`, no warnings of NumPy's of histograms."""
+    bars: Any = importlib.import_module("datasets.utils")
+    shown = not bars.are_progress_bars_disabled()
+    if shown:
+        bars.disable_progress_bars()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            yield
+    finally:
+        if shown:
+            bars.enable_progress_bars()
 
 
 def described(id: str) -> str:
@@ -71,9 +91,24 @@ def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
     return {key: names for key, names in parts.items() if names}
 
 
-def keyed(observation: Any) -> dict[str, np.ndarray]:
-    """An observation by LeRobot's keys, vectors as float32."""
-    entries = observation if isinstance(observation, Mapping) else {"flat": observation}
+def spread(observation: Any, layout: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
+    """The entries of an observation, those of the vector "flat" among them.
+
+    Args:
+        observation: an array or arrays by name.
+        layout: the shapes of the entries in a row that the vector is.
+    """
+    entries = dict(observation) if isinstance(observation, Mapping) else {FLAT: observation}
+    if not (layout and FLAT in entries):
+        return entries
+    ends = np.cumsum([math.prod(shape) for shape in layout.values()])
+    parts = np.split(entries.pop(FLAT), ends[:-1])
+    shaped = {n: x.reshape(layout[n]) for n, x in zip(layout, parts, strict=True)}
+    return {**shaped, **entries}
+
+
+def keyed(entries: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The entries of an observation by LeRobot's keys, vectors as float32."""
     found = {
         key: np.concatenate([np.ravel(entries[name]) for name in names]).astype(np.float32)
         for key, names in vectors(entries).items()
@@ -139,7 +174,13 @@ class LeRobotWriter:
         self._task = described(facts.id)
         self._rate = max(1, round(1 / plain.control_timestep))
         self._actions = [action.name for action in plain.task.actions(plain.model)]
+        # A batch of players, or a vector of a history, is no row of these entries.
+        size = sum(map(math.prod, plain.entry_shapes.values()))
+        flat = space.spaces.get(FLAT) if isinstance(space, gymnasium.spaces.Dict) else space
+        row = flat is not None and flat.shape == (size,) and flat.dtype != np.uint8
+        self._layout = dict(plain.entry_shapes) if row else {}
         self._about = {
+            "layout": self._layout,
             "spec": json.loads(specification(env, name)),
             "entries": list(space) if isinstance(space, gymnasium.spaces.Dict) else None,
             "version": facts.version,
@@ -147,6 +188,7 @@ class LeRobotWriter:
             "description": facts.description,
         }
         self._dataset: Any = None
+        self._saving = False
         self._stage: Path | None = None
 
     def _check_free(self) -> None:
@@ -154,11 +196,10 @@ class LeRobotWriter:
             raise DemonstrationError(f"there is a folder {str(self._folder)!r}: take another name")
 
     def _begin(self, episode: Episode) -> None:
-        first = episode.observation(0)
-        entries = first if isinstance(first, Mapping) else {"flat": first}
+        entries = spread(episode.observation(0), self._layout)
         features: dict[str, Any] = {}
         named = vectors(entries)
-        for key, value in keyed(first).items():
+        for key, value in keyed(entries).items():
             if key in named:
                 names, kind = _names(entries, named[key]), "float32"
             else:
@@ -196,13 +237,15 @@ class LeRobotWriter:
         Raises:
             DemonstrationError: it cannot be written.
         """
+        if self._saving:  # LeRobot's frames and its list of episodes may differ by now
+            raise DemonstrationError(f"{self.name!r}: nothing follows an episode that was cut off")
         try:
             if self._dataset is None:
                 self._begin(episode)
             for t, action in enumerate(episode.actions):
                 self._dataset.add_frame(
                     {
-                        **keyed(episode.observation(t)),
+                        **keyed(spread(episode.observation(t), self._layout)),
                         ACTION: np.asarray(action, np.float32),
                         REWARD: np.array([episode.rewards[t]], np.float32),
                         DONE: np.array([episode.terminations[t] or episode.truncations[t]]),
@@ -211,9 +254,10 @@ class LeRobotWriter:
                     }
                 )
             np.savez_compressed(self._root / OWN / _file(self.kept), **_exact(episode))
-            with warnings.catch_warnings():  # NumPy's, of histograms of bool
-                warnings.simplefilter("ignore", RuntimeWarning)
+            self._saving = True
+            with _quiet():
                 self._dataset.save_episode()
+            self._saving = False
         except OSError as error:
             self._dataset.clear_episode_buffer()
             raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
@@ -251,12 +295,14 @@ def _file(number: int) -> str:
 
 
 def _exact(episode: Episode) -> dict[str, Any]:
-    """What LeRobot's frames of an episode lack."""
+    """The parts of an episode that LeRobot's frames lack."""
     found: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
     seen = episode.observations if isinstance(episode.observations, Mapping) else None
-    for name, rows in ({"flat": episode.observations} if seen is None else seen).items():
+    for name, rows in ({FLAT: episode.observations} if seen is None else seen).items():
         wide = rows.dtype not in (np.uint8, np.float32)  # in float32 it would not be the same
         found[f"{'whole' if wide else 'last'}/{name}"] = rows if wide else rows[-1]
+    if episode.actions.dtype != np.float32:
+        found[ACTION] = episode.actions
     found |= {f"state/{name}": rows for name, rows in episode.states.items()}
     if episode.seed is not None:
         found["seed"] = episode.seed
@@ -296,13 +342,15 @@ class LeRobotDemonstrations:
                 f"{str(folder)!r} is no LeRobotDataset: it lacks meta/info.json"
             )
         try:
-            self._dataset = lerobot.LeRobotDataset(repo, root=folder)
-            self._frames = self._dataset.hf_dataset.with_format(None)
+            with _quiet():
+                self._dataset = lerobot.LeRobotDataset(repo, root=folder)
+                self._frames = self._dataset.hf_dataset.with_format(None)
         except Exception as error:  # of any of the packages that read it
             raise DemonstrationError(f"{name!r} cannot be read: {_first_line(error)}") from None
         self.count = int(self._dataset.num_episodes)
         self._own = Path(self._dataset.root) / OWN
         self._entries: list[str] | None = None
+        self._layout: dict[str, tuple[int, ...]] = {}
         self._spec = ""
         self.about = self._read_about()
 
@@ -312,6 +360,7 @@ class LeRobotDemonstrations:
         try:
             facts = json.loads((self._own / ABOUT).read_text())
             self._entries, self._spec = facts["entries"], json.dumps(facts["spec"])
+            self._layout = {name: tuple(shape) for name, shape in facts["layout"].items()}
             return about(
                 EnvSpec.from_json(self._spec),
                 **{name: facts[name] for name in ("version", "algorithm", "description")},
@@ -357,24 +406,24 @@ class LeRobotDemonstrations:
     def _ours(self, columns: Mapping[str, np.ndarray], exact: Mapping[str, Any]) -> Episode:
         lasts = {n.removeprefix("last/"): x for n, x in exact.items() if n.startswith("last/")}
         wholes = {n.removeprefix("whole/"): x for n, x in exact.items() if n.startswith("whole/")}
-        found = dict(wholes)
-        one = {**lasts, **{name: rows[0] for name, rows in wholes.items()}}
-        order = self._entries or ["flat"]
-        one = {name: one[name] for name in order}
-        for key, names in vectors(one).items():
-            ends = np.cumsum([np.size(one[name]) for name in names])
+        order = self._entries or [FLAT]
+        one = {name: wholes[name][0] if name in wholes else lasts[name] for name in order}
+        entries = spread(one, self._layout)
+        rows = {n: columns[image_key(n)] for n, x in entries.items() if x.dtype == np.uint8}
+        for key, names in vectors(entries).items():
+            ends = np.cumsum([np.size(entries[name]) for name in names])
             parts = np.split(columns[key].astype(np.float32), ends[:-1], axis=-1)
-            for name, rows in zip(names, parts, strict=True):
-                if name not in found:
-                    shape = np.shape(one[name])
-                    found[name] = np.concatenate([rows.reshape(-1, *shape), one[name][None]])
-        for name, value in lasts.items():
-            if name not in found:
-                found[name] = np.concatenate([columns[image_key(name)], value[None]])
+            rows |= dict(zip(names, parts, strict=True))
+        if self._layout and FLAT in one:
+            rows[FLAT] = np.concatenate([rows[name] for name in self._layout], axis=-1)
+        found = wholes | {
+            name: np.concatenate([rows[name].reshape(-1, *np.shape(last)), last[None]])
+            for name, last in lasts.items()
+        }
         states = {n.removeprefix("state/"): x for n, x in exact.items() if n.startswith("state/")}
         return Episode(
-            observations={n: found[n] for n in order} if self._entries else found["flat"],
-            actions=columns[ACTION].astype(np.float32),
+            observations={n: found[n] for n in order} if self._entries else found[FLAT],
+            actions=exact.get(ACTION, columns[ACTION].astype(np.float32)),
             states=states,
             seed=int(exact["seed"]) if "seed" in exact else None,
             **{name: exact[name] for name in EXACT},
@@ -385,13 +434,13 @@ def _of_others(columns: Mapping[str, np.ndarray], steps: int) -> Episode:
     def flags(key: str) -> np.ndarray:
         return columns[key].reshape(steps).astype(bool) if key in columns else np.zeros(steps, bool)
 
-    seen = {"flat" if key == STATE else key: rows for key, rows in _observed(columns)}
+    seen = {FLAT if key == STATE else key: rows for key, rows in _observed(columns)}
     seen = {name: np.concatenate([rows, rows[-1:]]) for name, rows in seen.items()}
     rewards = columns.get(REWARD, np.zeros(steps))
     truncations = np.zeros(steps, bool)
     truncations[-1] = not flags(DONE)[-1]
     return Episode(
-        observations=seen["flat"] if list(seen) == ["flat"] else seen,
+        observations=seen[FLAT] if list(seen) == [FLAT] else seen,
         actions=columns[ACTION].astype(np.float32),
         rewards=rewards.reshape(steps).astype(float),
         terminations=flags(DONE),

@@ -8,6 +8,7 @@ that what a mouse has moved is in it. Entries that never change within an episod
 import importlib
 import importlib.util
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from mjgym.datasets.formats import About, about, remake, specification
 from mjgym.datasets.recording import DemonstrationError, Episode
 
 SUCCESS, STATE = "success", "state"
+ENTRIES = "mjgym_entries"  # in Minari's metadata: the names of a dict observation
 INSTALL = 'pip install "mjgym[minari]"'
 _SITE = "https://github.com/mjgym/mjgym"
 _UNKNOWN = "unknown"  # where Minari wants a word
@@ -101,14 +103,31 @@ class MinariWriter:
             truncations=list(episode.truncations),
             infos=infos,
         )
-        if self._dataset is None:
-            self._dataset = self._create(buffer)
-        else:
-            self._dataset.storage.update_episodes([buffer])
+        try:
+            if self._dataset is None:
+                self._dataset = self._create(buffer)
+            else:
+                self._dataset.storage.update_episodes([buffer])
+        except BaseException as error:
+            self._take_back()
+            if isinstance(error, OSError):
+                raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
+            raise
         self.kept += 1
 
+    def _take_back(self) -> None:
+        """Remove what is there of an episode that could not be written."""
+        import h5py
+        from minari.storage.datasets_root_dir import get_dataset_path
+
+        if self._dataset is None:
+            shutil.rmtree(get_dataset_path(self.name), ignore_errors=True)
+            return
+        with h5py.File(self._dataset.storage.data_path / "main_data.hdf5", "a") as file:
+            file.pop(f"episode_{self.kept}", None)
+
     def _create(self, buffer: Any) -> Any:
-        return _minari().create_dataset_from_buffers(
+        dataset = _minari().create_dataset_from_buffers(
             self.name,
             [buffer],
             env=self._env,
@@ -121,6 +140,9 @@ class MinariWriter:
             requirements=[f"mjgym=={self._facts.version}"],
             jpeg_encoding=False,
         )
+        entries = _entries(self._env.observation_space)
+        dataset.storage.update_metadata({ENTRIES: entries})  # in order, which spaces do not keep
+        return dataset
 
     def close(self) -> None:
         """Nothing is left to be written."""
@@ -181,10 +203,13 @@ class MinariDemonstrations:
         """An episode, by its number from 0."""
         (found,) = self._dataset.iterate_episodes([number])
         (metadata,) = self._dataset.storage.get_episode_metadata([number])
-        infos = found.infos or {}
+        infos, seen = found.infos or {}, found.observations
+        if isinstance(seen, dict):  # HDF5 has sorted them
+            order = self._dataset.storage.metadata.get(ENTRIES, seen)
+            seen = {name: seen[name] for name in order}
         successes = infos.get(SUCCESS, np.zeros(len(found.actions) + 1, dtype=bool))
         return Episode(
-            observations=found.observations,
+            observations=seen,
             actions=found.actions,
             rewards=found.rewards,
             terminations=found.terminations,

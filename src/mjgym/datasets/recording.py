@@ -166,8 +166,8 @@ class Recording:
         )
 
 
-def place(env: Any, state: Mapping[str, np.ndarray]) -> None:
-    """Set an environment's state to a recorded one.
+def place(env: Any, state: Mapping[str, np.ndarray]) -> Any:
+    """Set an environment's state to a recorded one; the observation there.
 
     Raises:
         DemonstrationError: it is empty, or of another model or version.
@@ -175,7 +175,7 @@ def place(env: Any, state: Mapping[str, np.ndarray]) -> None:
     if not state:
         raise DemonstrationError("the dataset has no states: its episodes cannot be played again")
     try:
-        env.set_state(state)
+        return env.set_state(state)
     except ValueError as error:
         raise DemonstrationError(
             f"the dataset's states are of another model than {_name(env)}: {error}"

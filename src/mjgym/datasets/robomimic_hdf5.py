@@ -7,13 +7,12 @@ and `mask/valid` name nine tenths and one tenth of the demonstrations.
 
 Besides those, what makes it exact: `terminations`, `truncations`, `successes` and `state/<name>`,
 the entries of `mjgym.Env.get_state` before each action and after the last one, one row of those
-that never change; the attribute `seed`; and the attribute `mjgym` of `data`, the rest as JSON.
+that never change; the attribute `seed`; and the attribute `mjgym` of `data`, the rest as JSON. Of a
+file that has been cut off, `demos`, references to the demonstrations at its beginning, finds those
+that are left.
 """
 
 import contextlib
-import importlib
-import importlib.util
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -24,28 +23,21 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from mjgym.datasets.formats import SUFFIXES, About, Demonstrations, about, remake, specification
+from mjgym.datasets.formats import About, Demonstrations, about, remake, specification
+from mjgym.datasets.hdf5_files import REFERENCES, File, h5py
 from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.datasets.robosuite_hdf5 import RobosuiteDemonstrations
 from mjgym.envs.pixels import KEY
 from mjgym.mjcf.written_fields import with_fields
 from mjgym.util import atomic
-from mjgym.util.suggestions import did_you_mean
 
-GYM, ROBOSUITE = 2, 1  # robomimic's EnvType
+GYM = 2  # robomimic's EnvType
 FLAT = "flat"  # the key of an observation that is one vector, as of robomimic's Gym environments
 OBJECT = "object"  # the key of all that is no robot's, as of robosuite's environments
 OF_ROBOTS = re.compile(r"robot\d+_")
 VALID = 0.1  # of the demonstrations
 OWN = "mjgym"  # the attribute of our own files
-INSTALL = 'pip install "mjgym[robomimic]"'
-DAMAGE = (KeyError, OSError, RuntimeError, ValueError)  # what h5py raises of a damaged file
-END = 1 << 48  # a size that no file has
-
-
-def _h5py() -> Any:
-    if importlib.util.find_spec("h5py") is None:
-        raise DemonstrationError(f"HDF5 needs h5py: {INSTALL}")
-    return importlib.import_module("h5py")
+MOST = 8192  # demonstrations that there are references to
 
 
 def key_of(entry: str) -> str:
@@ -98,7 +90,7 @@ class RobomimicWriter:
     """
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
-        self._h5py = _h5py()
+        self._h5py = h5py()
         self._path = Path(name).expanduser()
         self._check_free()
         if not self._path.parent.is_dir():
@@ -140,17 +132,26 @@ class RobomimicWriter:
             if number == 0:
                 self._check_free()
                 with atomic.replacing(self._path) as part, self._h5py.File(part, "w") as file:
-                    file.create_group("data").attrs.update(self._attributes)
-                    self._write(file["data"], number, episode, steps)
+                    self._begin(file)
+                    self._write(file, number, episode, steps)
             else:
                 with self._h5py.File(self._path, "r+") as file:
-                    self._write(file["data"], number, episode, steps)
+                    self._write(file, number, episode, steps)
         except OSError as error:
             raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
         self.kept, self._steps = number + 1, steps
 
-    def _write(self, data: Any, number: int, episode: Episode, steps: int) -> None:
-        name = f"demo_{number}"
+    def _begin(self, file: Any) -> None:
+        """Write what is of all episodes; all groups, so that they are at the file's beginning."""
+        data = file.create_group("data")
+        data.attrs.update(self._attributes)
+        data.attrs["total"] = 0
+        file.create_group("mask")
+        references = file.create_dataset(REFERENCES, (MOST,), self._h5py.ref_dtype)
+        references[0] = self._h5py.Reference()
+
+    def _write(self, file: Any, number: int, episode: Episode, steps: int) -> None:
+        data, name = file["data"], f"demo_{number}"
         try:
             demo = data.create_group(name)
             self._fill(demo, episode)
@@ -159,7 +160,9 @@ class RobomimicWriter:
             with contextlib.suppress(KeyError):
                 del data[name]
             raise
-        data.attrs["total"] = steps
+        if number < MOST:
+            file[REFERENCES][number] = demo.ref
+        data.attrs.modify("total", steps)  # in its place
 
     def _fill(self, demo: Any, episode: Episode) -> None:
         demo["actions"] = episode.actions
@@ -206,162 +209,10 @@ def flattened(episode: Episode) -> np.ndarray:
     return np.stack(rows)
 
 
-class _Padded(io.RawIOBase):
-    """A file that has been cut off, with zeros behind what is left of it.
-
-    Args:
-        path: of the file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-        self._size = path.stat().st_size
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: END}[whence]
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        self._file.seek(min(self._at, self._size))
-        found = self._file.read(len(view))
-        view[: len(found)] = found
-        view[len(found) :] = bytes(len(view) - len(found))
-        self._at += len(view)
-        return len(view)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class File:
-    """An HDF5 file of demonstrations, of which those that are whole can be read.
-
-    Args:
-        name: the file's path.
-
-    Attributes:
-        name: the file's path.
-        attributes: of the group `data`.
-        demos: names of the groups that are whole, in order.
-        note: what is missing; empty if nothing is.
-
-    Raises:
-        DemonstrationError: h5py is not installed, there is no such file, or it has none.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._h5py = _h5py()
-        self._path = Path(name).expanduser()
-        self.name = name
-        self._cut: int | None = None  # where the file has been cut off
-        self.note = ""
-        if not self._path.is_file():
-            near = [str(p) for p in self._path.parent.glob("*") if p.suffix in SUFFIXES]
-            raise DemonstrationError(f"there is no file {name!r}{did_you_mean(name, near)}")
-        try:
-            with self._h5py.File(self._path, "r"):
-                pass
-        except OSError as error:
-            if "truncated" not in str(error):
-                raise DemonstrationError(f"{name!r} is no HDF5 file: {error}") from None
-            self._cut = self._path.stat().st_size
-        with self._opened() as file:
-            try:
-                data = file["data"]
-                self.attributes = dict(data.attrs)
-            except DAMAGE:
-                cut = " that is left after it has been cut off" * (self._cut is not None)
-                raise DemonstrationError(
-                    f'{name!r} has no group "data" of demonstrations{cut}'
-                ) from None
-            self.demos = [demo for demo in _names(data) if self._whole(data, demo)]
-        if self._cut is not None:
-            self.note = f"{name!r} has been cut off: {len(self.demos)} whole episodes are left"
-
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Any]:
-        if self._cut is None:
-            with self._h5py.File(self._path, "r") as file:
-                yield file
-        else:
-            with _Padded(self._path) as padded, self._h5py.File(padded, "r") as file:
-                yield file
-
-    def _whole(self, data: Any, name: str) -> bool:
-        try:
-            demo = data[name]
-            steps = len(demo["actions"])
-            parts = [*_datasets(demo)]
-            cut = self._cut is not None and any(_end(part) > self._cut for part in parts)
-            return steps > 0 and demo.attrs.get("num_samples", steps) == steps and not cut
-        except DAMAGE:
-            return False
-
-    @contextlib.contextmanager
-    def demo(self, number: int) -> Iterator[Any]:
-        """Context manager: the group of a demonstration, by its number from 0.
-
-        Raises:
-            DemonstrationError: it is damaged.
-        """
-        name = self.demos[number]
-        try:
-            with self._opened() as file:
-                yield file["data"][name]
-        except (*DAMAGE, TypeError) as error:
-            if isinstance(error, DemonstrationError):
-                raise
-            raise DemonstrationError(f"{self.name!r}: {name} is damaged: {error}") from None
-
-
-def _names(data: Any) -> list[str]:
-    """The names of demonstrations; as many as can be found of a damaged file."""
-    try:
-        names = list(data)
-    except DAMAGE:
-        total, names = int(data.attrs.get("total", 0)), []
-        for number in range(total + 1):
-            with contextlib.suppress(*DAMAGE):
-                if f"demo_{number}" in data:
-                    names.append(f"demo_{number}")
-    numbers = {name: re.fullmatch(r"demo_(\d+)", name) for name in names}
-    return sorted((n for n, found in numbers.items() if found), key=lambda n: int(n[5:]))
-
-
-def _datasets(group: Any) -> Iterator[Any]:
-    for item in group.values():
-        if hasattr(item, "values"):
-            yield from _datasets(item)
-        else:
-            yield item
-
-
-def _end(dataset: Any) -> int:
-    """The first byte of a file behind a dataset's values."""
-    low = dataset.id
-    if dataset.chunks is None:
-        return int(low.get_offset() or 0) + int(low.get_storage_size())
-    chunks = [low.get_chunk_info(i) for i in range(low.get_num_chunks())]
-    return max((int(chunk.byte_offset) + int(chunk.size) for chunk in chunks), default=0)
-
-
 def load(name: str) -> Demonstrations:
     """Open a file of this package, of robomimic or of robosuite."""
     file = File(name)
-    if OWN in file.attributes:
-        return RobomimicDemonstrations(file)
-    from mjgym.datasets.robosuite_hdf5 import RobosuiteDemonstrations
-
-    return RobosuiteDemonstrations(file)
+    return (RobomimicDemonstrations if OWN in file.attributes else RobosuiteDemonstrations)(file)
 
 
 class RobomimicDemonstrations:

@@ -18,10 +18,11 @@ import numpy as np
 from lxml import etree
 
 from mjgym.datasets.formats import About, remake
+from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DemonstrationError, Episode, Recording, State, place
-from mjgym.datasets.robomimic_hdf5 import ROBOSUITE, File
 from mjgym.util.suggestions import or_else
 
+ROBOSUITE = 1  # robomimic's EnvType
 WIDTHS = {  # of joints in qpos and qvel
     mujoco.mjtJoint.mjJNT_FREE: (7, 6),
     mujoco.mjtJoint.mjJNT_BALL: (4, 3),
@@ -34,6 +35,8 @@ DRAWN = ("geom_size", "geom_pos", "geom_quat", "geom_friction", "body_pos", "bod
 # Arguments of `robosuite.make` that are spelled otherwise now.
 RENAMED = {"camera_depth": "camera_depths"}
 GONE = ("gripper_visualization",)
+# Parameters of controllers likewise.
+RENAMED_LAW = {"damping": "damping_ratio", "damping_limits": "damping_ratio_limits"}
 
 
 def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -63,7 +66,30 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         fields = task_fields(task, IDS[task], asked, others)
     except (TypeError, ValueError) as error:
         raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
-    return IDS[task], {"observation": "dict", "max_episode_steps": -1, **fields}
+    if "reward_shaping" not in asked:
+        fields.pop("reward_type")  # what they paid for is not recorded
+    return IDS[task], {
+        "observation": "dict",
+        "max_episode_steps": -1,
+        **_changed(IDS[task], fields),
+    }
+
+
+def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a task that differ from its own, the usual controllers by their names."""
+    from mjgym import registry
+    from mjgym.adapters.robosuite.controllers import load_part_controller_config
+
+    registered = registry.registration(id)
+    found = dict(fields)
+    law = found.get("controller")
+    if isinstance(law, Mapping):
+        usual = load_part_controller_config(default_controller=law["type"])
+        if usual | dict(law) == usual:
+            found["controller"] = law["type"]
+    own = {field.name: field.default for field in dataclasses.fields(registered.task_class)}
+    own |= registered.fields
+    return {name: value for name, value in found.items() if value != own.get(name)}
 
 
 class RobosuiteDemonstrations:
@@ -143,7 +169,7 @@ def _meta(file: File) -> dict[str, Any]:
 
 def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
     """A controller's configuration of versions before 1.5 in the words of today."""
-    found = dict(config)
+    found = {RENAMED_LAW.get(name, name): value for name, value in config.items()}
     if "control_delta" in found:
         found["input_type"] = "delta" if found.pop("control_delta") else "absolute"
     return found

@@ -1,12 +1,13 @@
 """Pictures of episodes at present, for `Env` and `VectorEnv`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mjgym.envs.options import Options
-from mjgym.envs.pixels import known_camera
+from mjgym.envs.overlays import Overlay
+from mjgym.envs.pixels import known_camera, viewpoint
 from mjgym.loop.episode import Episodes
 from mjgym.observables import Image
 
@@ -20,7 +21,8 @@ class Cameras:
         processes: that may draw, see `mjgym.rendering.Renderer`.
 
     Attributes:
-        default: name or index of the camera that a call without a name takes.
+        default: the camera that a call without a name takes: name, index, or a viewpoint.
+        overlay: what a call shows beside the shapes that names nothing.
     """
 
     def __init__(self, episodes: Episodes, options: Options, processes: int = 1) -> None:
@@ -28,28 +30,55 @@ class Cameras:
         self._options = options
         self._processes = processes
         self._renderer: Any = None
-        self.default = known_camera("camera", options.camera, episodes.simulation.model)
+        model = episodes.simulation.model
+        self.default = (
+            viewpoint(episodes.task, model)
+            if options.camera is None
+            else known_camera("camera", options.camera, model)
+        )
+        self.overlay = Overlay.of(options.show, options.groups)
 
-    def take(
+    def take(self, rows: np.ndarray, name: Any = None, **options: Any) -> np.ndarray:
+        """Pictures of some simulations, (len(rows), height, width, ...); see `Env.camera`."""
+        return np.stack(self.render(self.shots(rows, name, **options)))
+
+    def shots(
         self,
         rows: np.ndarray,
-        name: str | int | None = None,
+        name: Any = None,
         *,
         kind: str = "rgb",
         width: int | None = None,
         height: int | None = None,
+        show: Any = None,
+        groups: Any = None,
         hidden_groups: tuple[int, ...] = (),
-    ) -> np.ndarray:
-        """Pictures of some simulations, (len(rows), height, width, ...); see `Env.camera`."""
-        options = self._options
-        from mjgym.rendering import Renderer, Shot  # not before something is to be drawn
+    ) -> list[Any]:
+        """Copies of what pictures of the present states show, for `render` to draw at any time.
 
-        if self._renderer is None:
-            task, model = self._episodes.task, self._episodes.simulation.model
-            self._renderer = Renderer(task.model, model, options.render_quality, self._processes)
+        What a user has written into the model since then shows too.
+
+        Args:
+            rows: of the simulations.
+            name: see `Env.camera`, as of the other arguments.
+            kind: of the pictures.
+            width: in pixels.
+            height: in pixels.
+            show: words of `WORDS`; None for the environment's.
+            groups: that are shown, by kind of element; None for the environment's.
+            hidden_groups: of geoms that are left out.
+        """
+        from mjgym.rendering import Shot  # not before something is to be drawn
+
+        options, overlay = self._options, self.overlay
+        if show is not None or groups is not None:
+            overlay = Overlay.of(
+                options.show if show is None else show,
+                options.groups if groups is None else groups,
+            )
         states = self._episodes.simulation.rendered_state(rows)
         rewards, colours = self.rewards(rows), self.colours(rows)
-        shots = [
+        return [
             Shot(
                 {field: values[k] for field, values in states.items()},
                 self.default if name is None else name,
@@ -59,10 +88,21 @@ class Cameras:
                 reward=None if rewards is None else float(rewards[k]),
                 colours={element: colour[k] for element, colour in colours.items()},
                 hidden_groups=hidden_groups,
+                overlay=overlay,
             )
             for k in range(len(rows))
         ]
-        return np.stack(self._renderer.render_all(shots))
+
+    def render(self, shots: Sequence[Any]) -> list[np.ndarray]:
+        """Draw what `shots` gives: many at once are shared among the processor's cores."""
+        from mjgym.rendering import Renderer
+
+        if self._renderer is None:
+            task, model = self._episodes.task, self._episodes.simulation.model
+            quality = self._options.render_quality
+            self._renderer = Renderer(task.model, model, quality, self._processes)
+        pictures: list[np.ndarray] = self._renderer.render_all(shots)
+        return pictures
 
     def draw(self, image: Image, rows: np.ndarray) -> np.ndarray:
         """Pictures of some simulations as an observation asks for them."""
@@ -72,6 +112,8 @@ class Cameras:
             kind=image.kind,
             width=image.width,
             height=image.height,
+            show=(),
+            groups={},
             hidden_groups=image.hidden_groups,
         )
 

@@ -18,6 +18,7 @@ from mjgym.loop.states import check_state
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.task import Arrays, Task, registrations
+from mjgym.util.cores import allowed_cores
 
 _FLAGS = np.array(False), np.array(True)  # copies of them are made in less time than arrays
 
@@ -38,6 +39,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         control_timestep: seconds between two actions.
         max_episode_steps: control steps after which an episode is truncated; None for no limit but
             that of a wrapper.
+        cameras: pictures of the present state, see `mjgym.envs.camera.Cameras`.
         closed: whether `close` has been called; what needs the simulation is refused then.
     """
 
@@ -61,8 +63,8 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         )
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
-        self._cameras = Cameras(self._episodes, self._options)
-        self._observations = Observations(self._episodes, self._options, self._cameras)
+        self.cameras = Cameras(self._episodes, self._options, allowed_cores())
+        self._observations = Observations(self._episodes, self._options, self.cameras)
         self._step = self._episodes.step
         self.action_space = action_space(task.actions(self.model))
         self._action_shape = self.action_space.shape
@@ -160,40 +162,56 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         if self._window is None:
             from mjgym.rendering.window import Window
 
-            self._window = Window(self.task, self.model, self._options.render_quality)
-        rewards = self._cameras.rewards(ONLY)
+            self._window = Window(
+                self.task, self.model, self._options.render_quality, self.cameras.overlay
+            )
+        rewards = self.cameras.rewards(ONLY)
         state = self._episodes.simulation.rendered_state(ONLY)
         self._window.show(
             {name: value[0] for name, value in state.items()},
-            self._cameras.default,
+            self.cameras.default,
             None if rewards is None else float(rewards[0]),
-            {name: colour[0] for name, colour in self._cameras.colours(ONLY).items()},
+            {name: colour[0] for name, colour in self.cameras.colours(ONLY).items()},
         )
         return None
 
-    def camera(self, name: str | int | None = None, **options: Any) -> np.ndarray:
+    def camera(self, name: Any = None, **options: Any) -> np.ndarray:
         """A picture of the present state, at any time.
 
         Args:
-            name: of the camera, its index, or -1 for the free camera; None for the environment's.
+            name: of the camera, its index, -1 for the free camera, a `mjgym.Viewpoint` or an
+                `MjvCamera`; None for the environment's.
             **options: `kind`: "rgb", uint8 (height, width, 3); "depth", float32 (height, width) in
                 metres; "segmentation", int32 (height, width, 2), id and type of the object in each
-                pixel. `width`, `height` in pixels, by default the environment's. `hidden_groups`:
-                groups of geoms that are not shown, besides 3 to 5, which never are.
+                pixel. `width`, `height` in pixels, `show` (words such as "joints", "contacts") and
+                `groups` (e.g. {"geom": (0, 1, 2, 3)}), by default the environment's; see
+                `mjgym.envs.overlays.Overlay.of`. `hidden_groups`: groups of geoms that are left
+                out.
 
         Raises:
-            ValueError: there is no such camera, kind or group, or a size is not positive.
+            ValueError: there is no such camera, kind, word or group, or a size is not positive.
             RenderingError: no OpenGL works here; the message says what to install.
         """
+        return self.cameras.render(self.shots(name, **options))[0]
+
+    def shots(self, name: Any = None, **options: Any) -> list[Any]:
+        """A copy of what a picture of the present state shows, for `cameras.render` to draw later.
+
+        Args:
+            name: as of `camera`.
+            **options: likewise.
+
+        Raises:
+            ValueError: as `camera`.
+        """
         self._check_open()
-        picture: np.ndarray = self._cameras.take(ONLY, name, **options)[0]
-        return picture
+        return self.cameras.shots(ONLY, name, **options)
 
     def close(self) -> None:
         """Let go of what draws and end the episode; more than once is fine."""
         self.closed = True
         self._episodes.end()
-        self._cameras.close()
+        self.cameras.close()
         if self._window is not None:
             self._window.close()
             self._window = None

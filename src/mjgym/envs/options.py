@@ -1,12 +1,13 @@
 """Keyword arguments that `Env` and `VectorEnv` share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 
 from mjgym.envs import pixels
+from mjgym.envs.overlays import Overlay
 from mjgym.envs.spaces import DTYPES, MODES
 from mjgym.observables import Image
 from mjgym.observables.sensing import Given
@@ -33,10 +34,14 @@ class Options:
         on_divergence: "truncate" ends an episode whose simulation is no longer finite with the last
             finite observation, reward 0 and `info["diverged"]`; "raise" raises `DivergenceError`.
         render_mode: None, "rgb_array" or "human".
-        camera: of `render()`: name, index, or -1 for the free camera.
+        camera: of `render()`: name, index, -1 for the free camera, or None for the task's
+            viewpoint.
         width: of `render()`, in pixels.
         height: of `render()`, in pixels.
         render_quality: "reference" (the published look) or "fast" (no shadows or reflections).
+        show: elements that `render()` shows beside the shapes, e.g. ("joints", "contacts"); see
+            `mjgym.envs.overlays.Overlay.of`. Pictures of an observation never have them.
+        groups: groups of elements that `render()` shows, e.g. {"geom": (0, 1, 2, 3)}; likewise.
         visualize_reward: let the colours of the bodies follow the reward.
         observables: how entries of the observation are read (`mjgym.Observable`), and entries of
             one's own (`mjgym.observe`), by name.
@@ -54,10 +59,12 @@ class Options:
     pixels: Mapping[str, Any] | None = None
     on_divergence: str = "truncate"
     render_mode: str | None = None
-    camera: str | int = 0
+    camera: str | int | None = None
     width: int = 84
     height: int = 84
     render_quality: str = "reference"
+    show: Sequence[str] = ()
+    groups: Mapping[str, Any] | None = None
     visualize_reward: bool = False
     observables: Mapping[str, Given] | None = None
     vary: Mapping[str, Any] | None = None
@@ -80,6 +87,7 @@ class Options:
             whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
         if self.pixels is not None and "pixels" not in self.observation:
             raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
+        Overlay.of(self.show, self.groups)
 
     def pictures(self, model: mujoco.MjModel) -> dict[str, Image]:
         """The pictures of an observation, checked against the model's cameras."""

@@ -8,6 +8,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from mjgym.contract.viewpoint import Viewpoint
 from mjgym.observables import Image
 from mjgym.task import Task
 from mjgym.util.numbers import whole_number
@@ -83,13 +84,29 @@ def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
         whole_number(f"{argument}: {name}", getattr(image, name), most=MAX_SIZE)
 
 
-def viewpoint(task: Task, model: mujoco.MjModel) -> str | int:
+def viewpoint(task: Task, model: mujoco.MjModel) -> str | int | Viewpoint:
     """The camera that shows a task to people where none is asked for; see `Task.viewpoint`.
 
     Raises:
-        ValueError: the task names a camera that its model does not have.
+        ValueError: the task names a camera or a body that its model does not have.
     """
-    return known_camera(f"{type(task).__name__}.viewpoint", task.viewpoint, model)
+    argument, where = f"{type(task).__name__}.viewpoint", task.viewpoint
+    if isinstance(where, Viewpoint):
+        return known_bodies(argument, where, model)
+    return known_camera(argument, where, model)
+
+
+def known_bodies(argument: str, viewpoint: Viewpoint, model: mujoco.MjModel) -> Viewpoint:
+    """The viewpoint, if the model has its bodies.
+
+    Raises:
+        ValueError: it has not; the message names the argument and the nearest ones.
+    """
+    names = [model.body(i).name for i in range(model.nbody)] if viewpoint.bodies else []
+    for body in viewpoint.bodies:
+        if body not in names:
+            raise ValueError(f"{argument}: there is no body {body!r}{or_else(body, names)}")
+    return viewpoint
 
 
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:

@@ -251,8 +251,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 # What is asked of the matches under the same name.
 _OF_MATCHES = frozenset(
     {
-        "camera", "control_timestep", "entry_shapes", "get_state", "model",
-        "physics_timestep", "set_state", "threads", "view", "buffers", "device", "nbytes",
+        "camera", "cameras", "control_timestep", "entry_shapes", "get_state", "model",
+        "physics_timestep", "set_state", "shots", "threads", "view", "buffers", "device", "nbytes",
     }
 )  # fmt: skip
 

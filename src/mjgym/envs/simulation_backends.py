@@ -51,7 +51,7 @@ BACKENDS = {
     DEFAULT: Backend("mjgym.envs.vector:VectorEnv", ("threads", "copy", "overlap")),
     "warp": Backend(
         "mjgym.envs.tensor_vector:TensorVectorEnv",
-        ("device", "output", "nconmax", "njmax", "start_threads"),
+        ("device", "output", "nconmax", "njmax", "start_threads", "deterministic"),
         ("mujoco_warp", "torch"),
         "gpu",
     ),

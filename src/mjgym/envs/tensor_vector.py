@@ -49,6 +49,8 @@ class TensorVectorEnv(VectorEnv):
         start_threads: that draw the starts of the next episodes while the present ones run; 0 to
             draw a start when an episode begins. None for one on a GPU and none on the processor.
             Where `vary` varies something they are not used.
+        deterministic: whether the engine gives the same numbers in every run, which takes longer:
+            on a GPU, sums are otherwise taken in an order of chance.
         **options: as of `VectorEnv`, without `threads` and `copy`.
 
     Attributes:
@@ -71,6 +73,7 @@ class TensorVectorEnv(VectorEnv):
         nconmax: int | None = None,
         njmax: int | None = None,
         start_threads: int | None = None,
+        deterministic: bool = False,
         **options: Any,
     ) -> None:
         if output not in OUTPUTS:
@@ -90,7 +93,7 @@ class TensorVectorEnv(VectorEnv):
         self._device = Device(device)
         self._numpy = output == "numpy"
         self._room = nconmax, njmax
-        self._start_threads = start_threads
+        self._start_threads, self._deterministic = start_threads, deterministic
         self._steps_made = 0
         self._overflow_told = False
         with self.enter():
@@ -103,6 +106,7 @@ class TensorVectorEnv(VectorEnv):
             nconmax=self.buffers.nconmax,
             njmax=self.buffers.njmax,
             start_threads=start_threads,
+            deterministic=deterministic,
         )
         for argument in ("threads", "copy"):
             del self._arguments[argument]
@@ -130,7 +134,16 @@ class TensorVectorEnv(VectorEnv):
             threads = 1 if self._device.is_cuda else 0
         # What varies is drawn with an episode, whose values a state holds.
         starts = Starts(scratch, self._generator_state, 0 if varying is not None else threads)
-        return Worlds(model, self.num_envs, self._device, room, starts, task.varies, varying)
+        return Worlds(
+            model,
+            self.num_envs,
+            self._device,
+            room,
+            starts,
+            task.varies,
+            varying,
+            deterministic=self._deterministic,
+        )
 
     def _generator_state(self, i: int) -> np.ndarray:
         return generators.encode(self._rng(i))

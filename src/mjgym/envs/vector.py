@@ -25,19 +25,13 @@ from mjgym.loop.states import check_state
 from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
+from mjgym.util.cores import allowed_cores
 from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]
 
 _NO_CONTEXT = contextlib.nullcontext()
-
-
-def allowed_cores() -> int:
-    """Number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class VectorEnv(SubEnvironments):
@@ -62,6 +56,7 @@ class VectorEnv(SubEnvironments):
         control_timestep: seconds between two actions.
         threads: that step the simulations.
         max_episode_steps: control steps after which an episode is truncated; None for no limit.
+        cameras: pictures of the present states, see `mjgym.envs.camera.Cameras`.
     """
 
     metadata = {  # noqa: RUF012  (as Gymnasium declares it)
@@ -116,8 +111,8 @@ class VectorEnv(SubEnvironments):
         self._infos = Infos(self._episodes)
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
-        self._cameras = Cameras(self._episodes, self._options, self.threads)
-        self._observations = Observations(self._episodes, self._options, self._cameras)
+        self.cameras = Cameras(self._episodes, self._options, self.threads)
+        self._observations = Observations(self._episodes, self._options, self.cameras)
         self.render_mode = self._options.render_mode
         self.metadata = {
             **type(self).metadata,
@@ -139,7 +134,13 @@ class VectorEnv(SubEnvironments):
         """The simulations that all sub-environments run on."""
         without_visuals = functools.partial(compile_without_visuals, self.task)
         return Batched(
-            self.model, self.num_envs, self.threads, self.task.varies, varying, without_visuals
+            self.model,
+            self.num_envs,
+            self.threads,
+            self.task.varies,
+            varying,
+            without_visuals,
+            apart=self.task.control_every_substep,
         )
 
     @property
@@ -374,7 +375,7 @@ class VectorEnv(SubEnvironments):
 
     def camera(
         self,
-        name: str | int | None = None,
+        name: Any = None,
         *,
         ids: Ids = None,
         **options: Any,
@@ -382,9 +383,10 @@ class VectorEnv(SubEnvironments):
         """Pictures of the present states of some sub-environments, at any time.
 
         Args:
-            name: of the camera, its index, or -1 for the free camera; None for the environment's.
+            name: as of `Env.camera`.
             ids: of sub-environments; None for all.
-            **options: `kind`, `width`, `height` and `hidden_groups`, as of `Env.camera`.
+            **options: `kind`, `width`, `height`, `show`, `groups` and `hidden_groups`, as of
+                `Env.camera`.
 
         Returns:
             The pictures, with a leading axis as long as `ids`.
@@ -393,9 +395,22 @@ class VectorEnv(SubEnvironments):
             ValueError: there is no such camera, kind or sub-environment, or a size is not positive.
             RenderingError: no OpenGL works here; the message says what to install.
         """
+        return np.stack(self.cameras.render(self.shots(name, ids=ids, **options)))
+
+    def shots(self, name: Any = None, *, ids: Ids = None, **options: Any) -> list[Any]:
+        """Copies of what pictures of the present states show, for `cameras.render` to draw later.
+
+        Args:
+            name: as of `camera`.
+            ids: likewise.
+            **options: likewise.
+
+        Raises:
+            ValueError: as `camera`.
+        """
         self._check_open()
         with self.enter():
-            return self._cameras.take(self._rows(ids), name, **options)
+            return self.cameras.shots(self._rows(ids), name, **options)
 
     # Snapshots.
 
@@ -449,8 +464,8 @@ class VectorEnv(SubEnvironments):
         Views of them can no longer be read. Arrays of theirs that are still held keep their
         numbers, and with them the threads.
         """
-        if "_cameras" in vars(self):  # not where the constructor has raised
-            self._cameras.close()
+        if "cameras" in vars(self):  # not where the constructor has raised
+            self.cameras.close()
             self._simulations.close()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -18,13 +18,13 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
-from mjgym.envs.vector import allowed_cores
 from mjgym.loop.episode import Episodes
 from mjgym.loop.models import compile_model
 from mjgym.sim import Single
 from mjgym.sim.engine import quiet
 from mjgym.sim.single import ONLY
 from mjgym.task import Task
+from mjgym.util.cores import allowed_cores
 
 UNLIMITED = 1e9  # an action's bound above this is none
 WARM_UP = 100  # control steps before the first measurement: what was dropped has landed by then

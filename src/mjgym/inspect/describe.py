@@ -21,7 +21,7 @@ from mjgym.envs.spaces import Layout
 from mjgym.inspect.labels import signals, unnamed
 from mjgym.observables import Sensing
 from mjgym.sim.views import View
-from mjgym.task import Signal, Task
+from mjgym.task import Signal, Task, Viewpoint
 from mjgym.util.docstrings import docstring, first_paragraph, paragraphs
 
 _TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
@@ -143,10 +143,16 @@ def describe(
         "time_limit": None if task.time_limit == float("inf") else float(task.time_limit),
         "varies": list(task.varies),
         "cameras": list(view.names("camera")),
-        "viewpoint": viewpoint(task, model),
+        "viewpoint": _viewpoint(task, model),
         "model": {name: int(getattr(model, name)) for name in _SIZES},
         "versions": {str(version): text for version, text in task.versions.items()},
     }
+
+
+def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
+    """The camera's name or index, or the fields of a camera that is none of the model's."""
+    where = viewpoint(task, model)
+    return dataclasses.asdict(where) if isinstance(where, Viewpoint) else where
 
 
 def _type_name(annotation: Any) -> str:

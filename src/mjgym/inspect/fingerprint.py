@@ -14,9 +14,9 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from mjgym.envs.vector import allowed_cores
 from mjgym.loop.models import compile_model, numbers
 from mjgym.task import Task
+from mjgym.util.cores import allowed_cores
 from mjgym.version import __version__
 
 # Fields of MjModel that only pictures and names depend on.

@@ -129,6 +129,8 @@ class Episodes:
         self._show: Show | None = None
         self._defined = defined_hooks(task)
         self._in_parts = "substep" in self._defined or task.control_every_substep
+        repeats = draws is not None and draws.redraws
+        self._writes_before_steps = repeats or "before_step" in self._defined
         self._streams_seeded = np.zeros(simulation.n, dtype=bool)
         lead, xp = self.view.lead, self.view.xp
         self.steps: Array = xp.zeros(lead, dtype=xp.int64)
@@ -263,13 +265,9 @@ class Episodes:
             DivergenceError: a simulation has diverged, if that is to raise.
         """
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
-        if self._draws is not None and self._draws.redraws:
-            self._redraw_forces(self._draws, where)
-        if "before_step" in defined:
-            self._take_over(task.before_step(view, action), where)
-        if self._law is not None and self.sensing is None:
-            self._step_under(self._law, where)
-        elif self._in_parts or self.sensing is not None:
+        if self._writes_before_steps:
+            self._write_before_step(action, where)
+        if self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
         else:
             control = task.control(view, action)
@@ -306,6 +304,13 @@ class Episodes:
             terminated = self._each(terminated) & finite
             truncated = self._each(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def _write_before_step(self, action: Array, where: Array | None) -> None:
+        """Write the forces that are due, then what the task moves and remembers."""
+        if self._draws is not None and self._draws.redraws:
+            self._redraw_forces(self._draws, where)
+        if "before_step" in self._defined:
+            self._take_over(self.task.before_step(self.view, action), where)
 
     def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
         """Change the applied forces that a user has drawn anew within an episode."""
@@ -370,6 +375,9 @@ class Episodes:
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
+        if self._law is not None and self.sensing is None:
+            self._step_under(self._law, where)
+            return
         active = None if where is None else self.view.to_numpy(where)
         stops = [] if self.sensing is None else self.sensing.stops(self._time(), active)
         if self._in_parts:

@@ -234,7 +234,10 @@ def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> st
         elif own in IN_TREE:
             taken = {element.name for element in root(handle).find_all(own)}
         else:
-            raise ValueError(f"{kind} {attribute}: the {own} has no name to refer to it by")
+            raise ValueError(
+                f"{kind} {attribute}: the {own} has no name to refer to it by;"
+                f' mjcf.add(spec, "{own}", ...) gives it one'
+            )
         handle.name = next(free_names(own, taken))
     return str(handle.name)
 

@@ -17,10 +17,12 @@ from mjgym.mjcf.elements import (
     enumeration,
     is_element,
     kind_of,
+    names,
     samples,
     to_word,
     try_form,
 )
+from mjgym.mjcf.finding import free_names
 from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.settings import assign_setting, setting_kind
 from mjgym.mjcf.tendon_paths import wrap
@@ -55,6 +57,9 @@ def load(name: str | Path) -> Spec:
     if debugging():
         remember_file(spec, file)
     return spec
+
+
+_REFERRED = ("material", "mesh", "hfield", "texture")  # assets, of which a handle tells no model
 
 
 def add(parent: Any, kind: str, **attributes: Any) -> Any:
@@ -107,6 +112,10 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     shortcut, own = split_shortcut(kind, attributes)
     base = getattr(attributes.get("default"), kind, samples().get(kind))
     given = resolved(kind, f"add_{kind}", own, parent if is_spec else None, shortcut, base)
+    if kind in _REFERRED and not given.get("name"):  # a handle to it must give a name
+        taken = set(names(parent, kind))
+        stem = Path(given.get("file", "")).stem  # which the engine would call it
+        given["name"] = stem if stem and stem not in taken else next(free_names(kind, taken))
     check_name(parent, "joint" if kind == "freejoint" else kind, given.get("name"))
     if shortcut is None:
         try_form(kind, f"add_{kind}", given)

@@ -5,6 +5,7 @@ import functools
 import os
 import re
 import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from mjgym.mjcf.finding import name_unnamed
 from mjgym.sim.engine import quiet
 
 ENVIRONMENT = "MJGYM_DEBUG_MJCF"
-"""Environment variable: anything but nothing and 0 keeps `debug` on for the whole process."""
+"""Environment variable: 1 keeps `debug` on for the whole process, "stack" with whole stacks."""
+STACK = "stack"
 
 _CHANGED = "; changed at "
 _NOT_OURS = (str(Path(__file__).parent) + os.sep, str(Path(mujoco.__file__).parent) + os.sep)
@@ -29,8 +31,8 @@ class CompileError(ValueError):
         model: the model's name.
         path: where the element is, e.g. "world > torso > geom 'foot'"; empty if the engine names
             none.
-        line: where it was made, and where it was last changed, e.g. "scene.py:12"; empty if nobody
-            has written that down, see `debug`.
+        line: where it was made, and where it was last changed, e.g. "scene.py:12", with its callers
+            if stacks are kept; empty if nobody has written that down, see `debug`.
     """
 
     def __init__(self, reason: str, model: str, path: str = "", line: str = "") -> None:
@@ -107,12 +109,13 @@ def _wraps(tendon: Element) -> list[Element]:
 @functools.cache
 def watch() -> None:
     """Turn `debug` on for good if the environment says so, at the first call only."""
-    if os.environ.get(ENVIRONMENT, "0") not in ("", "0"):
-        _Patches.add()
+    wanted = os.environ.get(ENVIRONMENT, "0")
+    if wanted not in ("", "0"):
+        _Patches.add(stack=wanted == STACK)
 
 
 @contextlib.contextmanager
-def debug() -> Iterator[None]:
+def debug(*, stack: bool = False) -> Iterator[None]:
     """Within the context, each element remembers the lines of Python that make and change it.
 
     They are kept in the element's `info`, which the engine repeats in its errors, and are the lines
@@ -120,24 +123,30 @@ def debug() -> Iterator[None]:
     MjSpec's own methods are seen; a write into an array (`geom.size[0] = 1`) is not. Elements that
     `load` reads remember their file and line. Without the context nothing is in place, and nothing
     costs anything. The environment variable MJGYM_DEBUG_MJCF=1 does the same for a process from its
-    first `load`, `add`, `attach` or `compile`.
+    first `load`, `add`, `attach` or `compile`; MJGYM_DEBUG_MJCF=stack keeps whole stacks.
+
+    Args:
+        stack: keep the callers of each line too: "leg.py:7 in leg < robot.py:31 in robot < ...".
+            Where one function makes many elements, they tell which of its calls has made this one.
     """
-    _Patches.add()
+    _Patches.add(stack=stack)
     try:
         yield
     finally:
-        _Patches.drop()
+        _Patches.drop(stack=stack)
 
 
 class _Patches:
     """Methods of the engine that `debug` replaces, with a count of its users."""
 
     wanted = 0
+    stacks = 0  # of those users, how many want whole stacks
     originals: list[tuple[type, str, Any]] = []  # noqa: RUF012  (one for the process)
 
     @classmethod
-    def add(cls) -> None:
+    def add(cls, *, stack: bool) -> None:
         cls.wanted += 1
+        cls.stacks += stack
         if cls.wanted > 1:
             return
         for owner in (mujoco.MjSpec, mujoco.MjsBody, mujoco.MjsFrame):
@@ -157,8 +166,9 @@ class _Patches:
         setattr(owner, name, remembers(getattr(owner, name)))
 
     @classmethod
-    def drop(cls) -> None:
+    def drop(cls, *, stack: bool) -> None:
         cls.wanted -= 1
+        cls.stacks -= stack
         if cls.wanted:
             return
         for owner, name, own in cls.originals:
@@ -221,8 +231,20 @@ def _write(element: Element, info: str) -> None:
 
 
 def _line() -> str:
-    """The line outside this package and the engine's that is being run."""
+    """The line outside this package and the engine's that is being run, with its callers if wanted.
+
+    Callers end where Python's own machinery begins, which runs modules.
+    """
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_OURS):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    if not _Patches.stacks:
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    lines = []
+    caller: types.FrameType | None = frame
+    while caller is not None and not caller.f_code.co_filename.startswith("<frozen"):
+        code = caller.f_code
+        if not code.co_filename.startswith(_NOT_OURS):
+            lines.append(f"{code.co_filename}:{caller.f_lineno} in {code.co_name}")
+        caller = caller.f_back
+    return " < ".join(lines)

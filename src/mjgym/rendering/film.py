@@ -1,31 +1,38 @@
-"""Films and pictures of frames that are drawn one after the other: .mp4, .gif, .webp and .png."""
+"""Films and pictures of frames that are drawn a few at a time: .mp4, .gif, .webp and .png."""
 
 import contextlib
 import importlib
 import math
 import subprocess
 import tempfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from PIL import Image
 
 SHORTEST = 20  # ms; browsers slow down a GIF whose frames are shorter
 QUALITY = 85  # of a WebP, of 100
 CRF = 18  # of an MP4; x264's constant rate factor, at which the eye sees no loss
 
-Draw = Callable[[], np.ndarray]
-"""Draws a frame: (height, width, 3) of uint8."""
+TOGETHER = 16  # frames that are drawn at once
+
+Draw = Callable[[Sequence[Any]], Sequence[np.ndarray]]
+"""Draws frames, (height, width, 3) of uint8 each, of scenes."""
 
 
 class Film(Protocol):
     """A file that takes frames."""
 
-    def add(self, draw: Draw) -> None:
-        """The next frame, drawn only if it is needed."""
+    def add(self, scene: Any) -> None:
+        """The scene of the next frame, drawn only if it is needed."""
+
+    def flush(self) -> None:
+        """Draw what has been added and is needed."""
 
     def finish(self) -> None:
         """There are no more frames."""
@@ -37,22 +44,48 @@ class Film(Protocol):
         """A summary of the file."""
 
 
+class _Frames:
+    """Frames that are drawn in the order of their scenes, some at a time.
+
+    Args:
+        draw: draws them.
+        write: takes each frame.
+    """
+
+    def __init__(self, draw: Draw, write: Callable[[np.ndarray], None]) -> None:
+        self._draw = draw
+        self._write = write
+        self._scenes: list[Any] = []
+
+    def add(self, scene: Any) -> None:
+        self._scenes.append(scene)
+        if len(self._scenes) == TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        scenes, self._scenes = self._scenes, []
+        if scenes:
+            for frame in self._draw(scenes):
+                self._write(frame)
+
+
 class _Mp4:
     """H.264 through ffmpeg, a frame for each control step; an odd size gains a row or a column.
 
     ffmpeg is run from here because imageio's writer hides whether it has failed.
     """
 
-    def __init__(self, path: Path, control_timestep: float) -> None:
+    def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
         self._path = path
+        frames = _Frames(draw, self._write)
+        self.add, self.flush = frames.add, frames.flush
         self._timestep = control_timestep
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the film)
         self._ffmpeg: subprocess.Popen[bytes] | None = None
         self._size = (0, 0)
         self._count = 0
 
-    def add(self, draw: Draw) -> None:
-        frame = draw()
+    def _write(self, frame: np.ndarray) -> None:
         height, width, _ = frame.shape
         if height % 2 or width % 2:
             frame = np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
@@ -82,6 +115,7 @@ class _Mp4:
         )
 
     def finish(self) -> None:
+        self.flush()
         if self._ffmpeg is not None:
             assert self._ffmpeg.stdin is not None
             with contextlib.suppress(BrokenPipeError):  # its exit code tells more
@@ -107,16 +141,48 @@ class _Mp4:
         return _film_facts(self._count, self._size, self._count * self._timestep)
 
 
+class _Reel(Image.Image):
+    """Frames as one animated image, each unpacked when its turn comes."""
+
+    def __init__(self, size: tuple[int, int], packed: Sequence[bytes]) -> None:
+        super().__init__()
+        self._mode, self._size = "RGB", size
+        self._packed = packed
+        self.n_frames = len(packed)
+        self.is_animated = True
+        self.seek(0)
+
+    def seek(self, frame: int) -> None:
+        """Unpack a frame.
+
+        Raises:
+            EOFError: there is no such frame.
+        """
+        if frame not in range(self.n_frames):
+            raise EOFError(f"no frame {frame} of {self.n_frames}")
+        pixels = zlib.decompress(self._packed[frame])
+        self.im = Image.frombytes("RGB", self.size, pixels).im
+        self._frame = frame
+
+    def tell(self) -> int:
+        """The present frame."""
+        return self._frame
+
+
 class _Animation:
-    """Frames in an image file, through imageio; each is kept until the end, 3 bytes a pixel.
+    """Frames in an image file, through Pillow, which wants all of them: they are kept packed.
 
     Frames last whole units of the format, so their times vary by one where they must for the whole
     to run at the speed of the simulation. Where control steps are shorter than browsers show, only
     every second, third, ... is shown. Frames that equal the one before prolong it.
     """
 
-    def __init__(self, path: Path, control_timestep: float, kind: str, unit: int) -> None:
-        imageio = importlib.import_module("imageio.v3")
+    def __init__(
+        self, path: Path, control_timestep: float, draw: Draw, kind: str, unit: int
+    ) -> None:
+        frames = _Frames(draw, self._write)
+        self._add, self.flush = frames.add, frames.flush
+        self._path, self._kind = path, kind
         self._unit = unit  # ms
         # The smallest number of steps that lasts long enough, in spite of rounding.
         self._stride = max(1, math.ceil(SHORTEST / (1000 * control_timestep) - 1e-6))
@@ -124,26 +190,35 @@ class _Animation:
         self._steps = 0
         self._times: list[int] = []  # ms
         self._size = (0, 0)
-        self._writer = imageio.imopen(path, "w", plugin="pillow", extension=kind)
+        self._packed: list[bytes] = []
 
-    def add(self, draw: Draw) -> None:
+    def add(self, scene: Any) -> None:
         if self._steps % self._stride == 0:
-            frame = draw()
-            self._size = frame.shape[1], frame.shape[0]
-            begin = round(len(self._times) * self._period)
-            end = round((len(self._times) + 1) * self._period)
-            self._times.append(self._unit * (end - begin))
-            self._writer.write(frame, is_batch=False)
+            self._add(scene)
         self._steps += 1
 
+    def _write(self, frame: np.ndarray) -> None:
+        self._size = frame.shape[1], frame.shape[0]
+        begin = round(len(self._times) * self._period)
+        end = round((len(self._times) + 1) * self._period)
+        self._times.append(self._unit * (end - begin))
+        self._packed.append(zlib.compress(frame.tobytes(), level=1))
+
     def finish(self) -> None:
-        # For ever, and with the options of both formats: each leaves out those of the other.
-        self._writer.save_args.update(duration=self._times, loop=0, quality=QUALITY)
-        self._writer.close()
+        self.flush()
+        if self._packed:
+            # For ever, and with the options of both formats: each leaves out those of the other.
+            _Reel(self._size, self._packed).save(
+                self._path,
+                format=self._kind,
+                save_all=True,
+                duration=self._times,
+                loop=0,
+                quality=QUALITY,
+            )
 
     def close(self) -> None:
-        self._writer.images_to_write.clear()  # or an unfinished file would be written
-        self._writer.close()
+        self._packed.clear()
 
     def about(self) -> dict[str, str]:
         if not self._times:
@@ -154,24 +229,25 @@ class _Animation:
 class _Png:
     """The last frame alone; the others are not drawn."""
 
-    def __init__(self, path: Path, control_timestep: float) -> None:
+    def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
         self._path = path
-        self._steps = -1
-        self._draw: Draw | None = None
+        self._draw = draw
+        self._last: list[Any] = []
         self._size = (0, 0)
 
-    def add(self, draw: Draw) -> None:
-        self._draw = draw
+    def add(self, scene: Any) -> None:
+        self._last = [scene]
+
+    def flush(self) -> None:
+        """Nothing: only the end says which frame is the last."""
 
     def finish(self) -> None:
-        if self._draw is not None:
-            picture = self._draw()
+        for picture in self._draw(self._last) if self._last else ():
             self._size = picture.shape[1], picture.shape[0]
-            imageio = importlib.import_module("imageio.v3")
-            imageio.imwrite(self._path, picture, plugin="pillow", extension=".png")
+            Image.fromarray(picture).save(self._path, format="png")
 
     def close(self) -> None:
-        self._draw = None
+        self._last = []
 
     def about(self) -> dict[str, str]:
         return {"size": f"{self._size[0]} x {self._size[1]} pixels"}
@@ -184,10 +260,10 @@ def _film_facts(count: int, size: tuple[int, int], seconds: float) -> dict[str, 
     }
 
 
-FILMS: dict[str, Callable[[Path, float], Film]] = {
+FILMS: dict[str, Callable[[Path, float, Draw], Film]] = {
     ".mp4": _Mp4,
-    ".gif": partial(_Animation, kind=".gif", unit=10),
-    ".webp": partial(_Animation, kind=".webp", unit=1),
+    ".gif": partial(_Animation, kind="gif", unit=10),
+    ".webp": partial(_Animation, kind="webp", unit=1),
     ".png": _Png,
 }
 

@@ -51,13 +51,6 @@ QUALITIES = {
 shadows and reflections, with jagged edges and coarse shapes."""
 
 
-def scene_option() -> mujoco.MjvOption:
-    """Visual options: the engine's defaults without rays of range finders, as published."""
-    option = mujoco.MjvOption()
-    option.flags[mujoco.mjtVisFlag.mjVIS_RANGEFINDER] = 0
-    return option
-
-
 def colour_by_reward(model: mujoco.MjModel, reward: float) -> None:
     """Let the colours of a model show a reward.
 

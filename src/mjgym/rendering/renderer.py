@@ -80,8 +80,9 @@ class Renderer:
                 "segmentation", int32 (height, width, 2), id and type (`mujoco.mjtObj`) of the
                 object in each pixel, -1 and -1 for none. `reward`: to show in the colours of the
                 bodies; None for the model's own. `colours`: of some elements, as `Task.colours`
-                gives them for one simulation. `hidden_groups`: groups of geoms that are not shown,
-                besides 3 to 5, which never are.
+                gives them for one simulation. `overlay`: what is shown beside the shapes (an
+                `Overlay`). `hidden_groups`: groups of geoms that are left out of what the overlay
+                shows.
 
         Raises:
             ValueError: there is no such camera, kind or group, or a size is not from 1 to MAX_SIZE.

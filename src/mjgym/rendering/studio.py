@@ -7,10 +7,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.envs.overlays import PLAIN, Overlay
 from mjgym.envs.pixels import MAX_SIZE
 from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
-from mjgym.rendering.looks import Look, scene_option
+from mjgym.rendering.looks import Look
 from mjgym.rendering.twin import Camera, Twin
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
@@ -18,7 +19,6 @@ from mjgym.util.suggestions import or_else
 KINDS = ("rgb", "depth", "segmentation")
 GROUPS = range(6)  # of geoms
 MAX_GEOMS = 10_000  # drawn at once
-SHOWN_GROUPS = 3  # of geoms: 0 to 2, as the engine has it
 COARSE_PLANE = 4  # cells along half a plane's longer side, in a look without shadows
 
 _OFFSCREEN = mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value
@@ -37,6 +37,7 @@ class Shot:
     reward: float | None = None
     colours: Mapping[str, Any] | None = None
     hidden_groups: tuple[int, ...] = ()
+    overlay: Overlay = PLAIN
 
     def check(self) -> None:
         """Refuse a kind, a size or a group that there is not.
@@ -78,7 +79,7 @@ class Studio:
     def __init__(self, twin: Twin, look: Look, backend: str) -> None:
         self._twin = twin
         self._look = look
-        self._option = scene_option()
+        self._option = mujoco.MjvOption()
         self._gl = backends.open_context(backend)
         self._scene = mujoco.MjvScene(twin.model, MAX_GEOMS)
         flags = self._scene.flags
@@ -95,11 +96,11 @@ class Studio:
     def draw(self, shot: Shot) -> np.ndarray:
         """One picture; see `Renderer.render`."""
         twin, width, height, kind = self._twin, shot.width, shot.height, shot.kind
-        twin.follow(shot.state, shot.reward, shot.colours)
+        twin.follow(shot.state, shot.reward, shot.colours, shot.overlay.needs_forces)
         view = twin.camera(shot.camera)
         self._upload(width, height)
         scene = self._scene
-        self._option.geomgroup[:SHOWN_GROUPS] = 1
+        shot.overlay.write(self._option)
         self._option.geomgroup[list(shot.hidden_groups)] = 0
         mujoco.mjv_updateScene(
             twin.model,

@@ -1,17 +1,20 @@
 """A simulation's textured twin: a model and data of its own, in the simulation's state."""
 
 from collections.abc import Callable, Mapping
+from math import radians, tan
 from typing import Any, TypeAlias
 
 import mujoco
 import numpy as np
 
+from mjgym.contract.viewpoint import Viewpoint
+from mjgym.envs.pixels import known_bodies
 from mjgym.mjcf import Spec
 from mjgym.rendering.looks import Look, colour_by_reward
 from mjgym.sim.engine import set_field
 from mjgym.util.suggestions import or_else
 
-Camera: TypeAlias = str | int | mujoco.MjvCamera
+Camera: TypeAlias = str | int | Viewpoint | mujoco.MjvCamera
 """A camera's name or index, -1 for the free camera, or a free camera's place."""
 
 # How the names of those fields of MjModel begin that poses and pictures depend on.
@@ -76,6 +79,7 @@ class Twin:
         state: Mapping[str, Any],
         reward: float | None = None,
         colours: Mapping[str, Any] | None = None,
+        forces: bool = False,
     ) -> None:
         """Take over a state of the simulation.
 
@@ -84,6 +88,7 @@ class Twin:
                 episodes vary, as a row of `Simulation.rendered_state` gives them.
             reward: to show in the colours; None for the model's own colours.
             colours: of some elements, as `Task.colours` gives them for one simulation.
+            forces: compute the state's contacts, forces and sensors too.
         """
         model, data = self.model, self.data
         for own, theirs in self._followed:
@@ -100,8 +105,24 @@ class Twin:
             getattr(model, kind)(name).rgba[...] = colour
         if reward is not None:
             colour_by_reward(model, reward)
+        if forces:
+            mujoco.mj_forward(model, data)
+            return
         mujoco.mj_fwdKinematics(model, data)
         mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
+
+    def _aim(self, viewpoint: Viewpoint, view: mujoco.MjvCamera) -> None:
+        """Place a camera at a viewpoint, so far off that its bodies are in view."""
+        known_bodies("camera", viewpoint, self.model)
+        middle, radius = np.zeros(3), 0.0
+        if viewpoint.bodies:
+            places = np.stack([self.data.body(body).xpos for body in viewpoint.bodies])
+            low, high = places.min(axis=0), places.max(axis=0)
+            middle, radius = (low + high) / 2, float(np.linalg.norm(high - low)) / 2
+        view.type = mujoco.mjtCamera.mjCAMERA_FREE.value
+        view.azimuth, view.elevation = viewpoint.azimuth, viewpoint.elevation
+        view.lookat[:] = middle + viewpoint.lookat
+        view.distance = viewpoint.distance + radius / tan(radians(self.model.vis.global_.fovy) / 2)
 
     def camera(self, camera: Camera) -> mujoco.MjvCamera:
         """A camera as the engine takes it.
@@ -112,6 +133,9 @@ class Twin:
         if isinstance(camera, mujoco.MjvCamera):
             return camera
         view = mujoco.MjvCamera()
+        if isinstance(camera, Viewpoint):
+            self._aim(camera, view)
+            return view
         if camera == -1:
             mujoco.mjv_defaultFreeCamera(self.model, view)
             return view

@@ -9,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.envs.overlays import PLAIN, Overlay
 from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import QUALITIES
@@ -26,12 +27,20 @@ class Window:
         task: what is simulated.
         model: the simulation's MjModel. What is written into it shows.
         quality: one of `QUALITIES`.
+        overlay: what is shown at the opening beside the shapes.
     """
 
-    def __init__(self, task: Task, model: mujoco.MjModel, quality: str = "reference") -> None:
+    def __init__(
+        self,
+        task: Task,
+        model: mujoco.MjModel,
+        quality: str = "reference",
+        overlay: Overlay = PLAIN,
+    ) -> None:
         self._task = task
         self._model = model
         self._look = QUALITIES[quality]
+        self._overlay = overlay
         self._twin: Twin | None = None
         self._viewer: Any = None
         self._threads: list[threading.Thread] = []
@@ -63,7 +72,7 @@ class Window:
         if not self._viewer.is_running():
             return
         with self._viewer.lock():
-            self._twin.follow(state, reward, colours)
+            self._twin.follow(state, reward, colours, forces=True)
         if not np.array_equal(self._terrain, self._twin.model.hfield_data):
             self._terrain = self._twin.model.hfield_data.copy()
             for i in range(self._twin.model.nhfield):
@@ -81,7 +90,8 @@ class Window:
             raise RenderingError(
                 f'render_mode="human" needs a display: {found.reason}\n'
                 f"With a display it needs (Debian, Ubuntu): {backends.INSTALL['glfw']}\n"
-                'Without one, use render_mode="rgb_array".'
+                'Without one, use render_mode="rgb_array", or mjgym.viewing.launch(env) for a page'
+                " in a browser."
             )
         twin = Twin(self._task.model, self._model, self._look)
         view = twin.camera(camera)
@@ -96,6 +106,7 @@ class Window:
         ]
         atexit.register(self.close)
         with viewer.lock():
+            self._overlay.write(viewer.opt)
             for field in ("type", "fixedcamid", "lookat", "distance", "azimuth", "elevation"):
                 setattr(viewer.cam, field, getattr(view, field))
         self._twin, self._viewer = twin, viewer

@@ -6,6 +6,7 @@ the cameras `robotview` and `eye_in_hand` (Baxter: `right_eye_in_hand` and `left
 
 from dataclasses import dataclass
 from math import pi
+from typing import Any
 
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Arm, Base, Limb, arms, bases, register
@@ -32,6 +33,14 @@ class Mount(Base):
 def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
     """The names of `count` things that a number tells apart, "{}" in `name`."""
     return tuple(name.format(i) for i in range(first, first + count))
+
+
+PANDA: dict[str, Any] = {
+    "file": "panda",
+    "joints": numbered("joint{}", 7),
+    "actuators": numbered("torq_j{}", 7),
+    "start": (0, pi / 16, 0, -pi / 2 - pi / 3, 0, pi - 0.2, pi / 4),
+}
 
 
 @register(
@@ -95,15 +104,9 @@ def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
     actuators=numbered("torq_right_j{}", 7, first=0),
     start=(0, -1.18, 0, 2.18, 0, 0.57, -1.57),
 )
-@register(
-    arms,
-    "Panda",
-    file="panda",
-    hand="PandaGripper",
-    joints=numbered("joint{}", 7),
-    actuators=numbered("torq_j{}", 7),
-    start=(0, pi / 16, 0, -pi / 2 - pi / 3, 0, pi - 0.2, pi / 4),
-)
+@register(arms, "Panda", **PANDA, hand="PandaGripper")
+@register(arms, "PandaDexRH", **PANDA, hand="InspireRightHand")
+@register(arms, "PandaDexLH", **PANDA, hand="InspireLeftHand")
 @dataclass(frozen=True)
 class TabletopArm(Arm):
     """An arm for one hand.

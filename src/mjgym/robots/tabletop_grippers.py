@@ -57,6 +57,49 @@ JACO: dict[str, Any] = {
     "fingers": (("index_pad_collision", "pinky_pad_collision"), ("thumb_pad_collision",)),
     "start": (0.5, 0.0) * 3,  # rad
 }
+
+
+def _fourier(side: str) -> dict[str, Any]:
+    """A hand of Fourier: the thumb against four fingers, each with motors of its own."""
+    letter = side[0].upper()
+    fingers = ("index", "middle", "ring", "pinky")
+    thumb = ("thumb_proximal_yaw", "thumb_proximal_pitch", "thumb_distal")
+    bent = tuple(f"{name}_{part}" for name in fingers for part in ("proximal", "intermediate"))
+    joints = tuple(f"{letter}_{name}_joint" for name in (*thumb, *bent))
+    links = ("thumb_proximal_base", "thumb_proximal", "thumb_distal")
+    return {
+        "file": f"fourier_{side}",
+        "joints": joints,
+        "actuators": tuple(f"{name}_drive" for name in reversed(joints)),
+        "fingers": tuple(
+            tuple(f"{letter}_{name}_link_col" for name in names) for names in (links, bent)
+        ),
+        "law": GripperLaw(
+            directions=(1,) * 11, inputs=(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5), incremental=False
+        ),
+    }
+
+
+def _inspire(side: str) -> dict[str, Any]:
+    """A hand of Inspire Robots: the thumb against four fingers, each with motors of its own."""
+    letter = side[0]
+    fingers = ("index", "middle", "ring", "pinky")
+    thumb = ("thumb_proximal_1", "thumb_proximal_2", "thumb_middle", "thumb_distal")
+    bent = tuple(f"{name}_{part}" for name in fingers for part in ("proximal", "distal"))
+    links = ("thumb_proximal", "thumb_proximal_2", "thumb_middle", "thumb_distal")
+    return {
+        "file": f"inspire_{side}",
+        "joints": tuple(f"joint_{letter}_{name}" for name in (*thumb, *bent)),
+        "actuators": tuple(f"{name}_drive" for name in reversed((*thumb, *bent))),
+        "fingers": tuple(
+            tuple(f"{letter}_{name}_col" for name in names) for names in (links, bent)
+        ),
+        "law": GripperLaw(
+            directions=(1,) * 12, inputs=(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5), incremental=False
+        ),
+    }
+
+
 JACO_SPEED = 0.01  # of half a stroke in a control step: 200 of them from end to end
 
 
@@ -140,6 +183,20 @@ JACO_SPEED = 0.01  # of half a stroke in a control step: 200 of them from end to
     start=(0.02, 0.0, 0.0, -0.02, 0.0, 0.0),  # rad
     law=GripperLaw(directions=(1,)),
 )
+@register(
+    hands,
+    "BDGripper",
+    file="bd",
+    joints=("arm_f1x",),
+    actuators=("arm_f1x",),
+    fingers=(("g1_col", "g2_col", "g3_col"), ("g5_col", "g6_col", "g8_col", "g9_col")),
+    start=(-1.57,),  # rad
+    law=GripperLaw(directions=(1,)),
+)
+@register(hands, "FourierLeftHand", **_fourier("left"))
+@register(hands, "FourierRightHand", **_fourier("right"))
+@register(hands, "InspireLeftHand", **_inspire("left"))
+@register(hands, "InspireRightHand", **_inspire("right"))
 @register(hands, "WipingGripper", file="wiping", law=GripperLaw())
 @register(hands, "none", file="none", law=GripperLaw())
 @dataclass(frozen=True)

@@ -167,10 +167,12 @@ class Batched:
         threads: that step them.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
-        varying: what else a user varies of the model, and what follows from it.
+        varying: what else a user varies of the model, and the fields derived from it.
         without_visuals: gives the model without the geoms that only pictures need, and the geoms
             that it has, see `mjgym.loop.visuals.compile_without_visuals`; None to step the model
             itself.
+        apart: whether control steps are made by `for_each_shard` or `step_under` alone, which step
+            simulations of their own where these are many.
     """
 
     def __init__(
@@ -181,6 +183,8 @@ class Batched:
         varies: tuple[str, ...] = (),
         varying: Variation | None = None,
         without_visuals: WithoutVisuals | None = None,
+        *,
+        apart: bool = False,
     ) -> None:
         self.model = model
         self.n = n
@@ -193,13 +197,17 @@ class Batched:
         self._scratch.restore_defaults()
         self._scratch.forward()
         self.sample = self._scratch.view
-        self.batch = NotingBatch(model, n, threads, persistent=_persists(model))
+        # Simulations that others step for these need no MjData of their own: half of the memory.
+        own_models = bool(ASSET_FIELDS.intersection(self.varies))
+        stands_by = apart and n >= MIN_SHARDED and not own_models and _divides(model)
+        persistent = not stands_by and _persists(model)
+        self.batch = NotingBatch(model, n, threads, persistent=persistent, fills=stands_by)
         _inherited.watch(self.batch)
         # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
         # model of its own; then the engine holds all varying fields there.
         self._models: list[mujoco.MjModel] | None = None
         self.episode_fields: dict[str, np.ndarray] = {}
-        if ASSET_FIELDS.intersection(self.varies):
+        if own_models:
             self._models = [copy.copy(model) for _ in range(n)]
             self.batch.set_models(self._models)
             for name in (*self.varies, *derived):
@@ -229,12 +237,12 @@ class Batched:
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the states, with the actuators switched off."""
+        """Compute everything that depends on the states, with the actuators switched off."""
         off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
         self._forward(np.arange(self.n), off=off)
 
     def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute what follows from its start."""
+        """Begin an episode in some simulations and compute everything else about its start."""
         ids = self._ids(where)
         self._clear(ids)
         for i in ids.tolist():
@@ -332,8 +340,7 @@ class Batched:
 
     def _divides(self) -> bool:
         """Whether a simulation's future depends on nothing but what can be copied."""
-        sleeps = self.model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-        return self._models is None and not sleeps and not self.model.nplugin
+        return self._models is None and _divides(self.model)
 
     def _keep_watched(self) -> None:
         """Step the whole model once somebody looks where geoms or tendons are."""
@@ -406,7 +413,7 @@ class Batched:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
         kept = {name: values[rows] for name, values in self._state.items() if name not in state}
         self._clear(rows)  # and with it the warnings
         for name, value in {**kept, **state}.items():
@@ -458,7 +465,7 @@ class Batched:
                 set_field(self._models[i], name, values[i])
 
     def _forward(self, ids: np.ndarray, *, off: int = ACTUATION_OFF) -> None:
-        """Compute everything that follows from the states of some simulations.
+        """Compute everything that depends on the states of some simulations.
 
         Args:
             ids: of the simulations.
@@ -488,7 +495,7 @@ class Batched:
             self.batch.set_models(models)
 
     def _follow(self, ids: np.ndarray) -> None:
-        """Compute what follows from the model fields of some simulations, and hand them on."""
+        """Recompute what depends on the model fields of some simulations, and hand them on."""
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:
@@ -511,6 +518,12 @@ _OF_THE_BATCH = (
     *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
     "_shards",
 )
+
+
+def _divides(model: mujoco.MjModel) -> bool:
+    """Whether the engine keeps nothing of a simulation apart from its state."""
+    sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    return not sleeps and not model.nplugin
 
 
 def _persists(model: mujoco.MjModel) -> bool:

@@ -85,7 +85,7 @@ def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
 
 
 def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
-    """Compute what follows from other fields of a model, as the compiler does.
+    """Recompute what depends on other fields of a model, as the compiler does.
 
     The statistics (`stat`) stay: they are measures of the whole model, which a batch holds once.
 
@@ -113,10 +113,10 @@ class Variation(Protocol):
         """Names of the fields that follow from them."""
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's values, and all that follows from them, into a model."""
+        """Write an episode's values, and the fields derived from them, into a model."""
 
     def follow(self, model: mujoco.MjModel) -> None:
-        """Compute all that follows from the fields that are written."""
+        """Recompute the fields derived from those that are written."""
 
 
 _SILENT = mujoco.MjLogConfig.get()

@@ -24,13 +24,30 @@ _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
 class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has no types there
     """The engine's batch, which notes what it is asked for.
 
+    Args:
+        model: the compiled model.
+        n: number of simulations.
+        threads: that step them.
+        persistent: whether each simulation keeps an MjData of its own.
+        fills: whether what is bound before the first episode is computed at once; it is zero else
+            where simulations keep nothing.
+
     Attributes:
-        outputs: the arrays that calls write what follows from the states into, by field of MjData;
+        outputs: arrays of the quantities that calls derive from the states, by field of MjData;
             unlike those that `bind` gives, they may be written to.
     """
 
-    def __init__(self, model: mujoco.MjModel, n: int, threads: int, *, persistent: bool) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        n: int,
+        threads: int,
+        *,
+        persistent: bool,
+        fills: bool = False,
+    ) -> None:
         self.outputs: dict[str, np.ndarray] = {}
+        self._fills = fills
         super().__init__(model, n, nthread=threads, persistent=persistent)
 
     def bind(self, name: str) -> np.ndarray:
@@ -40,6 +57,8 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
             array.flags.writeable = True
             self.outputs[name] = array.view()
             array.flags.writeable = False
+            if self._fills:
+                self.forward()
         return array
 
     def advance(self, ids: np.ndarray | None, n: int, *, forces: bool) -> None:
@@ -49,6 +68,7 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
 
     def forget(self, ids: np.ndarray) -> None:
         """Forget the past of some simulations: warnings, warm starts."""
+        self._fills = False
         self.reset(ids, stage=_STAGE_NONE)
 
 

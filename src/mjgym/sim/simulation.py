@@ -71,7 +71,7 @@ class Simulation(Part, Protocol):
         """The arrays of one simulation of the same model."""
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the states, with the actuators switched off.
+        """Compute everything that depends on the states, with the actuators switched off.
 
         Args:
             contacts: False leaves them out: a simulation that keeps memory for the most contacts
@@ -79,7 +79,7 @@ class Simulation(Part, Protocol):
         """
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute what follows from its start.
+        """Begin an episode in some simulations and compute everything else about its start.
 
         Args:
             start: writes the start of one of them; called for each, in ascending order.
@@ -144,7 +144,7 @@ class Simulation(Part, Protocol):
         """Copies of all that futures and current sensors depend on, with a leading axis of rows."""
 
     def set_state(self, state: Mapping[str, Any], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The numbers that pictures depend on, with a leading axis of rows."""

@@ -69,7 +69,7 @@ class SingleView(View):
             super().__setattr__(name, value)
 
     def forward(self) -> None:
-        """Compute everything that follows from the state, with the actuators switched off.
+        """Compute everything that depends on the state, with the actuators switched off.
 
         The published suite computes its start states so: sensors that feel forces show none of
         the actuators'.
@@ -112,7 +112,7 @@ class SingleView(View):
         self._bounds[names].update(self._model)
 
     def set_constants(self) -> None:
-        """Compute what follows from masses, inertias and sizes of geoms, as the compiler does.
+        """Recompute what depends on masses, inertias and sizes of geoms, as the compiler does.
 
         To be called when they have been written; the task then names `mjgym.sim.engine.FOLLOWING`
         in its `varies` as well. Bounding volumes are among it.
@@ -147,8 +147,8 @@ class SingleView(View):
 
         Args:
             n: how many.
-            follow: whether what follows from the new positions and velocities is computed; False
-                leaves it to a call of `forward`.
+            follow: whether to recompute what depends on positions and velocities; False leaves that
+                to `forward`.
         """
         _step(self._model, self._data, n, _splits(self._model), follow)
 
@@ -203,7 +203,7 @@ class Single:
     Args:
         model: the compiled model; the fields in `varies` are written to by episodes.
         varies: names of the model fields that belong to the episode.
-        varying: what else a user varies of the model, and what follows from it.
+        varying: what else a user varies of the model, and the fields derived from it.
     """
 
     n = 1
@@ -243,11 +243,11 @@ class Single:
         mujoco.mj_resetData(self.model, self.data)  # which reads places of mocap bodies
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the state, with the actuators switched off."""
+        """Compute everything that depends on the state, with the actuators switched off."""
         _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
-        """Begin an episode with what `start` writes, and compute what follows from it."""
+        """Begin an episode with what `start` writes, and compute everything that depends on it."""
         if _left_out(where):
             return
         start(0, self)
@@ -335,7 +335,7 @@ class Single:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray = ONLY) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
         for name, (value,) in state.items():
             if name == "time":
                 self.data.time = float(value)

@@ -42,6 +42,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def require_new(path: str | Path) -> None:
+    """Check that nothing would be overwritten.
+
+    Raises:
+        FileExistsError: there is such a file or folder.
+    """
+    if Path(path).exists():
+        raise FileExistsError(f"{path} is there already")
+
+
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write a file atomically, see `replacing`.
 

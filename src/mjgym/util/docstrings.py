@@ -49,6 +49,13 @@ def meanings(cls: type, entries: Iterable[str]) -> dict[str, str]:
     return known
 
 
+def announced(cls: type) -> list[str]:
+    """Names that begin a phrase of the paragraphs "Observation: ...": the entries they promise."""
+    phrases = [g for text in paragraphs(cls, "Observation") for g in _LEADING.findall(text)]
+    return list(dict.fromkeys(name for phrase in phrases for name in NAMED.findall(phrase)))
+
+
+_LEADING = re.compile(r"(?:^|; )((?:`[\w/]+`(?:, and | and |, )?)+)")
 _JOINED = re.compile(r"[\s,]*(and|or)?[\s,]*(last|then)?[\s,]*")
 
 

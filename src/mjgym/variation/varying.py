@@ -1,4 +1,4 @@
-"""Numbers of a model and forces that a user varies, and all that follows from them."""
+"""Numbers of a model and forces that a user varies, and the fields derived from them."""
 
 import copy
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _NOT_NEGATIVE = _POSITIVE | {
 
 _NO_LENGTH = 1e-12  # below which a vector has no direction
 _PROBES = ((1.1, 0.01), (7.0, 3.0), (0.0, 0.0))
-"""Factors and offsets of numbers with which the engine is asked what follows from them: a little
+"""Factors and offsets of numbers with which the engine shows what depends on them: a little
 more, more than any other (of which it may take the largest), and none at all."""
 
 FRAMES = {
@@ -242,7 +242,7 @@ class Varying:
         return {target.part.key: target.part.own.shape for target in self._targets}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's values, and all that follows from them, into a model."""
+        """Write an episode's values, and the fields derived from them, into a model."""
         for target in self._of_model:
             _write(model, target.part, values[target.part.key])
         self.follow(model)
@@ -253,7 +253,7 @@ class Varying:
             forces[target.part.field][target.part.index] = values[target.part.key]
 
     def follow(self, model: mujoco.MjModel) -> None:
-        """Compute all that follows from the varied fields, as the compiler does."""
+        """Recompute the fields derived from the varied ones, as the compiler does."""
         if not self._constant:
             return
         set_constants(model, self._data)
@@ -306,7 +306,7 @@ def _misfit(target: _Target, error: Exception) -> str:
     part, given = target.part, target.distribution
     message = str(error)
     if isinstance(given, Constant):  # NumPy speaks of broadcasting
-        message = f"{given.value!r} does not fit"
+        message = f"{given.value!r} has shape {given.shape}"
         if given.shape == (2,):
             low, high = given.value
             message += f"; a range is a distribution: Uniform({low:g}, {high:g})"

@@ -14,9 +14,10 @@ import mujoco
 import numpy as np
 import viser
 
+from mjgym.envs.overlays import Overlay
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
-from mjgym.viewing.shapes import GROUPS, Look, Shapes, colour
+from mjgym.viewing.shapes import SHAPED, USUAL, Look, Shapes, colour, sky
 from mjgym.viewing.watch import ViewerError
 
 REFRESH = 0.2  # s between two texts
@@ -26,6 +27,7 @@ GAP = 2.4  # between the middles of two sub-environments, in radii of one
 FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
 COARSE = 1000  # vertices of a mesh that is seen from afar
 AFAR = 2.0  # m from the eye
+LINES = 0.8  # brightness of the lines of a floor's grid, of the floor's
 BRIGHTNESS = 0.8  # of the light from all sides
 _BUTTONS = (Command.PAUSE, Command.STEP, Command.RESET, Command.NEXT)
 
@@ -49,22 +51,30 @@ class BatchViewer:
     """Serves the page.
 
     Each is drawn with the sizes, places and colours of its own episode. mjviser makes the meshes;
-    skies, textures of floors and the lights are the page's own.
+    textures of floors and the lights are the page's own.
 
     Args:
         session: of a batch.
-        camera: not used; the page has a free one.
+        camera: not used; the page has a free one, and begins with a view of all.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
 
     Attributes:
         url: what a browser on this machine opens.
 
     Raises:
-        ViewerError: the server cannot be started.
+        ViewerError: the server cannot be started, or the session asks for more than shapes.
     """
 
-    def __init__(self, session: Session, camera: int, listener: socket.socket) -> None:
+    def __init__(self, session: Session, camera: Any, listener: socket.socket) -> None:
         del camera
+        overlay = session.overlay
+        if overlay != Overlay(groups={k: v for k, v in overlay.groups.items() if k in SHAPED}):
+            listener.close()
+            raise ViewerError(
+                "the page of several sub-environments draws geoms and sites alone; leave out"
+                " --num-envs for joints, contacts, frames and the like"
+            )
+        self._groups = {kind: overlay.groups.get(kind, USUAL) for kind in SHAPED}
         with contextlib.redirect_stdout(io.StringIO()):  # it prints its own addresses
             self._server = viser.ViserServer(host=_INNER, port=0, label="mjgym", verbose=False)
         inner = _Inner(self._server)
@@ -79,10 +89,13 @@ class BatchViewer:
         self._offsets = GAP * self._radius * (places - places.mean(axis=0))
         self._server.scene.set_up_direction("+z")
         self._server.scene.configure_environment_map(environment_intensity=BRIGHTNESS)
+        background = sky(self._model)
+        if background is not None:
+            self._server.scene.set_background_image(np.repeat(background, 2, axis=1))
         floors = self._floors()
         for i in floors:
             self._add_floor(i)
-        self._shapes = Shapes(self._model, floors)
+        self._shapes = Shapes(self._model, floors, self._groups)
         self._drawn: dict[Look, list[_Drawn]] = {}
         self._added = itertools.count()  # names of meshes
         self._server.on_client_connect(self._look)
@@ -104,10 +117,12 @@ class BatchViewer:
         planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
         half = model.geom_size[planes, :2]
         endless = (half.min(axis=1) == 0) | (half.max(axis=1) > FAR * self._radius)
-        shown = (model.geom_group[planes] < GROUPS) & [colour(model, int(i))[3] > 0 for i in planes]
+        shown = np.array(self._groups["geom"], bool)[model.geom_group[planes]]
+        shown &= [colour(model, int(i))[3] > 0 for i in planes]
         return [int(i) for i in planes[endless & shown]]
 
     def _add_floor(self, i: int) -> None:
+        floor = colour(self._model, i)[:3]
         self._server.scene.add_grid(
             f"/world/floor{i}",
             infinite_grid=True,
@@ -115,7 +130,10 @@ class BatchViewer:
             section_size=GAP * self._radius,
             fade_distance=20 * self._radius + float(np.ptp(self._offsets)),
             shadow_opacity=0.2,
-            plane_opacity=0.4,
+            plane_color=_of_255(floor),
+            plane_opacity=1.0,
+            cell_color=_of_255(floor * LINES),
+            section_color=_of_255(floor * LINES),
             position=self._model.geom_pos[i],
             wxyz=self._model.geom_quat[i],
         )
@@ -164,14 +182,15 @@ class BatchViewer:
                 self._drawn[look] = before.pop(look)
             else:
                 self._drawn[look] = [
-                    _Drawn(self._add(mesh, len(shape.ids)), shape.body, shape.ids)
+                    _Drawn(self._add(mesh, len(shape.ids), shape.body), shape.body, shape.ids)
                     for mesh in shape.meshes
                 ]
         for drawn in itertools.chain.from_iterable(before.values()):
             drawn.handle.remove()
 
-    def _add(self, mesh: Any, count: int) -> Any:
-        coarse = COARSE / len(mesh.vertices)
+    def _add(self, mesh: Any, count: int, body: int) -> Any:
+        # Terrain is seen from afar, and falls apart with fewer corners.
+        coarse = COARSE / len(mesh.vertices) if body else 1.0
         return self._server.scene.add_batched_meshes_trimesh(
             f"/bodies/{next(self._added)}",
             mesh,
@@ -235,6 +254,11 @@ class _Inner:
 
 def _asking(session: Session, command: Command) -> Callable[[Any], None]:
     return lambda _: session.ask(command)
+
+
+def _of_255(colour: np.ndarray) -> tuple[int, int, int]:
+    red, green, blue = (int(255 * min(max(part, 0.0), 1.0)) for part in colour)
+    return red, green, blue
 
 
 def _radius(model: mujoco.MjModel, data: mujoco.MjData) -> float:

@@ -87,11 +87,11 @@ class Driver:
                 self._moved.setdefault(arm, {})[what] = (i, share * action.high)
             else:
                 raise DrivingError(
-                    f"keys drive a robot's tool along x, y and z, by differences; {action.name!r}"
-                    f" ({action.meaning}) is none of that{advice}"
+                    "keys move a robot's tool along x, y and z, which takes actions that are"
+                    f" displacements; {action.name!r} ({action.meaning}) is not one{advice}"
                 )
         if not self._moved:
-            raise DrivingError("keys drive the tools of robots, and there is none")
+            raise DrivingError("keys move the tools of robots, and the task has none")
         self.arms = tuple(self._moved)
         self.begin()
 

@@ -8,6 +8,8 @@ import mujoco.viewer
 import numpy as np
 
 from mjgym import rendering
+from mjgym.contract.viewpoint import Viewpoint
+from mjgym.rendering import Camera
 from mjgym.viewing.driving import HELP
 from mjgym.viewing.session import Command, Progress, Session
 from mjgym.viewing.watch import ViewerError
@@ -54,13 +56,14 @@ class Native:
 
     Args:
         session: what to show.
-        camera: at the opening; an index, or -1 for the free camera.
+        camera: at the opening: an index, -1 for the free camera, or a viewpoint, which goes along
+            with its bodies.
 
     Raises:
         ViewerError: no window can be opened.
     """
 
-    def __init__(self, session: Session, camera: int) -> None:
+    def __init__(self, session: Session, camera: Camera) -> None:
         session.follow()
         model, data = session.twin.model, session.twin.data
         self._terrain = model.hfield_data.copy()
@@ -80,9 +83,14 @@ class Native:
         ]
         atexit.register(self.close)
         with self._viewer.lock():
+            session.overlay.write(self._viewer.opt)
             view = session.twin.camera(camera)
             for name in ("type", "fixedcamid", "lookat", "distance", "azimuth", "elevation"):
                 setattr(self._viewer.cam, name, getattr(view, name))
+        self._followed: Viewpoint | None = None
+        if isinstance(camera, Viewpoint) and camera.bodies:
+            self._followed = camera
+        self._aimed = view
         self._shown = (-1, -1)  # episode and step
         self._told: Progress | None = None
 
@@ -97,6 +105,7 @@ class Native:
             if shown != self._shown:
                 self._shown = shown
                 session.follow()
+                self._go_along(session)
         if not np.array_equal(self._terrain, twin.model.hfield_data):
             self._terrain = twin.model.hfield_data.copy()
             for i in range(twin.model.nhfield):
@@ -104,6 +113,16 @@ class Native:
         self._tell(session)
         viewer.sync()
         return True
+
+    def _go_along(self, session: Session) -> None:
+        """Move with the viewpoint's bodies, from wherever the mouse has taken the camera."""
+        camera = self._viewer.cam
+        if self._followed is None or camera.type != mujoco.mjtCamera.mjCAMERA_FREE:
+            return
+        view = session.twin.camera(self._followed)
+        camera.lookat += view.lookat - self._aimed.lookat
+        camera.distance *= view.distance / self._aimed.distance
+        self._aimed = view
 
     def _push(self, session: Session) -> None:
         """Let the mouse act on the simulation, as it would in the window's own."""

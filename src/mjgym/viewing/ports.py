@@ -9,6 +9,10 @@ from mjgym.viewing.watch import ViewerError
 FIRST, TRIED = 8080, 20  # the ports that are tried if none is asked for
 
 
+class PortError(ViewerError):
+    """A page cannot listen where it is told to."""
+
+
 def listen(host: str, port: int | None) -> socket.socket:
     """A socket that listens.
 
@@ -17,14 +21,14 @@ def listen(host: str, port: int | None) -> socket.socket:
         port: None for the first from 8080 on that is free; 0 for any.
 
     Raises:
-        ViewerError: the port is taken, or there is no such interface.
+        PortError: the port is taken, or there is no such interface.
     """
     try:
         family, *_, address = socket.getaddrinfo(
             host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except OSError as error:
-        raise ViewerError(f"there is no interface {host!r}: {error.strerror}") from None
+        raise PortError(f"there is no interface {host!r}: {error.strerror}") from None
     reason = ""
     for candidate in range(FIRST, FIRST + TRIED) if port is None else (port,):
         listener = socket.socket(family, socket.SOCK_STREAM)
@@ -38,7 +42,7 @@ def listen(host: str, port: int | None) -> socket.socket:
         else:
             return listener
     asked = f"{FIRST} to {FIRST + TRIED - 1}" if port is None else str(port)
-    raise ViewerError(f"no viewer can listen on {host}, port {asked}: {reason}")
+    raise PortError(f"no viewer can listen on {host}, port {asked}: {reason}")
 
 
 def is_loopback(host: str) -> bool:

@@ -1,12 +1,13 @@
 """Sessions that record what somebody drives, and that play recorded episodes again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from mjgym.datasets import Demonstrations, Recorder
+from mjgym.datasets.recording import place
 from mjgym.viewing.session import Progress, Session
 
 
@@ -54,6 +55,14 @@ class Replay(Session):
         self.place(self._shown.state(t))  # with what somebody did by hand
         action: np.ndarray = self._shown.actions[t]
         return action
+
+    def place(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go to a recorded state.
+
+        Raises:
+            DemonstrationError: it is empty, or of another model.
+        """
+        self._observation = place(self.env, state)
 
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin the episode anew."""

@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.infos import TERMS
+from mjgym.envs.overlays import Overlay
 from mjgym.loop.states import in_simulation
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
@@ -88,6 +89,7 @@ class Session:
     Attributes:
         env: the environment, unwrapped.
         count: of sub-environments; None for a single environment.
+        overlay: what viewers show beside the shapes.
         twin: the textured model and data, in the state of the environment (in a batch, of the last
             sub-environment that `follow` was asked for).
         paused: nothing moves.
@@ -107,10 +109,11 @@ class Session:
     ) -> None:
         self._wrapped = env
         self._act = act
-        self._over = np.False_  # whose episode has ended with the last step of a batch
+        self._over = np.zeros((), bool)  # whose episode has ended with the last step of a batch
         self.keys = keys
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
+        self.overlay: Overlay = self.env.cameras.overlay
         self.twin = Twin(self.env.task.model, self.env.model, QUALITIES["reference"])
         self.paused = False
         self.speed = 1.0
@@ -137,7 +140,7 @@ class Session:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
         begin(self._act)
-        self._over = np.False_
+        self._over = np.zeros((), bool)
         self._touched.clear()
         if self.keys is not None:
             self.keys.begin()
@@ -263,5 +266,6 @@ class Session:
             for name, value in state.items()
             if in_simulation(name)
         }
-        self.twin.follow(shown)
+        # People can ask their viewers of one environment for contacts and forces at any time.
+        self.twin.follow(shown, forces=i is None)
         return self.twin.data

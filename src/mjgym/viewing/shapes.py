@@ -1,6 +1,6 @@
 """Meshes of the bodies of a batch's sub-environments; those that look alike share theirs."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -9,7 +9,8 @@ import numpy as np
 import trimesh
 from mjviser import conversions
 
-GROUPS = 3  # of geoms and sites, as many are shown
+SHAPED = ("geom", "site")  # kinds of elements that have shapes
+USUAL = (1, 1, 1, 0, 0, 0)  # 1 for a group that is shown where nobody says otherwise
 DEPTH = -20.0  # m, below which parts of the world lie that an episode does not use
 # Fields of MjModel on which the meshes of bodies depend, and which episodes can write.
 _GEOM = ("geom_size", "geom_pos", "geom_quat", "geom_rgba")
@@ -43,12 +44,19 @@ class Shapes:
     Args:
         model: of the simulations.
         left_out: geoms that are drawn by other means.
+        groups: six numbers for geoms and for sites, 1 for a group that is shown.
     """
 
-    def __init__(self, model: mujoco.MjModel, left_out: Collection[int] = ()) -> None:
-        shown = [g for g in range(model.ngeom) if model.geom_group[g] < GROUPS]
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        left_out: Collection[int] = (),
+        groups: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
+        groups = dict.fromkeys(SHAPED, USUAL) if groups is None else groups
+        shown = [g for g in range(model.ngeom) if groups["geom"][model.geom_group[g]]]
         self._geoms = _by_body(model.geom_bodyid, [g for g in shown if g not in left_out])
-        sites = [s for s in range(model.nsite) if model.site_group[s] < GROUPS]
+        sites = [s for s in range(model.nsite) if groups["site"][model.site_group[s]]]
         self._sites = _by_body(model.site_bodyid, sites)
         self._seen: dict[int, bytes] = {}  # by sub-environment
         self._looks: dict[int, list[Look]] = {}
@@ -118,10 +126,39 @@ def _by_body(bodies: np.ndarray, elements: list[int]) -> dict[int, list[int]]:
 
 
 def colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
-    """The colour of a geom, (4,): its material's, or its own if it has none."""
+    """The colour of a geom, (4,): its material's, or its own if it has none.
+
+    Where the material has a texture, it is multiplied by the texture's mean.
+    """
     material = model.geom_matid[geom]
-    found: np.ndarray = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+    if material < 0:
+        own: np.ndarray = model.geom_rgba[geom]
+        return own
+    found: np.ndarray = model.mat_rgba[material].copy()
+    texture = model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB]
+    if texture >= 0:
+        found[:3] *= _texels(model, int(texture)).mean(axis=(0, 1)) / 255
     return found
+
+
+def sky(model: mujoco.MjModel) -> np.ndarray | None:
+    """The colours of the skybox from its highest to its lowest row, uint8 (rows, 1, 3); or None."""
+    for texture in np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX):
+        faces = _texels(model, int(texture))
+        side = faces.shape[1]
+        front = faces[4 * side : 5 * side] if len(faces) == 6 * side else faces[:side]
+        rows: np.ndarray = front.mean(axis=1, keepdims=True).astype(np.uint8)
+        return rows
+    return None
+
+
+def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
+    """The colours of a texture, (height, width, 3)."""
+    height, width = model.tex_height[texture], model.tex_width[texture]
+    channels, start = model.tex_nchannel[texture], model.tex_adr[texture]
+    data = model.tex_data[start : start + height * width * channels]
+    texels: np.ndarray = data.reshape(height, width, channels)[..., :3]
+    return texels
 
 
 def _quad(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh:

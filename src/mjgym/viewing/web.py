@@ -28,6 +28,7 @@ from mujoco.studio import (
 )
 from mujoco.studio.dear_imgui import dear_imgui as imgui
 
+from mjgym.contract.viewpoint import Viewpoint
 from mjgym.viewing.driving import HELP
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
@@ -61,7 +62,8 @@ class Web:
 
     Args:
         session: what to show.
-        camera: at the opening; an index, or -1 for the free camera.
+        camera: at the opening: an index, -1 for the free camera, or a viewpoint, which tracks the
+            first of its bodies.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
 
     Attributes:
@@ -71,12 +73,16 @@ class Web:
         ViewerError: the server cannot be started.
     """
 
-    def __init__(self, session: Session, camera: int, listener: socket.socket) -> None:
+    def __init__(
+        self, session: Session, camera: "int | Viewpoint", listener: socket.socket
+    ) -> None:
         session.follow()
         model = session.twin.model
-        model.vis.global_.cameraid = camera  # with which the page begins
+        viewpoint = camera if isinstance(camera, Viewpoint) else None
+        # With which the page begins.
+        model.vis.global_.cameraid = -1 if viewpoint else camera
         self._link = _Link(session)
-        self._panel = _Panel(session)
+        self._panel = _Panel(session, viewpoint)
         self._paused = False  # what the page shows
         self._shown = (-1, -1)  # episode and step
         self._model = b""  # hash of what the page has
@@ -294,8 +300,14 @@ def _pause(paused: bool) -> Any:
 class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
     """A window in the page with the reward terms and the buttons that MuJoCo's own lack."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, viewpoint: Viewpoint | None) -> None:
         self._session = session
+        self._aim: mujoco.MjvCamera | None = None  # where the page is to begin
+        if viewpoint is not None:
+            self._aim = session.twin.camera(viewpoint)
+            if viewpoint.bodies:
+                self._aim.type = mujoco.mjtCamera.mjCAMERA_TRACKING.value
+                self._aim.trackbodyid = session.twin.model.body(viewpoint.bodies[0]).id
         self.ready = threading.Event()
 
     @messages.handler  # type: ignore[untyped-decorator]
@@ -304,9 +316,19 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
         if isinstance(message, messages.BuildGuiEvent):
             if self._session.keys is not None:
                 self._drive(self._session, imgui.IsKeyDown)
+            self._begin()
             self._draw()
         elif isinstance(message, plugin.ViewerInitEvent):
+            self._session.overlay.write(self.viewer.vis_options)
             self.ready.set()
+
+    def _begin(self) -> None:
+        """Take the camera to the viewpoint, once the page has the model."""
+        aim, viewer = self._aim, self.viewer
+        if aim is not None and viewer.model.nbody == self._session.twin.model.nbody:
+            for name in ("type", "trackbodyid", "lookat", "distance", "azimuth", "elevation"):
+                setattr(viewer.camera, name, getattr(aim, name))
+            self._aim = None
 
     @staticmethod
     def _drive(session: Session, is_down: Callable[[Any], bool]) -> None:

@@ -36,8 +36,9 @@ PIXELS = "pixels"
 class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment as LeRobot reads one; an episode ends when the task's goal is reached.
 
-    The observation is a dict: `agent_pos`, what robots sense of themselves; `environment_state`, all
-    else; `pixels`, a picture, or pictures by camera if there are several. Infos have `is_success`.
+    The observation is a dict: `agent_pos`, what robots sense of themselves; `environment_state`,
+    all else; `pixels`, a picture, or pictures by camera if there are several. Infos have
+    `is_success`.
 
     Args:
         task: an id.
@@ -84,13 +85,9 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             "pixels_agent_pos": (STATE, IMAGE),
             "pixels": (IMAGE,),
         }[obs_type]
-        seen = self._converted(
-            {
-                name: np.zeros(space.shape, space.dtype)
-                for name, space in self.env.observation_space.items()
-            }
-        )
-        self.observation_space = _space(seen)
+        entries: Any = self.env.observation_space
+        zeros = {name: np.zeros(space.shape, space.dtype) for name, space in entries.items()}
+        self.observation_space = _space(self._converted(zeros))
 
     @property
     def _max_episode_steps(self) -> int:
@@ -213,11 +210,11 @@ def _policy_key(name: str) -> str:
     return IMAGE if name == PIXELS else f"{IMAGES}{name.removeprefix(f'{PIXELS}/')}"
 
 
-def make_env(arguments: dict[str, Any], **kwargs: Any) -> LeRobotEnv:
+def make_env(*, arguments: Any, **kwargs: Any) -> LeRobotEnv:
     """The environment of `ID`; arguments of the task come apart, as Gymnasium takes some itself."""
     return LeRobotEnv(**kwargs, **arguments)
 
 
 if ID not in gymnasium.registry:
     # Without wrappers of Gymnasium's around it, which would hide `task_description`.
-    gymnasium.register(ID, make_env, order_enforce=False, disable_env_checker=True)
+    gymnasium.register(ID, f"{__name__}:make_env", order_enforce=False, disable_env_checker=True)

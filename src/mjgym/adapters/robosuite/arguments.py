@@ -285,8 +285,8 @@ def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
     if len(each) != len(names):
         raise ValueError(f"controller_configs: {len(each)} of them for {len(names)} robots")
     laws = [
-        controller_of(config, len(arms.find(robot).limbs))
-        for config, robot in zip(each, names, strict=True)
+        controller_of(config, robot, number)
+        for number, (config, robot) in enumerate(zip(each, names, strict=True))
     ]
     return {**found, "controller": laws[0] if len(laws) == 1 else tuple(laws)}
 

@@ -250,7 +250,7 @@ class Simulation:
         mujoco.mj_resetData(self._env.model, self._env.data)
 
     def forward(self) -> None:
-        """Compute what follows from positions, velocities and controls that have been written."""
+        """Recompute what depends on positions, velocities and controls that have been written."""
         mujoco.mj_forward(self._env.model, self._env.data)
 
     def step(self) -> None:

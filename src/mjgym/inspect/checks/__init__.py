@@ -19,7 +19,8 @@ class Finding:
     Attributes:
         id: of the task.
         check: what was looked at.
-        status: "pass", "warn" (it runs, but somebody will stumble) or "fail".
+        status: "pass", "skipped" (a package is missing), "warn" (it runs, but somebody
+            will stumble) or "fail".
         reason: what was seen and, unless it passed, what to do.
     """
 

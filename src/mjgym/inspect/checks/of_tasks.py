@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from mjgym.actions import UNLIMITED, controls
@@ -24,6 +25,9 @@ from mjgym.loop.episode import Episodes
 from mjgym.loop.hooks import run_hooks
 from mjgym.loop.models import compile_anew, compile_model
 from mjgym.sim import Batched
+from mjgym.task import registrations
+from mjgym.util.docstrings import announced
+from mjgym.util.suggestions import or_else
 
 _ELEMENTS = {"joint": "njnt", "actuator": "nu", "sensor": "nsensor", "tendon": "ntendon"}
 
@@ -104,7 +108,7 @@ def check_array_libraries(subject: Subject) -> Results:
     try:
         import array_api_strict
     except ImportError:
-        yield "pass", "not looked at: pip install array-api-strict"
+        yield "skipped", "array-api-strict is not installed: pip install array-api-strict"
         return
     task = subject.task
     wrong = [
@@ -198,7 +202,27 @@ def check_observation_names(subject: Subject) -> Results:
     if unsaid := [entry for entry, s in subject.signals.items() if not s.meaning]:
         paragraph = f"Observation: `{unsaid[0]}`, ..."
         found.append(("warn", f'{listed(unsaid)}: say in the docstring what it is, "{paragraph}"'))
+    if missing := _missing_entries(subject):
+        hint = or_else(missing[0], subject.entries) if subject.entries else ""
+        reason = f"the docstring names {listed(missing)}, which observation() does not return"
+        found.append(("warn", f"{reason}{hint}"))
     return found or [("pass", f"{len(names)} numbers named")]
+
+
+def _missing_entries(subject: Subject) -> list[str]:
+    """Entries that the docstring names and neither this id nor another one of its class observes.
+
+    An id may observe less than others of its class, which share the docstring.
+    """
+    cls = type(subject.task)
+    missing = [name for name in announced(cls) if name not in subject.entries]
+    others = [i for i, r in registrations.items() if r.task_class is cls and i != subject.id]
+    for other in others if missing else ():
+        env = gymnasium.make(other, observation="dict", disable_env_checker=True)
+        space: Any = env.observation_space
+        missing = [name for name in missing if name not in space.spaces]
+        env.close()
+    return missing
 
 
 def check_model_names(subject: Subject) -> Results:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mjgym.task import Arrays, Task
 
-Status = Literal["pass", "warn", "fail"]
+Status = Literal["pass", "skipped", "warn", "fail"]
 Result = tuple[Status, str]
 Results = Iterable[Result]
 

@@ -50,7 +50,7 @@ class CompiledLaw(Protocol):
 
     @property
     def work(self) -> int:
-        """How many numbers it needs to compute in."""
+        """The count of numbers it needs to compute in."""
 
     def begin(self, view: View) -> tuple[Array, np.ndarray]:
         """Controls (*lead, nu), of which the law overwrites its own, and memory, (n, k) float64."""
@@ -61,11 +61,11 @@ class CompiledLaw(Protocol):
 
 @functools.cache
 def available() -> bool:
-    """Whether laws can be compiled: numba is there and on, and NumPy's BLAS has been found."""
+    """Whether laws can be compiled: numba is on, and engine and NumPy's BLAS have been found."""
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return False
     try:
         from mjgym.sim.compiled import foreign
     except ImportError:
         return False
-    return foreign.blas() is not None
+    return foreign.blas() is not None and foreign.engine() is not None

@@ -77,18 +77,23 @@ def copy_bytes(typing: Any, target: Any, source: Any, count: Any) -> Any:
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-def _addresses(library: ctypes.CDLL, names: tuple[str, ...]) -> np.ndarray:
-    found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
-    return np.array(found, dtype=np.int64)
+def _found(folders: tuple[Path, ...], pattern: str, names: tuple[str, ...]) -> np.ndarray | None:
+    """The addresses of functions in the first library that has them all; None without one."""
+    for path in (path for folder in folders for path in sorted(folder.glob(pattern))):
+        try:
+            library = ctypes.CDLL(str(path))
+            found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
+        except (OSError, AttributeError):
+            continue
+        return np.array(found, dtype=np.int64)
+    return None
 
 
 @functools.cache
-def engine() -> np.ndarray:
-    """The addresses of the engine's functions, by STEP1, STEP2, ..."""
-    folder = Path(mujoco.__file__).parent
-    pattern = {"nt": "mujoco.dll", "posix": "libmujoco.*"}
-    library = next(iter(sorted(folder.glob(pattern[os.name]))))
-    return _addresses(ctypes.CDLL(str(library)), _ENGINE)
+def engine() -> np.ndarray | None:
+    """The addresses of the engine's functions, by STEP1, STEP2, ...; None where it is not found."""
+    pattern = "mujoco.dll" if os.name == "nt" else "libmujoco.*"
+    return _found((Path(mujoco.__file__).parent,), pattern, _ENGINE)
 
 
 @functools.cache
@@ -99,9 +104,4 @@ def blas() -> np.ndarray | None:
     """
     package = Path(np.__file__).parent
     folders = (package.parent / "numpy.libs", package / ".dylibs")
-    for path in (path for folder in folders for path in sorted(folder.glob("*openblas64*"))):
-        try:
-            return _addresses(ctypes.CDLL(str(path)), _BLAS)
-        except (OSError, AttributeError):
-            continue
-    return None
+    return _found(folders, "*openblas64*", _BLAS)

@@ -59,7 +59,8 @@ class Worlds:
         starts: draws the starts of episodes.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
-        varying: what else a user varies of the model, and what follows from it.
+        varying: what else a user varies of the model, and the fields derived from it.
+        deterministic: whether contacts, constraints and sums are in the same order in every run.
 
     Raises:
         NotImplementedError: the engine lacks something; the message names it.
@@ -74,6 +75,8 @@ class Worlds:
         starts: Starts,
         varies: tuple[str, ...] = (),
         varying: Variation | None = None,
+        *,
+        deterministic: bool = False,
     ) -> None:
         self.model = model
         self.n = n
@@ -91,6 +94,8 @@ class Worlds:
         self._fields = WorldModel(model, n, (*self.varies, *derived), device.torch)
         self._engine = self._fields.engine
         self._engine.opt.graph_conditional = device.loops
+        if deterministic:
+            self._engine.opt.deterministic = mujoco_warp.DeterminismType.ALL
         self._worlds = mujoco_warp.make_data(
             model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax
         )
@@ -169,7 +174,7 @@ class Worlds:
         mujoco_warp.step1(self._engine, self._worlds)
 
     def _compute(self, actuation: bool) -> None:
-        """Everything that follows from the states."""
+        """Everything that depends on the states."""
         flags = self._engine.opt.disableflags
         if not actuation:
             self._engine.opt.disableflags = flags | ACTUATION_OFF
@@ -193,14 +198,14 @@ class Worlds:
     # The protocol.
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that follows from the states, with the actuators switched off.
+        """Compute everything that depends on the states, with the actuators switched off.
 
         Contacts are among it in any case: the memory for them is there.
         """
         self._run("_compute", False)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute what follows from its start.
+        """Begin an episode in some simulations and compute everything else about its start.
 
         Starts are written on the processor and copied over all at once.
         """
@@ -294,7 +299,7 @@ class Worlds:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute what follows from them."""
+        """Write entries of `get_state`, and compute everything that depends on them."""
         fields = {name: value for name, value in state.items() if name in self.varies}
         if fields:
             places = self._places(rows)
@@ -377,7 +382,7 @@ class Worlds:
         return fields
 
     def _followed(self, fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Model fields of some simulations with what follows from them."""
+        """Model fields of some simulations with the fields derived from them."""
         scratch, rows = self._scratch, []
         for i in range(len(next(iter(fields.values())))):
             scratch.restore_defaults()
@@ -410,7 +415,7 @@ class Worlds:
         self._bad[places] = False
 
     def _forward(self, ids: np.ndarray, *, actuation: bool) -> None:
-        """Compute everything that follows from the states of some simulations."""
+        """Compute everything that depends on the states of some simulations."""
         where = None
         if len(ids) < self.n:
             where = torch.zeros(self.n, dtype=torch.bool, device=self.device.torch)

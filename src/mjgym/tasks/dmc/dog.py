@@ -12,7 +12,7 @@ from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Signal, Task, register
+from mjgym.task import Array, Arrays, Signal, Task, Viewpoint, register
 
 WALK_SPEED = 1.0  # m/s
 TROT_SPEED = 3.0  # m/s
@@ -214,6 +214,8 @@ class Fetch(Dog):
     Observation: as of every dog task, then, in the head's axes, `ball_state`, place (m) and
     velocity (m/s) of the ball relative to the head, and `target_position` relative to the head (m).
     """
+
+    viewpoint = Viewpoint(azimuth=120, elevation=-20, distance=1.6, bodies=("torso", "ball"))
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/dog.xml")

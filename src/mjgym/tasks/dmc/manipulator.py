@@ -15,6 +15,7 @@ from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,
+    VIEWPOINT,
     arm_observation,
     draw_arm,
     planar_pose,
@@ -58,6 +59,7 @@ class Manipulator(Task):
 
     time_limit = 10.0  # s
     control_timestep = 0.01  # s
+    viewpoint = VIEWPOINT
     varies = ("body_pos", "body_quat")  # of target and receptacle
 
     object: ClassVar[str]  # "ball" or "peg"

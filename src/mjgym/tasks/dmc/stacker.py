@@ -15,6 +15,7 @@ from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,
+    VIEWPOINT,
     arm_observation,
     draw_arm,
     planar_pose,
@@ -63,6 +64,7 @@ class Stacker(Task):
 
     time_limit = 10.0  # s
     control_timestep = 0.01  # s
+    viewpoint = VIEWPOINT
     varies = ("body_pos",)  # of the target
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """Base class of the family's tasks: a walker in an arena, its observation, fall detection."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +20,24 @@ from mjgym.util.docstrings import meanings
 EYE = 64  # pixels, of the egocentric camera's pictures each way
 
 
+@functools.cache  # hooks ask at each step
+def _scaled(arena: Arena, scale: float | None) -> Arena:
+    return arena.scaled(scale)
+
+
+def _fitting(arena: Arena, walker: Walker, named: bool) -> Arena:
+    """An arena in a walker's size, if it is given by name; who makes one has said its sizes."""
+    return _scaled(arena, walker.scale) if named and arena.scale is not None else arena
+
+
 @dataclass(frozen=True)
 class Scene(Task):
     """A walker in an arena.
 
     Args:
         walker: its name, "module:Class", or the walker itself.
-        arena: its name, "module:Class", or the arena itself.
+        arena: its name, "module:Class", or the arena itself. A named one has the walker's size.
+            Its fields are keyword arguments of the id, too: `arena="walls", wall_gap=3.0`.
         control_timestep: s.
         physics_timestep: s.
         sees: whether an observation with pixels has what the egocentric camera sees.
@@ -42,7 +54,25 @@ class Scene(Task):
     rangefinders: bool = False  # they are observed
     ends_on_fall: bool = False  # when something but a foot touches the ground
 
+    @classmethod
+    def adopt(cls, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Keyword arguments with those that are fields of the arena made a part of it."""
+        own = {f.name: f.default for f in dataclasses.fields(cls)}
+        walker, arena = (arguments.get(name, own[name]) for name in ("walker", "arena"))
+        place = _fitting(find_arena(arena), find_walker(walker), isinstance(arena, str))
+        sizes = [f.name for f in dataclasses.fields(place) if f.init and f.name not in own]
+        adopted = {name: value for name, value in arguments.items() if name in sizes}
+        rest = {name: value for name, value in arguments.items() if name not in sizes}
+        if adopted:
+            rest["arena"] = dataclasses.replace(place, **adopted)
+        return rest, tuple(sizes)
+
     def __post_init__(self) -> None:
+        if self.ends_on_fall and self.creature.crawls:
+            raise ValueError(
+                f"ends_on_fall: the trunk of the walker {self.walker!r} touches the ground in its"
+                " usual posture, which would be a fall at once; give ends_on_fall=False"
+            )
         for field, needed, what in (
             ("rangefinders", "rangefinder", "no rangefinders"),
             ("ends_on_fall", "feet", "no feet: whatever touches the ground would be a fall"),
@@ -66,7 +96,7 @@ class Scene(Task):
     @property
     def surroundings(self) -> Arena:
         """The arena."""
-        return find_arena(self.arena)
+        return _fitting(find_arena(self.arena), self.creature, isinstance(self.arena, str))
 
     @property
     def varies(self) -> tuple[str, ...]:

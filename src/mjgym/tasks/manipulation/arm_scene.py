@@ -13,7 +13,7 @@ from mjgym.robots import Arm, Hand, arms, assembled, hands, place_tool, robot_co
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, Task, TaskType, register
+from mjgym.task import Arrays, Signal, Task, TaskType, Viewpoint, register
 from mjgym.tasks.manipulation.arena import (
     CONTROL_TIMESTEP,
     TIME_LIMIT,
@@ -108,6 +108,8 @@ class Scene(Task):
     touch: bool = False  # contacts of the fingers are observed
     time_limit: float = TIME_LIMIT  # s
     control_timestep: float = CONTROL_TIMESTEP  # s
+
+    viewpoint = Viewpoint(azimuth=60, elevation=-28, distance=1.1, lookat=(0.0, 0.0, 0.27))
 
     areas: ClassVar[Areas] = {}
     """Where the tool ("tcp") and other things are drawn from at the start of an episode, m."""

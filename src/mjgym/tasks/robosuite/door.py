@@ -10,7 +10,7 @@ from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.furniture import add_table
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.scripted_policies import opening
@@ -54,6 +54,7 @@ class Door(Tabletop):
         (0.598613175, 0.0, 1.590350024),
         (0.638017721, 0.304849719, 0.304849838, 0.638017721),
     )
+    viewpoint = Viewpoint(azimuth=205, elevation=-15, distance=1.6, lookat=(-0.25, -0.1, 1.05))
     varies = ("body_pos", "body_quat")  # of the door
     most = OPENED
     object_names = ("Door",)

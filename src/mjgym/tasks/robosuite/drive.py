@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -139,6 +140,10 @@ class Drive:
         memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the compiled law: another process has one of its own."""
+        return {name: value for name, value in vars(self).items() if name != "compiled"}
 
     @functools.cached_property
     def compiled(self) -> CompiledLaw | None:

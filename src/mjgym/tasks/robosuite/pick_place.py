@@ -10,7 +10,7 @@ from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import register
+from mjgym.task import Viewpoint, register
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
 from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
@@ -115,7 +115,7 @@ class PickPlace(Sorting):
     bin2_pos: tuple[float, float, float] = (0.1, 0.28, 0.8)  # m
     bin_size: tuple[float, float, float] = (0.39, 0.49, 0.82)  # m
 
-    viewpoint = "agentview"
+    viewpoint = Viewpoint(azimuth=150, elevation=-25, distance=1.8, lookat=(0.0, 0.1, 1.0))
 
     agentview = ((1.0, 0.0, 1.75), (0.653, 0.271, 0.271, 0.653))
     object_names = tuple(EXTENTS)

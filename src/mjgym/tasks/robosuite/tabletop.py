@@ -33,7 +33,7 @@ from mjgym.robots import Arm, grasped, watch_grasp
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import WHOLE, Arrays, Signal, Task, steps_in
+from mjgym.task import WHOLE, Arrays, Signal, Task, Viewpoint, steps_in
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement, is_placement
@@ -127,6 +127,8 @@ class Tabletop(Task):
     control_timestep: float = field(default=0.05, init=False)  # s, of the frequency
 
     control_every_substep = True
+
+    viewpoint = Viewpoint(azimuth=155, elevation=-20, distance=1.55, lookat=(-0.25, 0.0, 1.1))
 
     arms_needed: ClassVar[int] = 1
     """1 for a task of one robot, however many arms it has; 2 for one of two arms."""

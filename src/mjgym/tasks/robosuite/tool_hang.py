@@ -9,7 +9,7 @@ from mjgym.mjcf import Spec
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import move_camera
 from mjgym.tasks.robosuite.hanging import (
@@ -78,7 +78,7 @@ class ToolHang(OneTable):
     reward_type: str = "sparse"
 
     agentview = ((*SEEN_FROM[0], 1.263937906), SEEN_FROM[1])
-    viewpoint = "agentview"
+    viewpoint = Viewpoint(azimuth=150, elevation=-28, distance=1.35, lookat=(-0.15, 0.0, 1.05))
     most = HUNG
     object_names = tuple(BODIES)
 

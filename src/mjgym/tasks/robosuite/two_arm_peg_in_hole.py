@@ -11,7 +11,7 @@ from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import cross, norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.boxes import VARIES
 from mjgym.tasks.robosuite.proprioception import xyzw
 from mjgym.tasks.robosuite.scripted_policies import inserting
@@ -64,6 +64,7 @@ class TwoArmPegInHole(TwoArms):
     peg_radius: tuple[float, float] = (0.015, 0.03)  # m
     peg_length: float = 0.13  # m, half of it
 
+    viewpoint = Viewpoint(azimuth=160, elevation=-15, distance=2.0, lookat=(0.0, 0.0, 1.2))
     agentview = (
         (1.066643212, 0.0, 2.056339497),
         (0.653098055, 0.271040617, 0.271040587, 0.653097936),

@@ -11,7 +11,7 @@ from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import FRICTION as TABLE_FRICTION
@@ -116,6 +116,7 @@ class TwoArmTransport(TwoArms):
     reward_type: str = "sparse"
     table_friction: tuple[float, float, float] = TABLE_FRICTION
 
+    viewpoint = Viewpoint(azimuth=150, elevation=-25, distance=2.6, lookat=(0.0, 0.0, 1.05))
     agentview = SIDE_TABLES
     apart: ClassVar = FAR_APART
     varies = VARIES

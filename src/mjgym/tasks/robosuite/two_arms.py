@@ -7,6 +7,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.robots import grasped, watch_grasp
 from mjgym.sim.views import View
+from mjgym.task import Viewpoint
 from mjgym.tasks.robosuite.furniture import Pose
 from mjgym.tasks.robosuite.proprioception import tool_position
 from mjgym.tasks.robosuite.tabletop import Tabletop
@@ -31,6 +32,8 @@ class TwoArms(Tabletop):
     """
 
     robot: Any = ("Panda", "Panda")
+
+    viewpoint = Viewpoint(azimuth=150, elevation=-22, distance=2.2, lookat=(0.0, 0.0, 1.1))
 
     arms_needed: ClassVar[int] = 2
 

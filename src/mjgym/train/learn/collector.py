@@ -129,12 +129,16 @@ class Collector:
         """Recorded observations as they are learned from, (rows, ...); None if they are others.
 
         Args:
-            recorded: rows of an array, or of a dict's entries, whose order does not matter.
+            recorded: rows of an array, or of a dict's entries, whose order does not matter, and of
+                which some may be left over.
         """
         space = self.envs.single_observation_space
         names = list(getattr(space, "spaces", self.envs.unwrapped.entry_shapes))
         if isinstance(recorded, Mapping):
-            if set(recorded) != set(names):
+            whole = recorded.get("flat" if isinstance(self.observation_size, int) else "pixels")
+            if whole is not None:
+                return self.observed(whole)
+            if not set(names) <= set(recorded):
                 return None
             parts = {name: np.asarray(recorded[name]) for name in names}
             if isinstance(self.observation_size, int):

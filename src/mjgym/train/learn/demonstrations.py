@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,19 +159,22 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
         raise DemonstrationError(f"it is of {about.id}, not of {config.id}")
     task = collector.envs.unwrapped.task
     fields = {field.name for field in dataclasses.fields(task)} - _TO_LOOK_AT
-    given = {**about.kwargs}
-    usual = gymnasium.spec(config.id).kwargs
-    for name in sorted(fields & ({*given} | {*config.env})):
-        there = given.get(name, usual.get(name, _default(task, name)))
-        here = getattr(task, name)
+    recorded = _defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
+    for name in sorted(fields & ({*about.kwargs} | {*config.env})):
+        there, here = recorded[name], getattr(task, name)
         if _plain(there) != _plain(here):
             raise DemonstrationError(f"it was recorded with {name}={there!r}, here it is {here!r}")
 
 
-def _default(task: Any, name: str) -> Any:
-    (field,) = (field for field in dataclasses.fields(task) if field.name == name)
-    made = field.default_factory
-    return field.default if made is dataclasses.MISSING else made()
+def _defaults(task: Any) -> dict[str, Any]:
+    """The values of the fields of a task where nothing else is said."""
+    found = {}
+    for field in dataclasses.fields(task):
+        if field.default_factory is not dataclasses.MISSING:
+            found[field.name] = field.default_factory()
+        elif field.default is not dataclasses.MISSING:
+            found[field.name] = field.default
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -183,9 +186,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def of_episodes(
-    episodes: Iterator[Episode] | Sequence[Episode], collector: Collector
-) -> Demonstrations:
+def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrations:
     """Episodes as tensors, for the observations and actions of a collector.
 
     Raises:

@@ -134,6 +134,7 @@ class Trainer:
         self._cpu_seconds = 0.0  # the same, of this process's processor time
         self._logged = (0, 0, 0.0)  # steps, updates and seconds then
         self._score: float | None = None
+        self._best: float | None = None  # of all evaluations
         self._last_return: float | None = None
         self._evaluated: tuple[int, float, float] = (
             0,
@@ -217,7 +218,7 @@ class Trainer:
         try:
             metrics.keep_until(self.run_folder.metrics_file, self.env_step)
             cpu_began = time.process_time() - self._cpu_seconds
-            source.keep(self.config, type(self.agent), self.run_folder.path / "source")
+            source.keep(self.config, type(self.agent), self.run_folder.source)
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writers = writers(self.run_folder, self.config, self.env_step)
             with signalled(self.stop), self.collector.use():
@@ -306,6 +307,9 @@ class Trainer:
             returns = found.returns
             if not agent:
                 self._score = float(returns.mean())
+                if self._best is None or self._score > self._best:
+                    self._best = self._score
+                    policy.save(self.run_folder.best_file)
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
             if found.successes is not None:
                 values[metrics.SUCCESS] = found.successes.mean()
@@ -399,6 +403,9 @@ class Trainer:
                     " the one before is kept"
                 ) from error
         self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
+        with contextlib.suppress(ConfigError):  # critics of one's own stay in the checkpoint
+            if (valuation := self.agent.valuation()) is not None:
+                valuation.save(self.run_folder.critics_file)
 
     def _restore(self) -> None:
         if self.run_folder.metrics_file.exists():
@@ -439,6 +446,7 @@ _KEPT = (
     "_cpu_seconds",
     "_logged",
     "_score",
+    "_best",
     "_last_return",
     "_evaluated",
     "_ended",

@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class Curve:
         updates: of the networks, until each.
         final: mean return of the 100 episodes of `mjgym evaluate`; None where there is none.
         machine: processor and cores; empty where it is not known.
+        cpu_seconds: of processor time that training has taken; None where it is not known.
     """
 
     experiment: str
@@ -47,6 +48,7 @@ class Curve:
     updates: np.ndarray
     final: float | None = None
     machine: str = ""
+    cpu_seconds: float | None = None
 
 
 def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
@@ -86,6 +88,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
         for row in found:
             runs.setdefault(_run_of(row), []).append(row)
         ends = {_run_of(row): row for row in rows if row.metric == metrics.FINAL}
+        spent = {_run_of(row): row.value for row in rows if row.metric == metrics.CPU_SECONDS}
         if path.is_dir():
             ends = _end(path, rows[0])
         for run, own in runs.items():
@@ -105,6 +108,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
                 updates=np.array([row.updates for row in own]),
                 final=None if end is None else end.value,
                 machine="" if end is None else end.machine,
+                cpu_seconds=spent.get(run),
             )
     return list(curves.values())
 
@@ -228,6 +232,8 @@ def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> 
         if curve.final is not None:
             end = _line(curve, count - 1, metrics.FINAL, curve.final)
             lines.append(replace(end, machine=curve.machine))
+        if curve.cpu_seconds is not None:
+            lines.append(_line(curve, count - 1, metrics.CPU_SECONDS, curve.cpu_seconds))
     metrics.write(path, lines)
 
 
@@ -363,7 +369,8 @@ def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
 def plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw, for each task, returns over steps and over minutes, and the performance profile.
 
-    Lines are means over seeds, bands their 95 % t intervals, from three seeds on.
+    Lines are means over seeds, bands their 95 % t intervals, from three seeds on. Beyond the time
+    that all runs of an experiment share, a thin line goes on for each.
 
     Args:
         curves: of runs.
@@ -414,12 +421,27 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
             axis.plot(x / _UNITS[by], y.mean(0), color=f"C{number}", label=label)
             band = statistics.mean_intervals(y)
             axis.fill_between(x / _UNITS[by], *band, color=f"C{number}", alpha=0.2, linewidth=0)
+            for curve in own:
+                for places, returns in _outside(curve, by, x[0], x[-1]):
+                    axis.plot(places / _UNITS[by], returns, color=f"C{number}", linewidth=0.7)
     axis.set_xlabel(LABELS[by])
     axis.set_ylabel("return")
     axis.set_title(id, fontsize=9)
     axis.set_xlim(left=0)
     axis.set_ylim(bottom=0)
     axis.grid(alpha=0.3)
+
+
+def _outside(
+    curve: Curve, by: str, first: float, last: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The parts of a curve before and behind what all runs of its experiment share."""
+    places = getattr(curve, by)
+    for edge, outside in ((first, places < first), (last, places > last)):
+        if outside.any():
+            joined = np.append(places[outside], edge)
+            order = np.argsort(joined)
+            yield joined[order], np.interp(joined[order], places, curve.returns)
 
 
 def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:

@@ -30,6 +30,11 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
         raise PolicyError(
             f"{type(policy).__name__} cannot be written as ONNX: only the policy of one agent"
         )
+    if policy.chunk > 1 or policy.modes > 1 or policy.memory:
+        raise PolicyError(
+            "a cloned policy that plans several steps, is a mixture or has a recurrent network"
+            " cannot be written as ONNX: only one of a perceptron with chunk=1"
+        )
     if importlib.util.find_spec("onnx") is None:
         raise PolicyError(f"ONNX is not installed: {INSTALL}")
     import onnx

@@ -3,7 +3,7 @@
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -250,7 +250,8 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     """The state of a gated recurrent unit, (n, width), after histories, (n, history, size)."""
     hidden = memory["weight_hh_l0"].T
     given = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
-    state = np.zeros((len(x), 1, len(hidden)), np.float32)  # each row a product of its own
+    # Each row is a product of its own.
+    state: np.ndarray = np.zeros((len(x), 1, len(hidden)), np.float32)
     for k in range(x.shape[1]):
         reset, update, new = np.split(given[:, k : k + 1], 3, -1)
         r, u, n = np.split(state @ hidden + memory["bias_hh_l0"], 3, -1)
@@ -284,6 +285,11 @@ class Valuation:
             values += (outputs * self.weights).sum((-2, -1))
         return values / len(self.bodies)
 
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
     def arrays(self) -> dict[str, Any]:
         """All that it is made of, by name."""
         arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
@@ -295,16 +301,16 @@ class Valuation:
 class EnsemblePolicy(Acting):
     """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
-    The mean is that over the agents' critics.
+    The mean is that over the agents' critics. Without critics, the mean of the actions is taken.
 
     Args:
         policies: of the agents.
-        valuations: of the agents' critics.
+        valuations: of the agents' critics; none for the mean of the actions.
     """
 
-    def __init__(self, policies: list[Policy], valuations: list[Valuation]) -> None:
+    def __init__(self, policies: Sequence[Policy], valuations: Sequence[Valuation] = ()) -> None:
         super().__init__(policies[0].repeat)
-        self.policies, self.valuations = policies, valuations
+        self.policies, self.valuations = list(policies), list(valuations)
         self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
 
     def begin(self) -> None:
@@ -319,21 +325,26 @@ class EnsemblePolicy(Acting):
         rows = observation[None] if single else observation
         inputs = [policy.encode(rows) for policy in self.policies]
         pairs = zip(self.policies, inputs, strict=True)
-        proposed = np.stack([policy.unscaled(x) for policy, x in pairs], 1)
+        proposed = np.stack([policy.ensembled(policy.unscaled(x)) for policy, x in pairs], 1)
+        action = self.policies[0].scaled(self._chosen(proposed, inputs))
+        return np.asarray(action[0] if single else action)
+
+    def _chosen(self, proposed: np.ndarray, inputs: list[np.ndarray]) -> np.ndarray:
+        """Of actions (n, agents, size), those that are taken, (n, size)."""
+        if not self.valuations:
+            return np.asarray(proposed.mean(1))
         values = np.zeros(proposed.shape[:2], np.float32)
         for valuation, x in zip(self.valuations, inputs, strict=True):
             repeated = np.repeat(x[:, None], len(self.policies), 1)
             values += valuation(np.concatenate([repeated, proposed], -1))
-        best = proposed[np.arange(len(proposed)), values.argmax(1)]
-        action = self.policies[0].scaled(best)
-        return action[0] if single else action
+        return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
 
     def save(self, path: str | Path) -> None:
         """Write it into one .npz file."""
         arrays: dict[str, Any] = {}
-        for k, parts in enumerate(zip(self.policies, self.valuations, strict=True)):
-            for part in parts:
-                arrays |= {f"agent{k}/{name}": array for name, array in part.arrays().items()}
+        for k, agent in enumerate(self.policies):
+            own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
+            arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
         with atomic.replacing(path) as part_file:
             np.savez(part_file, **arrays)
 
@@ -354,12 +365,30 @@ def load(path: str | Path) -> AnyPolicy:
         agents = _parts(arrays, "agent")
         if not agents:
             return _policy(arrays)
-        return EnsemblePolicy([_policy(own) for own in agents], [_valuation(own) for own in agents])
+        valued = [own for own in agents if "distribution" in own]
+        return EnsemblePolicy(list(map(_policy, agents)), list(map(_valuation, valued)))
     except OSError:
         raise
     except _DAMAGE as error:
         kind = type(error).__name__
         raise PolicyError(f"{path} holds no policy, or a damaged one: {kind}: {error}") from error
+
+
+def load_valuation(path: str | Path) -> Valuation:
+    """The critics of a file that `Valuation.save` wrote.
+
+    Raises:
+        OSError: it cannot be read.
+        PolicyError: it holds none, or damaged ones.
+    """
+    try:
+        with np.load(path) as file:
+            return _valuation(dict(file))
+    except OSError:
+        raise
+    except _DAMAGE as error:
+        kind = type(error).__name__
+        raise PolicyError(f"{path} holds no critics, or damaged ones: {kind}: {error}") from error
 
 
 _DAMAGE = (

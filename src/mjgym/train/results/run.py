@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,13 @@ class Run:
         self.config_file = self.path / "config.yaml"
         self.metrics_file = self.path / "metrics.csv"
         self.policy_file = self.path / "policy.npz"
+        self.critics_file = self.path / "critics.npz"
+        self.best_file = self.path / "best.npz"
         self.checkpoint_file = self.path / "checkpoint.pt"
         self.fingerprint_file = self.path / "fingerprint.json"
         self.evaluation_file = self.path / "evaluation.json"
         self.tensorboard = self.path / "tensorboard"
+        self.source = self.path / "source"
 
     def create(self, config: Config) -> None:
         """Make the folder for a new run.
@@ -46,10 +50,35 @@ class Run:
             RunError: there is a run already, or the path leads through a file.
         """
         if self.config_file.exists():
-            raise RunError(f"{self.path} holds a run already; continue it with --resume")
+            raise RunError(
+                f"{self.path} holds a run already; continue it with --resume, or replace it with"
+                " --overwrite"
+            )
         for place in (self.path, *self.path.parents):
             if place.exists() and not place.is_dir():
                 raise RunError(f"{self.path} cannot be made: {place} is a file")
+
+    def clear(self) -> None:
+        """Remove what a run has written here, and nothing else.
+
+        Raises:
+            RunError: a file cannot be removed.
+        """
+        try:
+            for file in (
+                self.config_file,
+                self.metrics_file,
+                self.policy_file,
+                self.checkpoint_file,
+                self.fingerprint_file,
+                self.evaluation_file,
+            ):
+                file.unlink(missing_ok=True)
+            for folder in (self.tensorboard, self.source):
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be replaced: {error.strerror}") from error
 
     def keep(self, config: Config) -> None:
         """Write the settings; the folder is made if it is not there.

@@ -39,6 +39,7 @@ class About:
         minutes: of training.
         returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
         fingerprint: of the run.
+        successes: of these episodes, at any time; empty for a task without a goal.
     """
 
     settings: Mapping[str, Any]
@@ -47,6 +48,7 @@ class About:
     minutes: float
     returns: tuple[float, ...]
     fingerprint: Mapping[str, Any]
+    successes: tuple[bool, ...] = ()
 
     @property
     def id(self) -> str:
@@ -65,10 +67,14 @@ class About:
 
     def text(self) -> str:
         """The score and what it took, in a line."""
-        return (
-            f"{self.mean:.0f} ± {self.std:.0f} after {self.env_step:,} steps of"
-            f" {str(self.settings['algorithm']).upper()}"
+        algorithm = str(self.settings["algorithm"]).upper()
+        score = f"{self.mean:.0f} ± {self.std:.0f}"
+        if self.successes:
+            score = f"{sum(self.successes)} of {len(self.successes)} episodes succeed"
+        spent = (
+            "updates" if self.settings.get("data") and self.env_step == self.updates else "steps"
         )
+        return f"{score} after {self.env_step:,} {spent} of {algorithm}"
 
     def check(self, env: Any) -> None:
         """See whether the policy is for an environment.
@@ -155,7 +161,8 @@ def about_of(path: Path) -> About:
     """
     with np.load(path) as arrays:
         found = json.loads(str(arrays[_ABOUT]))
-    return About(**{**found, "returns": tuple(found["returns"])})
+    rows = {name: tuple(found[name]) for name in ("returns", "successes") if name in found}
+    return About(**{**found, **rows})
 
 
 def of(id: str) -> Trained:

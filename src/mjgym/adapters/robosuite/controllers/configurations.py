@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mjgym.controllers import Controller, controllers
 from mjgym.robots import arms
 from mjgym.util.suggestions import or_else
@@ -34,14 +36,24 @@ WHOLE_BODY_FIXED: dict[str, tuple[Any, ...]] = {
     "verbose": (False,),
     "skip_wbc_action": (False,),
 }
-# Keys that say nothing of arms on a fixed base: names of sites and parts, what torsos may do.
-WHOLE_BODY_UNUSED = (
-    "ref_name",
-    "actuation_part_names",
-    "max_dq",
-    "ik_max_dq_torso",
-    "nullspace_joint_weights",
+WHOLE_BODY_NAMES = ("ref_name", "actuation_part_names", "nullspace_joint_weights")
+# Keys without an effect there either: nothing reads "max_dq", and arms have no joints of a torso.
+WHOLE_BODY_UNUSED = ("max_dq", "ik_max_dq_torso")
+# Keys of the joints' law of WHOLE_BODY_IK: the values that they can have, and those that nothing
+# reads there for absolute positions.
+JOINTS_FIXED: dict[str, tuple[Any, ...]] = {
+    "type": ("JOINT_POSITION",),
+    "input_type": ("absolute",),
+    "impedance_mode": ("fixed",),
+    "interpolation": (None,),
+    "use_torque_compensation": (True,),
+}
+JOINTS_GAINS = ("kp", "kd", "damping_ratio")
+JOINTS_UNUSED = (
+    *("input_max", "input_min", "output_max", "output_min", "kv", "kp_limits", "ramp_ratio"),
+    *("damping_ratio_limits", "velocity_limits", "qpos_limits"),
 )
+JOINT_POSITION_GAIN = 50  # 1/s^2, the published default
 WHOLE_BODY_GAINS = 1000, 200  # 1/s^2 on the joints' positions, 1/s on their velocities
 USUAL = "OSC_POSE"
 SIDES = ("right", "left")
@@ -123,12 +135,13 @@ def refactor_composite_controller_config(
     return {"type": "BASIC", "body_parts": parts}
 
 
-def controller_of(config: Any, limbs: int) -> Any:
+def controller_of(config: Any, robot: str, number: int = 0) -> Any:
     """A configuration of a robot or of an arm as the `controller` of a task.
 
     Args:
         config: the configuration, the name of an arm's controller, or None for the usual one.
-        limbs: how many arms the robot has.
+        robot: its name.
+        number: of the robot in the environment.
 
     Raises:
         TypeError: it is no configuration, or has what there is none of here.
@@ -154,13 +167,14 @@ def controller_of(config: Any, limbs: int) -> Any:
     for name in parts:
         if name not in (*SIDES, *_STAND):
             raise ValueError(f"controller_configs: no part {name!r}{or_else(name, SIDES)}")
-    found = [_arm(parts[side]) for side in SIDES[:limbs] if side in parts]
-    if len(found) < limbs:
-        raise ValueError(f"controller_configs: nothing for {' and '.join(SIDES[:limbs])}")
+    sides = arms.find(robot).limbs
+    found = [_arm(parts[side]) for side in sides if side in parts]
+    if len(found) < len(sides):
+        raise ValueError(f"controller_configs: nothing for {' and '.join(sides)}")
     if any(other != found[0] for other in found):
         raise ValueError("controller_configs: both arms of a robot have the same controller here")
     if kind == WHOLE_BODY:
-        return _whole_body_law(config.get(SPECIFIC, {}), found[0])
+        return _whole_body_law(config.get(SPECIFIC, {}), found[0], robot, number)
     return found[0]
 
 
@@ -192,23 +206,75 @@ def _whole_body(sides: Sequence[str]) -> Config:
     }
 
 
-def _whole_body_law(asked: Mapping[str, Any], joints: Mapping[str, Any]) -> Config:
+def _whole_body_law(
+    asked: Mapping[str, Any], joints: Mapping[str, Any], robot: str, number: int
+) -> Config:
     """WHOLE_BODY_IK's parameters, from its own keys and those of the joints' law."""
-    known = (*WHOLE_BODY_PARAMETERS, *WHOLE_BODY_FIXED, *WHOLE_BODY_UNUSED)
+    known = (*WHOLE_BODY_PARAMETERS, *WHOLE_BODY_FIXED, *WHOLE_BODY_NAMES, *WHOLE_BODY_UNUSED)
+    _check(SPECIFIC, asked, known, WHOLE_BODY_FIXED)
+    _check(
+        f"controller_configs: the arms of {WHOLE_BODY}",
+        joints,
+        (*JOINTS_FIXED, *JOINTS_GAINS, *JOINTS_UNUSED),
+        JOINTS_FIXED,
+    )
+    if joints.get("input_type") != "absolute":
+        raise ValueError(f"controller_configs: input_type of {WHOLE_BODY}'s arms is 'absolute'")
+    law = {ours: asked[theirs] for theirs, ours in WHOLE_BODY_PARAMETERS.items() if theirs in asked}
+    sides = tuple(arms.find(robot).limbs)
+    _check_names(asked, sides, number)
+    gains = _posture_gains(asked.get("nullspace_joint_weights") or {}, robot, number)
+    return {"type": WHOLE_BODY, **law, **gains, **_joint_gains(joints)}
+
+
+def _check(
+    what: str, asked: Mapping[str, Any], known: Sequence[str], fixed: Mapping[str, tuple[Any, ...]]
+) -> None:
     for key, value in asked.items():
         if key not in known:
-            raise ValueError(f"{SPECIFIC}: no {key!r}{or_else(key, known)}")
-        fixed = WHOLE_BODY_FIXED.get(key)
-        if fixed is not None and value not in fixed:
-            raise ValueError(f"{SPECIFIC}: {key} is {fixed[0]!r} here, not {value!r}")
-    if joints.get("type") != "JOINT_POSITION" or joints.get("input_type") != "absolute":
+            raise ValueError(f"{what}: no {key!r}{or_else(key, known)}")
+        if key in fixed and value not in fixed[key]:
+            raise ValueError(f"{what}: {key} is {fixed[key][0]!r} here, not {value!r}")
+
+
+def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) -> None:
+    """Refuse other tools or parts than those of all arms; those of missing arms do not matter."""
+    tools = {side: f"gripper{number}_{side}_grip_site" for side in SIDES}
+    wanted = [tools[side] for side in sides]
+    for key, all_names, needed in (
+        ("ref_name", tuple(tools.values()), wanted),
+        ("actuation_part_names", (*SIDES, *_STAND), list(sides)),
+    ):
+        given = asked.get(key, needed)
+        for name in given:
+            if name not in all_names:
+                raise ValueError(f"{SPECIFIC}: {key}: no {name!r}{or_else(name, all_names)}")
+        if [name for name in given if name in needed] != needed:
+            raise ValueError(f"{SPECIFIC}: {key}: expected {needed} in this order, got {given!r}")
+
+
+def _posture_gains(weights: Mapping[str, float], robot: str, number: int) -> Config:
+    """The pull of each joint towards zero, by the joints' names; others belong to other robots."""
+    each = [
+        tuple(float(weights.get(f"robot{number}_{joint}", 1.0)) for joint in limb.joints)
+        for limb in arms.find(robot).limbs.values()
+    ]
+    if any(gains != each[0] for gains in each):
         raise ValueError(
-            f"controller_configs: arms of {WHOLE_BODY} are JOINT_POSITION with input_type"
-            " 'absolute'"
+            f"{SPECIFIC}: nullspace_joint_weights: both arms of a robot have the same weights here"
         )
-    law = {ours: asked[theirs] for theirs, ours in WHOLE_BODY_PARAMETERS.items() if theirs in asked}
-    law |= {key: joints[key] for key in ("kp", "kd") if key in joints}
-    return {"type": WHOLE_BODY, **law}
+    return {} if set(each[0]) == {1.0} else {"posture_gain": each[0]}
+
+
+def _joint_gains(joints: Mapping[str, Any]) -> Config:
+    kp, kd = joints.get("kp", JOINT_POSITION_GAIN), joints.get("kd")
+    if kd is None:
+        kd = 2 * np.sqrt(kp) * np.asarray(joints.get("damping_ratio", 1.0))
+    return {"kp": _numbers(kp), "kd": _numbers(kd)}
+
+
+def _numbers(value: Any) -> Any:
+    return np.asarray(value, float).tolist()
 
 
 def _arm(config: Mapping[str, Any]) -> Config:

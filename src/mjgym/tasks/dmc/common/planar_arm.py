@@ -7,12 +7,13 @@ import numpy as np
 from mjgym.arrays import columns
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays
+from mjgym.task import Array, Arrays, Viewpoint
 
 # The arm's joints in the order of observations: root, shoulder, elbow, wrist, then finger,
 # fingertip, thumb, thumbtip. The model has the thumb before the finger. The arm comes first in
 # `qpos` and `qvel`, and each of its joints is a hinge.
 ARM_JOINTS = [0, 1, 2, 3, 6, 7, 4, 5]
+VIEWPOINT = Viewpoint(azimuth=90, elevation=-6, distance=1.25, lookat=(0.0, 0.0, 0.38))
 OBJECTS = 8  # the first entry of `qpos` and `qvel` that belongs to an object
 
 

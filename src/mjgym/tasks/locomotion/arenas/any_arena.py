@@ -1,13 +1,14 @@
 """The arena interface of the locomotion family."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, TypeVar
 
 from mjgym.mjcf import Spec
 from mjgym.sim.bounds import REFITTED
 from mjgym.sim.single import SingleView
 from mjgym.util.catalogue import Catalogue
+from mjgym.variation import Uniform
 from mjgym.variation.written import Written
 
 PLACED = ("geom_pos", "geom_size", *REFITTED)
@@ -21,10 +22,17 @@ class Arena(Written):
     An arena is a frozen dataclass without state; its fields are its dimensions. A new one is a file
     with a subclass under `@register_arena("name")`. It is compiled once, with as many parts as an
     episode may need; `draw` places and sizes them, and parks those that are left over.
+
+    Args:
+        scale: size of the walkers that it is made for, beside a human; None if any walker fits in.
     """
+
+    scale: float | None = field(default=None, kw_only=True)
 
     varies: ClassVar[tuple[str, ...]] = ()
     """Fields of MjModel that `draw` writes to."""
+    lengths: ClassVar[tuple[str, ...]] = ()
+    """Its fields that are lengths, which `scaled` multiplies."""
 
     def model(self) -> Spec:
         """The place by itself."""
@@ -34,6 +42,14 @@ class Arena(Written):
         """The ground, for detecting falls: names, with "geom" or "body" for each."""
         return {"ground": "geom"}
 
+    def scaled(self, walker_scale: float | None) -> Self:
+        """The arena for walkers of another size; itself where either size does not matter."""
+        if self.scale is None or walker_scale is None or walker_scale == self.scale:
+            return self
+        factor = walker_scale / self.scale
+        sizes = {name: _times(getattr(self, name), factor) for name in self.lengths}
+        return replace(self, scale=walker_scale, **sizes)
+
     def draw(self, v: SingleView, rng: Any) -> Any:
         """Write one episode's place into a scratch simulation.
 
@@ -42,6 +58,13 @@ class Arena(Written):
         Returns:
             What only the arena's own tasks ask for, e.g. where a maze has its targets.
         """
+
+
+def _times(length: Any, factor: float) -> Any:
+    """A length, or a distribution of lengths, in another scale; a uniform one stays uniform."""
+    if isinstance(length, Uniform):
+        return Uniform(length.low * factor, length.high * factor)
+    return length * factor
 
 
 _arenas: Catalogue[Arena] = Catalogue("arena", Arena)

@@ -4,7 +4,7 @@ Fields have the published names. Each may be a number or a distribution of `mjgy
 is then drawn for each wall, platform or gap of an episode.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from mjgym.tasks.locomotion.arenas.any_arena import PLACED, Arena, register_aren
 from mjgym.variation import Distribution, Uniform
 from mjgym.variation.distributions import Value, support_of
 
-PADDING = 2.0  # m, of ground before x = 0 and after the corridor's length
+PADDING = 2.0  # m, as published
 HEIGHT = 4.0  # m, of the planes at its sides
 PARKED = -50.0  # m, the height at which unused parts lie, below all ground
 WALL_WIDTH = Uniform(1.0, 7.0)  # m, as published
@@ -43,10 +43,14 @@ class Corridor(Arena):
     Args:
         corridor_length: m, along x from 0.
         corridor_width: m, along y.
+        padding: m, of ground before x = 0 and behind the corridor's length.
     """
 
     corridor_length: float = 100.0
     corridor_width: float = 10.0
+    padding: float = field(default=PADDING, kw_only=True)
+    scale: float | None = field(default=1.0, kw_only=True)
+    lengths: ClassVar[tuple[str, ...]] = ("corridor_length", "corridor_width", "padding")
 
     def __post_init__(self) -> None:
         for name in ("corridor_length", "corridor_width"):
@@ -55,7 +59,7 @@ class Corridor(Arena):
 
     def model(self) -> Spec:
         spec = load("locomotion/arenas/corridor.xml")
-        along = self.corridor_length / 2 + PADDING
+        along = self.corridor_length / 2 + self.padding
         for name, size, place in (
             ("ground", (along, self.corridor_width / 2, 1), (self.corridor_length / 2, 0, 0)),
             (
@@ -68,17 +72,17 @@ class Corridor(Arena):
                 (along, HEIGHT / 2, 1),
                 (self.corridor_length / 2, -self.corridor_width / 2, HEIGHT / 2),
             ),
-            ("near", (self.corridor_width / 2, HEIGHT / 2, 1), (-PADDING, 0, HEIGHT / 2)),
+            ("near", (self.corridor_width / 2, HEIGHT / 2, 1), (-self.padding, 0, HEIGHT / 2)),
             (
                 "far",
                 (self.corridor_width / 2, HEIGHT / 2, 1),
-                (self.corridor_length + PADDING, 0, HEIGHT / 2),
+                (self.corridor_length + self.padding, 0, HEIGHT / 2),
             ),
         ):
             plane = spec.geom(name)
             plane.size, plane.pos = size, place
         # What is drawn, from how near to how far, is in units of the extent.
-        spec.stat.extent = self.corridor_length + 2.5 * PADDING
+        spec.stat.extent = self.corridor_length + 2.5 * self.padding
         spec.stat.center = (self.corridor_length / 2, 0, HEIGHT / 4)
         return spec
 
@@ -104,6 +108,9 @@ class WallsCorridor(Corridor):
     wall_rgba: tuple[float, float, float, float] | None = None
     wall_thickness: float = 0.16
     varies: ClassVar[tuple[str, ...]] = PLACED
+    lengths: ClassVar[tuple[str, ...]] = (
+        *Corridor.lengths, "wall_gap", "wall_width", "wall_height", "wall_thickness",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,7 +129,7 @@ class WallsCorridor(Corridor):
 
     def _first(self) -> float:
         """The smallest x at which the first wall can stand, m."""
-        return support_of(self.wall_gap)[0] - PADDING
+        return support_of(self.wall_gap)[0] - self.padding
 
     def model(self) -> Spec:
         spec = super().model()
@@ -146,7 +153,7 @@ class WallsCorridor(Corridor):
     def draw(self, v: SingleView, rng: Any) -> None:
         rows = v.rows("geom_size", self.names())
         sizes, places = v.geom_size[rows], v.geom_pos[rows]
-        x, side, used = _drawn(self.wall_gap, rng) - PADDING, -1.0, 0
+        x, side, used = _drawn(self.wall_gap, rng) - self.padding, -1.0, 0
         while x < self.corridor_length:
             width, height = _drawn(self.wall_width, rng), _drawn(self.wall_height, rng)
             side = -side if _drawn(self.swap_wall_side, rng) else side
@@ -154,7 +161,7 @@ class WallsCorridor(Corridor):
             places[used] = x, side * (self.corridor_width - width) / 2, height / 2
             x += _drawn(self.wall_gap, rng)
             used += 1
-        places[used:] = self.corridor_length + PADDING, 0.0, PARKED
+        places[used:] = self.corridor_length + self.padding, 0.0, PARKED
         v.geom_size[rows], v.geom_pos[rows] = sizes, places
         v.refit(self.names())
 
@@ -166,6 +173,7 @@ class WallsCorridor(Corridor):
     corridor_width=2.0,
     platform_length=Uniform(0.4, 0.8),
     gap_length=Uniform(0.05, 0.2),
+    scale=None,
 )
 @dataclass(frozen=True)
 class GapsCorridor(Corridor):
@@ -185,6 +193,9 @@ class GapsCorridor(Corridor):
     half_thickness: float = 0.16
     depth: float = 10.0
     varies: ClassVar[tuple[str, ...]] = PLACED
+    lengths: ClassVar[tuple[str, ...]] = (
+        *Corridor.lengths, "platform_length", "gap_length", "first", "half_thickness", "depth",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -246,6 +257,6 @@ class GapsCorridor(Corridor):
             places[used] = x + platform / 2, 0.0, -self.half_thickness
             x += platform + _drawn(self.gap_length, rng)
             used += 1
-        places[used:] = self.corridor_length + PADDING, 0.0, PARKED
+        places[used:] = self.corridor_length + self.padding, 0.0, PARKED
         v.geom_size[rows], v.geom_pos[rows] = sizes, places
         v.refit(self.names())

@@ -1,7 +1,7 @@
 """Mazes to forage in: rooms and corridors drawn anew for each episode, or one open square."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,6 +53,7 @@ class Places:
     wall_height=0.3,
     target_radius=0.05,
     target_height=0.125,
+    scale=1 / 6,
 )
 @dataclass(frozen=True)
 class RandomMaze(Arena):
@@ -79,7 +80,9 @@ class RandomMaze(Arena):
     most_targets: int = 12
     target_radius: float = 0.4
     target_height: float = 1.0
+    scale: float | None = field(default=1.0, kw_only=True)
     varies: ClassVar[tuple[str, ...]] = (*PLACED, "site_pos", "site_size")
+    lengths: ClassVar[tuple[str, ...]] = ("cell", "wall_height", "target_radius", "target_height")
 
     def maze(self, rng: Any) -> Maze:
         """An episode's maze."""

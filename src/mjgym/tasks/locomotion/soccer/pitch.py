@@ -78,7 +78,7 @@ class Pitch(Arena):
         *PLACED, "site_pos", "light_pos", "light_dir", "cam_pos", "cam_fovy",
     )  # fmt: skip
 
-    # What follows from the half-lengths of a pitch.
+    # Quantities derived from the half-lengths of a pitch.
 
     def goal_size(self, half: Any) -> np.ndarray:
         """Half of a goal along x, y and z, (3,) m."""
@@ -246,7 +246,7 @@ class Pitch(Arena):
     # What differs from match to match.
 
     def draw(self, v: SingleView, rng: Any) -> np.ndarray:
-        """Draw the size of the pitch, and place all that follows from it; returns its half-lengths.
+        """Draw the size of the pitch, and place everything on it; returns its half-lengths.
 
         Two draws, or one with `keep_aspect_ratio`.
         """

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -207,6 +207,10 @@ class Soccer(Task):
         if self.opponent is not None:
             return self
         return dataclasses.replace(self, opponent=opponents.STILL)
+
+    def scripted_policy(self) -> Callable[[Any], Any] | None:
+        """The scripted boxheads, as the home team."""
+        return scripted.team if self.walker == "boxhead" and self.opponent is not None else None
 
     @functools.cached_property
     def _sides(self) -> np.ndarray:

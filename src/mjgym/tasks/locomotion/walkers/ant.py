@@ -22,6 +22,7 @@ class Ant(Walker):
     torso sees them; `bodies_quats`, their orientations.
     """
 
+    scale: float | None = 1.0
     root: str = "torso"
     end_effectors: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)
     feet: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)

@@ -59,6 +59,8 @@ class Walker(Written):
         hands: the bodies that it handles things with; empty for the end effectors.
         feet: the bodies that may touch the ground, with all that hangs on them; whatever else
             touches it is a fall.
+        crawls: whether its trunk touches the ground in its usual posture.
+        scale: its size beside a human, by which arenas are scaled; None if it fits in all.
         height: of its frame above the ground when it stands, m.
         quaternion: of its frame when it stands and faces +x.
         camera: the egocentric camera.
@@ -80,6 +82,8 @@ class Walker(Written):
     activations: bool = False
     hands: tuple[str, ...] = ()
     feet: tuple[str, ...] = ()
+    crawls: bool = False
+    scale: float | None = None
     height: float = 0.0
     quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     camera: str = "egocentric"

@@ -21,6 +21,7 @@ class CMUHumanoid(Walker):
     """
 
     version: str = "2019_position"
+    scale: float | None = 1.0
     root: str = "root"
     end_effectors: tuple[str, ...] = ("rradius", "lradius", "rfoot", "lfoot")
     head: str = "head"

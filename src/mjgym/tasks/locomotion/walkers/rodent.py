@@ -23,6 +23,8 @@ class Rodent(Walker):
     activations: bool = True
     hands: tuple[str, ...] = ("hand_L", "hand_R")
     feet: tuple[str, ...] = ("foot_L", "foot_R", "hand_L", "hand_R", "vertebra_C1")  # and the tail
+    crawls: bool = True
+    scale: float | None = 1 / 6
     hidden_groups: tuple[int, ...] = (1, 2)
     viewpoint: str = "side_alt"
     velocimeter: str = "velocimeter"

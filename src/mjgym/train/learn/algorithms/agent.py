@@ -12,7 +12,7 @@ from mjgym.train.learn.collector import Size
 from mjgym.train.learn.networks import plain
 from mjgym.train.learn.normalization import Normalizer
 from mjgym.train.results.config import Config as AnyConfig
-from mjgym.train.results.policy import AnyPolicy, Policy
+from mjgym.train.results.policy import AnyPolicy, Policy, Valuation
 from mjgym.train.results.run_errors import DivergedError
 
 Metrics = dict[str, Tensor]
@@ -121,6 +121,14 @@ class Agent(ABC, nn.Module):
             limit=limit,
             repeat=self.config.action_repeat,
         )
+
+    def valuation(self) -> Valuation | None:
+        """The critics as plain arrays; None of an algorithm that has none of actions.
+
+        Raises:
+            ConfigError: the value of a critic of one's own is none of the package's.
+        """
+        return None
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: the policy alone, whose name is empty."""

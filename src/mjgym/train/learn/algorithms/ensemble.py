@@ -107,6 +107,9 @@ class Ensemble(nn.Module):
         policies = [agent.policy(low, high) for agent in self.members]
         return EnsemblePolicy(policies, [agent.valuation() for agent in self.members])
 
+    def valuation(self) -> None:
+        """None: the policy holds the agents' critics."""
+
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: all agents together (an empty name), and each."""
         alone = [agent.policy(low, high) for agent in self.members]

@@ -112,7 +112,8 @@ class IQL(OffPolicyAgent):
         """Log densities of actions, (B,)."""
         log_deviation = self.log_deviation.clamp(*LOG_DEVIATION)
         z = (action - self.actor(observation)) / log_deviation.exp()
-        return (-0.5 * z.square() - log_deviation - 0.5 * math.log(2 * math.pi)).sum(-1)
+        density: Tensor = -0.5 * z.square() - log_deviation - 0.5 * math.log(2 * math.pi)
+        return density.sum(-1)
 
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:

@@ -72,6 +72,12 @@ class OffPolicyAgent(Agent):
         encoded: Tensor = (self.encoder or self.normalizer)(observation)
         return encoded
 
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        outputs = self.actor_body()(self.encode(observation).flatten(1))
+        return torch.tanh(outputs[:, : self.action_size])
+
     def preprocess(self, batch: Batch) -> Batch:
         """Transitions with the networks' inputs instead of raw histories.
 

@@ -1,0 +1,512 @@
+"""Measurements on a device: what `benchmarks/gpu.py --all` makes, each a line of JSON.
+
+    with Lines(file, device) as lines:
+        measure(plan, lines)
+
+Nothing that fails ends the others: its line says why. What there is no time for is left out, and
+has a line that says so.
+"""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import mjgym
+from comparison import report
+from mjgym.inspect import benchmark
+from mjgym.inspect.benchmark import random_actions
+
+WANTED = 950.0  # a return on walker-walk that counts as learned
+SETTLED = 10  # control steps from a start to the state that is compared
+WARM_UP = 3  # calls that do not count
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The measurements on a device, in the order of their worth.
+
+    Args:
+        device: "cpu", "cuda" or "cuda:<number>".
+        checked: ids whose steps are compared with those of the batch on the processor.
+        timed: ids whose speed is measured, and what Playground calls them (None: it lacks them).
+        sizes: numbers of worlds.
+        compared: worlds of a comparison with the processor.
+        seconds: of each measurement.
+        budget: seconds for everything.
+        learned: seconds of it for learning walker-walk.
+        learners: worlds that are learned from.
+    """
+
+    device: str
+    checked: tuple[str, ...]
+    timed: dict[str, str | None]
+    sizes: tuple[int, ...]
+    compared: int
+    seconds: float
+    budget: float
+    learned: float
+    learners: int
+
+
+class Lines:
+    """A file of measurements, one line of JSON each, written as they come.
+
+    Args:
+        file: that they are written to.
+        device: that they are made on.
+    """
+
+    def __init__(self, file: Path, device: str) -> None:
+        self._file, self._begun = file, time.perf_counter()
+        machine = report.machine(os.cpu_count() or 1)
+        self._head = {
+            "commit": machine["commit"],
+            "changed_since_commit": machine["changed_since_commit"],
+            "date": machine["date"],
+            "device": device_name(device),
+            "processor": machine["cpu"],
+            "versions": mjgym.fingerprint()["versions"],
+        }
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+
+    def add(self, measurement: str, **facts: Any) -> None:
+        """Write a measurement."""
+        line = {"measurement": measurement, **facts, **self._head}
+        with self._file.open("a") as stream:
+            stream.write(json.dumps(line) + "\n")
+        shown = ", ".join(f"{name} {_shown(value)}" for name, value in facts.items())
+        print(f"{self.seconds():5.0f} s  {measurement}: {shown}", flush=True)
+
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.perf_counter() - self._begun
+
+    @contextlib.contextmanager
+    def told(self, measurement: str, **facts: Any) -> Iterator[None]:
+        """A context in which an error becomes a line."""
+        try:
+            yield
+        except Exception as error:
+            self.add(
+                measurement, **facts, error=" ".join(f"{type(error).__name__}: {error}".split())
+            )
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,.3g}" if isinstance(value, float) else str(value)
+
+
+def device_name(device: str) -> str:
+    """The device's own name: that of the GPU, or "cpu"."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+
+
+def measure(plan: Plan, lines: Lines) -> None:
+    """Make all measurements of a plan for which there is time."""
+    if plan.device.startswith("cuda"):
+        with lines.told("kernels"):
+            _compile(plan, lines)
+    last = plan.budget - plan.learned
+
+    def there_is_time(measurement: str, **facts: Any) -> bool:
+        if lines.seconds() < last:
+            return True
+        lines.add(measurement, **facts, left_out="no time")
+        return False
+
+    first, *others = plan.checked
+    with lines.told("correctness", id=first):
+        lines.add("correctness", id=first, **difference(first, plan.compared, plan.device))
+    for id, name in plan.timed.items():
+        for n in plan.sizes:
+            if there_is_time("speed", id=id, worlds=n):
+                with lines.told("speed", id=id, worlds=n):
+                    speed(id, name, n, plan, lines)
+    for id in others:
+        if there_is_time("correctness", id=id):
+            with lines.told("correctness", id=id):
+                lines.add("correctness", id=id, **difference(id, plan.compared, plan.device))
+    with lines.told("learning"):
+        lines.add("learning", **learning(plan, max(plan.budget - lines.seconds(), plan.learned)))
+
+
+# Kernels.
+
+
+def _compile(plan: Plan, lines: Lines) -> None:
+    """Have the kernels of all ids compiled, in processes side by side: that takes minutes."""
+    ids = list(dict.fromkeys([*plan.timed, *plan.checked]))
+    started = lines.seconds()
+    processes = min(len(ids), os.cpu_count() or 1)
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        answers = [(id, pool.apply_async(_first_steps, (id, plan.device))) for id in ids]
+        for id, answer in answers:
+            with lines.told("kernels", id=id):
+                answer.get(max(plan.budget / 2 - lines.seconds(), 1.0))
+    lines.add("kernels", ids=len(ids), seconds=lines.seconds() - started)
+
+
+def _first_steps(id: str, device: str) -> None:
+    envs: Any = gymnasium.make_vec(id, 64, backend="warp", device=device)
+    envs.reset(seed=0)
+    for _ in range(2):
+        envs.step(np.zeros(envs.action_space.shape, dtype=np.float32))
+    envs.close()
+
+
+# Correctness.
+
+
+def difference(id: str, n: int, device: str) -> dict[str, Any]:
+    """Errors of a control step against the batch on the processor, from states of its episodes.
+
+    Of what is observed and of the reward, relative to the larger of 1 and the number; of each world
+    the largest.
+    """
+    host: Any = gymnasium.make_vec(id, n)
+    there: Any = gymnasium.make_vec(id, n, backend="warp", device=device)
+    space = host.single_action_space
+    actions = random_actions(space.low, space.high, (n,), np.float32, SETTLED + 1, seed=0)
+    host.reset(seed=0)
+    there.reset(seed=0)
+    for _ in range(SETTLED):
+        host.step(next(actions))
+    state, action = host.unwrapped.get_state(), next(actions)
+    for envs in (host, there):
+        envs.unwrapped.set_state(state)
+    observed, rewards = host.step(action)[:2]
+    theirs = there.step(action)
+    errors = _relative(observed, theirs[0].cpu().numpy()).reshape(n, -1).max(axis=1)
+    of_rewards = _relative(rewards, theirs[1].cpu().numpy())
+    for envs in (host, there):
+        envs.close()
+    return {
+        "worlds": n,
+        "median": float(np.median(errors)),
+        "ninety_percent": float(np.quantile(errors, 0.9)),
+        "largest": float(errors.max()),
+        "reward_largest": float(of_rewards.max()),
+    }
+
+
+def _relative(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    return np.abs(ours - theirs) / np.maximum(1.0, np.abs(ours))
+
+
+# Speed.
+
+
+def speed(id: str, peer: str | None, n: int, plan: Plan, lines: Lines) -> None:
+    """Control steps per second of all subjects, the parts of a step, and memory."""
+    device = plan.device
+    subjects: dict[str, Callable[[], Any]] = {
+        "mjgym": lambda: benchmark.batch_on_device(id, n, device=device),
+        "mujoco_warp": lambda: bare(id, n, device),
+    }
+    for implementation in ("jax", "warp") if peer is not None else ():
+        name = f"playground {implementation}"
+        if importlib_has("mujoco_playground"):
+            subjects[name] = lambda of=implementation: playground(str(peer), n, of)
+        else:
+            lines.add("speed", id=id, worlds=n, subject=name, left_out="not installed")
+    made = {}
+    for name, make in subjects.items():
+        with lines.told("speed", id=id, worlds=n, subject=name):
+            made[name] = make()
+    limit = gymnasium.spec(id).max_episode_steps or float("inf")
+    rates = benchmark.rates(made, ROUNDS * plan.seconds, limit, ROUNDS)
+    for name, measured in rates.items():
+        lines.add(
+            "speed", id=id, worlds=n, subject=name, steps_per_second=float(np.median(measured))
+        )
+    for subject in made.values():
+        subject.close()
+    with lines.told("parts", id=id, worlds=n):
+        parts(id, n, plan, lines)
+
+
+def importlib_has(name: str) -> bool:
+    """Whether a package is installed."""
+    import importlib.util
+
+    return importlib.util.find_spec(name) is not None
+
+
+def bare(id: str, n: int, device: str) -> benchmark.Subject:
+    """MuJoCo Warp alone on the task's model: the physics steps of a control step, as one graph."""
+    import mujoco_warp
+    import torch
+    import warp
+
+    from mjgym.sim.warp import Device
+
+    envs: Any = gymnasium.make_vec(id, n, backend="warp", device=device).unwrapped
+    envs.reset(seed=0)
+    state, buffers, model = envs.get_state(), envs.buffers, envs.model
+    substeps = round(envs.control_timestep / envs.physics_timestep)
+    envs.close()
+    where = Device(device)
+    with where.use():
+        engine = mujoco_warp.put_model(model)
+        data = mujoco_warp.make_data(model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax)
+        for name in ("qpos", "qvel"):
+            held = warp.to_torch(getattr(data, name))
+            held.copy_(torch.as_tensor(state[name], dtype=held.dtype))
+        low, high = model.actuator_ctrlrange.T
+        drawn = random_actions(low, high, (n,), np.float32, benchmark.CYCLE, seed=0)
+        control = warp.to_torch(data.ctrl)
+        actions = [control.new_tensor(next(drawn)) for _ in range(benchmark.CYCLE)]
+
+        def advance() -> None:
+            for _ in range(substeps):
+                mujoco_warp.step(engine, data)
+
+        advance()  # compiles what is not compiled yet
+        graph = None
+        if where.captures:
+            with warp.ScopedCapture(where.warp) as capture:
+                advance()
+            graph = capture.graph
+    made = {"steps": 0}
+
+    def call() -> bool:
+        with where.use():
+            control.copy_(actions[made["steps"] % len(actions)])
+            if graph is None:
+                advance()
+            else:
+                warp.capture_launch(graph)
+            warp.synchronize_device(where.warp)
+        made["steps"] += 1
+        return False
+
+    return benchmark.Subject(call, n, n)
+
+
+def playground(name: str, num_envs: int, implementation: str, seed: int = 0) -> benchmark.Subject:
+    """One of Playground's environments, compiled and vectorised by JAX, with random actions."""
+    import importlib
+
+    jax: Any = importlib.import_module("jax")
+    registry: Any = importlib.import_module("mujoco_playground").registry
+    env = registry.load(name, config_overrides={"impl": implementation})
+    begin, advance = jax.jit(jax.vmap(env.reset)), jax.jit(jax.vmap(env.step))
+    keys = jax.random.split(jax.random.PRNGKey(seed), num_envs)
+    rng = np.random.default_rng(seed)
+    drawn = rng.uniform(-1, 1, (benchmark.CYCLE, num_envs, env.action_size)).astype(np.float32)
+    actions = [jax.device_put(action) for action in drawn]
+    now = {"state": begin(keys), "step": 0}
+
+    def call() -> bool:
+        action = actions[now["step"] % len(actions)]
+        now["state"] = jax.block_until_ready(advance(now["state"], action))
+        now["step"] += 1
+        return False
+
+    def reset() -> None:
+        now["state"] = jax.block_until_ready(begin(keys))
+
+    return benchmark.Subject(call, num_envs, num_envs, restart=reset, reset=reset)
+
+
+def parts(id: str, n: int, plan: Plan, lines: Lines) -> None:
+    """Seconds of a whole step, of its physics, and of its hooks in each of three ways; memory.
+
+    The hooks are those behind the physics: terms, reward, ends, observation. With each way, the
+    rate of physics and hooks together is measured as well, without actions' checks and resets.
+    """
+    import torch
+
+    on_cuda = plan.device.startswith("cuda")
+    if on_cuda:
+        torch.cuda.reset_peak_memory_stats(plan.device)
+    envs: Any = gymnasium.make_vec(id, n, backend="warp", device=plan.device).unwrapped
+    envs.reset(seed=0)
+    action = torch.zeros(envs.action_space.shape, device=plan.device)
+    worlds, task = envs._simulations, envs.task
+    view = worlds.view
+    substeps = round(envs.control_timestep / envs.physics_timestep)
+
+    def clock(act: Callable[[], Any]) -> float:
+        return clocked(act, plan.seconds, plan.device)
+
+    found = {"step": clock(lambda: envs.step(action))}
+    with envs.enter():
+        control = task.control(view, action)
+        found["physics"] = clock(lambda: worlds.step(control, substeps))
+
+        def hooks() -> tuple[Any, ...]:
+            terms = task.terms(view)
+            entries = task.observation(view)
+            flat = [torch.reshape(entry, (n, -1)) for entry in entries.values()]
+            ends = task.terminated(view), task.truncated(view)
+            return task.reward(terms), *ends, torch.cat(flat, dim=1).float()
+
+        ways: dict[str, Callable[[], Callable[[], Any]]] = {
+            "eager": lambda: hooks,
+            "compiled": lambda: torch.compile(hooks, dynamic=False),
+            "graph": lambda: _captured(hooks, plan.device),
+        }
+        for name, make in ways.items():
+            if name == "graph" and not on_cuda:
+                lines.add("loop", id=id, worlds=n, hooks=name, left_out="no CUDA")
+                continue
+            with lines.told("loop", id=id, worlds=n, hooks=name), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what torch.compile looks through
+                act = make()
+                act()
+                found[f"hooks {name}"] = clock(act)
+                both = clock(lambda act=act: (worlds.step(control, substeps), act()))
+                lines.add("loop", id=id, worlds=n, hooks=name, steps_per_second=n / both)
+    lines.add("parts", id=id, worlds=n, seconds=found)
+    memory = {"bytes_per_world": envs.nbytes / n}
+    if on_cuda:
+        import warp
+
+        memory["torch_peak_bytes"] = float(torch.cuda.max_memory_allocated(plan.device))
+        memory["warp_pool_bytes"] = float(warp.get_mempool_used_mem_high(plan.device))
+    lines.add("memory", id=id, worlds=n, **memory)
+    envs.close()
+
+
+def _captured(hooks: Callable[[], Any], device: str) -> Callable[[], Any]:
+    """The hooks as a CUDA graph: the arrays that they read stay where they are."""
+    import torch
+
+    hooks()
+    graph: Any = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=torch.cuda.current_stream(device)):
+        hooks()
+    return graph.replay  # type: ignore[no-any-return]
+
+
+def clocked(act: Callable[[], Any], seconds: float, device: str) -> float:
+    """Seconds of a call, the device waited for before and after all of them."""
+    import torch
+
+    def wait() -> None:
+        if device.startswith("cuda"):
+            torch.cuda.synchronize(device)
+
+    for _ in range(WARM_UP):
+        act()
+    wait()
+    calls, started = 0, time.perf_counter()
+    while calls == 0 or time.perf_counter() - started < seconds:
+        act()
+        calls += 1
+        if calls % 16 == 0:
+            wait()  # or thousands would be waiting behind the clock
+    wait()
+    return (time.perf_counter() - started) / calls
+
+
+# Learning.
+
+
+def learning(plan: Plan, seconds: float) -> dict[str, Any]:
+    """TD3 on walker-walk, from as many worlds, until the time is over: its best evaluation."""
+    from mjgym.train.results.metrics import RETURN
+    from mjgym.train.results.run import Run
+
+    with tempfile.TemporaryDirectory(prefix="mjgym-gpu-") as folder:
+        run = Path(folder) / "run"
+        command = [
+            *(sys.executable, "-c", "from mjgym.cli import main; main()", "train", "td3"),
+            *("walker-walk", "env.backend=warp", f"env.device={plan.device}"),
+            *(f"num_envs={plan.learners}", f"updates_per_step={min(1.0, 64 / plan.learners)}"),
+            *("--minutes", f"{0.8 * seconds / 60:.3f}", "--out", str(run)),
+        ]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=2 * seconds + 600
+        )
+        if done.returncode:
+            lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+            raise RuntimeError(lines[-1])
+        measured = Run(run).metrics()
+    returns = [metric for metric in measured if metric.metric == RETURN]
+    last = measured[-1]
+    reached = next((metric for metric in returns if metric.value >= WANTED), None)
+    return {
+        "id": "dmc/walker-walk-v0",
+        "worlds": plan.learners,
+        "env_steps": last.env_step,
+        "updates": last.updates,
+        "seconds": last.wall_s,
+        "best_return": max((metric.value for metric in returns), default=None),
+        "wanted": WANTED,
+        "seconds_to_wanted": None if reached is None else reached.wall_s,
+    }
+
+
+# The table.
+
+
+def table(file: Path) -> str:
+    """The measurements of a file as Markdown."""
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    first = rows[0]
+    versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items())
+    shown = [f"{first['device']}, commit {str(first['commit'])[:10]}, {versions}.", ""]
+    header = ("id", "worlds", "mjgym", "mujoco_warp", "ratio", "loop: eager", "compiled", "graph")
+    shown += [_line((*header, "physics", "MB a world")), _line(["---"] * (len(header) + 2))]
+    for id, n in dict.fromkeys((r["id"], r["worlds"]) for r in rows if r["measurement"] == "speed"):
+        own = [r for r in rows if r.get("id") == id and r.get("worlds") == n]
+        rates = {r["subject"]: r.get("steps_per_second") for r in own if "subject" in r}
+        loops = {r["hooks"]: r.get("steps_per_second") for r in own if r["measurement"] == "loop"}
+        seconds = next(
+            (r["seconds"] for r in own if r["measurement"] == "parts" and "seconds" in r), {}
+        )
+        memory = next((r["bytes_per_world"] / 1e6 for r in own if "bytes_per_world" in r), None)
+        ours, theirs = rates.get("mjgym"), rates.get("mujoco_warp")
+        cells = [
+            *(_number(x, ",.0f") for x in (ours, theirs)),
+            _number(ours / theirs if ours and theirs else None, ".2f"),
+            *(_number(loops.get(way), ",.0f") for way in ("eager", "compiled", "graph")),
+            _number(seconds["physics"] / seconds["step"] if "step" in seconds else None, ".2f"),
+            _number(memory, ".3f"),
+        ]
+        shown.append(_line([f"`{id}`", f"{n:,}", *cells]))
+    shown += ["", _line(("id", "worlds", "median error", "90 %", "largest", "of rewards"))]
+    shown.append(_line(["---"] * 6))
+    for r in rows:
+        if r["measurement"] == "correctness" and "median" in r:
+            numbers = (r["median"], r["ninety_percent"], r["largest"], r["reward_largest"])
+            shown.append(_line([f"`{r['id']}`", str(r["worlds"]), *(f"{x:.1e}" for x in numbers)]))
+    for r in rows:
+        if r["measurement"] == "learning" and "best_return" in r:
+            best, reached = _number(r["best_return"], ".0f"), r["seconds_to_wanted"]
+            until = "not reached" if reached is None else f"after {reached:.0f} s"
+            shown += ["", f"TD3 on `walker-walk`, {r['worlds']:,} worlds, {r['seconds']:.0f} s:"
+                      f" best return {best or 'none'}; {WANTED:.0f} {until}."]  # fmt: skip
+    missing = [r for r in rows if "error" in r]
+    if missing:
+        shown += ["", "Failed: " + "; ".join(
+            f"{r['measurement']} {r.get('id', '')}: {r['error']}" for r in missing
+        )]  # fmt: skip
+    return "\n".join(shown)
+
+
+def _line(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)

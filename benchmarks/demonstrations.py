@@ -1,0 +1,455 @@
+"""Measures policies that learn from scripted demonstrations: success on fixed seeds, a row a run.
+
+    python benchmarks/demonstrations.py                  # all rows that are missing, in order
+    python benchmarks/demonstrations.py --part states --seeds 0
+    python benchmarks/demonstrations.py --table          # the tables in Markdown, from the rows
+
+Protocol, fixed before the runs:
+
+- **Demonstrations**: episodes of the task's scripted expert in a batch, on seeds from 0 on, until
+  the third step after the first success; only successes are kept, the first 200 in the order of
+  their seeds. Noise is Gaussian, of each number of an action within -1 and 1, added to what is
+  done; what is recorded is what the expert meant, so that the data shows how it recovers (DART,
+  Laskey et al., 2017). Every task is measured with a noise of 0.2 and with none.
+- **Training**: `mjgym train` with the settings in `assets/training`; the last policy counts, none
+  is chosen. Updates are fixed: 12,000 from states, 6,000 from pictures.
+- **Score**: success at any time within the steps of `STEPS`, over the 100 seeds of
+  `mjgym evaluate` (10000 to 10099), on which no episode has been recorded.
+- **Intervals**: Wilson's, 95 %, of the episodes of a row; in a table, of all episodes of its rows.
+  That is about the policies that were trained; how much training itself varies shows in the rows.
+- **Beside SAC**: 30 minutes of processor time on one thread, with 50 demonstrations and without.
+
+A row says the command, commit, versions and machine. What has no row is "not measured".
+"""
+
+import argparse
+import csv
+import dataclasses
+import json
+import math
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+
+import mjgym
+from mjgym import datasets
+from mjgym.datasets import Episode
+from mjgym.util.packaged import assets
+
+FILE = assets() / "baselines" / "demonstrations.csv"
+SETTINGS = assets() / "training"
+MJGYM = (sys.executable, "-c", "from mjgym.cli import main; main()")
+
+GOALS = {
+    "robosuite/Lift-v0": 1.00,
+    "robosuite/PickPlaceCan-v0": 0.98,
+    "robosuite/Stack-v0": 0.95,
+    "robosuite/Door-v0": 0.95,
+    "robosuite/NutAssemblySquare-v0": 0.85,
+    "robosuite/TwoArmLift-v0": 0.90,
+}
+"""Ids, and the part of the episodes that is to succeed."""
+
+FIRST = (
+    "robosuite/Door-v0",
+    "robosuite/NutAssemblySquare-v0",
+    "robosuite/TwoArmLift-v0",
+    "robosuite/Stack-v0",
+    "robosuite/PickPlaceCan-v0",
+    "robosuite/Lift-v0",
+)
+"""The same in the order that they are measured in."""
+
+STEPS = {
+    "robosuite/Lift-v0": 100,
+    "robosuite/PickPlaceCan-v0": 300,
+    "robosuite/Stack-v0": 200,
+    "robosuite/Door-v0": 200,
+    "robosuite/NutAssemblySquare-v0": 350,
+    "robosuite/TwoArmLift-v0": 300,
+}
+"""Control steps in which an episode is to succeed, two to three times what the experts take."""
+
+SEEDS = (0, 1, 2)
+COUNT = 200  # demonstrations
+COUNTS = (20, 50, 100)  # fewer, for the curve
+NOISE = 0.2  # standard deviation
+NOISES = (0.1, 0.4)  # others, for the curve
+CURVE_IDS = ("robosuite/Lift-v0", "robosuite/PickPlaceCan-v0")
+BESIDE_IDS = ("robosuite/Lift-v0", "robosuite/Door-v0", "robosuite/Stack-v0")
+BESIDE_COUNT, BESIDE_MINUTES = 50, 30
+UPDATES = {"states": 12_000, "pictures": 6_000}
+AFTER = 3  # control steps of a demonstration after its first success
+BATCH = 50  # episodes side by side
+MOST = 600  # episodes, after which too few have succeeded
+CAMERAS = ("agentview", "robot0_eye_in_hand")
+PARTS = ("states", "clean", "beside", "curve", "noise", "pictures")
+# The score is taken afterwards: evaluations in training would only take time.
+QUIET = ("threads=1", "tensorboard=false", "evaluations=1", "evaluation_episodes=1")
+Z = 1.959964  # of a normal distribution, 95 %
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run and its score; see the module."""
+
+    part: str
+    id: str
+    method: str
+    demonstrations: int
+    noise: float
+    seed: int
+    steps: int  # control steps of an episode
+    updates: int
+    episodes: int
+    successes: int
+    success: float
+    low: float  # Wilson's interval, 95 %
+    high: float
+    cpu_seconds: float  # of training, evaluations in it included
+    seeds: str
+    command: str
+    commit: str
+    versions: str
+    machine: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that a row is about."""
+
+    part: str
+    id: str
+    method: str
+    demonstrations: int
+    noise: float
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        task = self.id.partition("/")[2]
+        return f"{task}_{self.method}_{self.demonstrations}_{self.noise:g}_{self.seed}"
+
+    def matches(self, row: Row) -> bool:
+        """Whether a row is about this run; part is not looked at: parts share runs."""
+        mine = (self.id, self.method, self.demonstrations, self.noise, self.seed)
+        return mine == (row.id, row.method, row.demonstrations, row.noise, row.seed)
+
+
+def jobs() -> Iterator[Job]:
+    """All runs, the most important first."""
+    for id in FIRST:
+        yield Job("states", id, "bc", COUNT, NOISE, SEEDS[0])
+    for id in GOALS:
+        yield Job("clean", id, "bc", COUNT, 0.0, SEEDS[0])
+    for seed in SEEDS[1:]:
+        for id in FIRST:
+            yield Job("states", id, "bc", COUNT, NOISE, seed)
+    for id in BESIDE_IDS:
+        for method, count in (("sac+data", BESIDE_COUNT), ("sac", 0)):
+            yield Job("beside", id, method, count, 0.0, 0)
+    for id in CURVE_IDS:
+        for count in COUNTS:
+            yield Job("curve", id, "bc", count, NOISE, 0)
+        for noise in NOISES:
+            yield Job("noise", id, "bc", COUNT, noise, 0)
+    for seed in SEEDS:
+        yield Job("pictures", "robosuite/Lift-v0", "bc-pictures", COUNT, 0.0, seed)
+
+
+def wilson(successes: int, episodes: int) -> tuple[float, float]:
+    """Wilson's interval of a probability, 95 % (E. B. Wilson, 1927)."""
+    p, n, z = successes / episodes, episodes, Z
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+# Demonstrations.
+
+
+def demonstrations(id: str, noise: float, pictures: bool, folder: Path) -> Path:
+    """A file of the expert's successes, made unless it is there."""
+    kind = f"{noise:g}{'_pictures' if pictures else ''}"
+    path = folder / f"{id.partition('/')[2]}_{kind}.hdf5"
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    shown: dict[str, Any] = {}
+    if pictures:
+        shown = {"observation": "pixels", "pixels": {"camera": list(CAMERAS)}}
+    like = gymnasium.make(id, **shown)
+    part = path.with_name(f"part_{path.name}")
+    part.unlink(missing_ok=True)
+    writer = datasets.create(str(part), like, algorithm="scripted", description=f"{id}, {kind}")
+    began, tried = time.process_time(), 0
+    while writer.kept < COUNT and tried < MOST:
+        for episode in _episodes(id, tried, noise, pictures):
+            tried += 1
+            if episode is not None and writer.kept < COUNT:
+                writer.add(episode)
+    writer.close()
+    like.close()
+    seconds = time.process_time() - began
+    print(f"{path.name}: {writer.kept} of {tried} episodes, {seconds:.0f} s", flush=True)
+    part.rename(path)
+    return path
+
+
+def _episodes(id: str, first: int, noise: float, pictures: bool) -> list[Episode | None]:
+    """Episodes of the expert, with seeds from the first on; None for each that fails."""
+    options: dict[str, Any] = {"observation": "dict"}
+    if pictures:
+        options = {"observation": "dict+pixels", "pixels": {"camera": list(CAMERAS)}}
+    envs: Any = gymnasium.make_vec(id, BATCH, threads=1, **options)
+    expert = envs.unwrapped.task.scripted_policy()
+    names = list(envs.single_observation_space.spaces)
+    seen_names = [name for name in names if name.startswith("pixels_") == pictures]
+
+    def seen(observation: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: np.array(observation[name]) for name in seen_names}
+
+    rng = np.random.default_rng((first, round(1000 * noise)))
+    observation, _ = envs.reset(seed=first)
+    shown, meant, paid, succeeded = [seen(observation)], [], [], []
+    while len(meant) < STEPS[id] and not _all_over(succeeded):
+        action = np.asarray(expert(observation), np.float32)
+        done = np.clip(action + noise * rng.normal(size=action.shape), -1, 1).astype(np.float32)
+        observation, reward, _, _, info = envs.step(done)
+        meant.append(action)
+        paid.append(np.array(reward))
+        succeeded.append(np.array(info["success"]))
+        shown.append(seen(observation))
+    envs.close()
+    made: list[Episode | None] = []
+    for k in range(BATCH):
+        own = np.array([row[k] for row in succeeded])
+        if not own.any():
+            made.append(None)
+            continue
+        end = min(int(own.argmax()) + 1 + AFTER, len(own))
+        rows = {name: np.stack([o[name][k] for o in shown[: end + 1]]) for name in seen_names}
+        if not pictures:
+            flat = [part.reshape(end + 1, -1) for part in rows.values()]
+            rows = np.concatenate(flat, 1).astype(np.float32)
+        made.append(
+            Episode(
+                observations=rows,
+                actions=np.stack([action[k] for action in meant[:end]]),
+                rewards=np.array([reward[k] for reward in paid[:end]]),
+                terminations=np.zeros(end, dtype=bool),
+                truncations=np.arange(end) == end - 1,
+                successes=own[:end],
+                seed=first + k,
+            )
+        )
+    return made
+
+
+def _all_over(succeeded: Sequence[np.ndarray]) -> bool:
+    """Whether every episode has gone on for long enough after its first success."""
+    return len(succeeded) > AFTER and bool(np.any(succeeded[:-AFTER], axis=0).all())
+
+
+# Runs.
+
+
+def command(job: Job, out: Path) -> list[str]:
+    """Arguments of `mjgym` for a run."""
+    words = [job.id, f"env.max_episode_steps={STEPS[job.id]}", *QUIET]
+    words += ["--seed", str(job.seed), "--out", str(out / job.name)]
+    if job.demonstrations:
+        file = demonstrations(job.id, job.noise, job.method == "bc-pictures", out / "data")
+        words += ["--data", str(file)]
+        if job.demonstrations < COUNT:
+            words += [f"demonstrations={job.demonstrations}"]
+    if job.method.startswith("sac"):
+        config = SETTINGS / "demonstrations_beside.yaml"
+        return ["train", "sac", *words, "--config", str(config), "--cpu-minutes",
+                str(BESIDE_MINUTES)]  # fmt: skip
+    kind = "pictures" if job.method == "bc-pictures" else "states"
+    config = SETTINGS / ("cloning_pictures.yaml" if kind == "pictures" else "cloning.yaml")
+    return ["train", "bc", *words, "--config", str(config), "--steps", str(UPDATES[kind])]
+
+
+def measure(job: Job, out: Path) -> Row:
+    """Train and score."""
+    import torch
+
+    from mjgym.train.learn import source
+
+    words = command(job, out)
+    run = out / job.name
+    resume = ["--resume"] if (run / "checkpoint.pt").exists() else []
+    if run.exists() and not resume:  # it was stopped before it had learned anything
+        for file in run.rglob("*"):
+            if file.is_file():
+                file.unlink()
+    subprocess.run([*MJGYM, *words, *resume], check=True)
+    scored = subprocess.run(
+        [*MJGYM, "evaluate", str(run), "--threads", "1", "--json"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    about = json.loads(scored.stdout)
+    successes = round(about["success"] * about["episodes"])
+    low, high = wilson(successes, about["episodes"])
+    with (run / "metrics.csv").open() as file:
+        metrics = list(csv.DictReader(file))
+    spent = [float(m["value"]) for m in metrics if m["metric"] == "speed/cpu_seconds"]
+    shown = [word.replace(str(out), "OUT").replace(str(SETTINGS), "SETTINGS") for word in words]
+    return Row(
+        **dataclasses.asdict(job),
+        steps=STEPS[job.id],
+        updates=int(metrics[-1]["updates"]),
+        episodes=about["episodes"],
+        successes=successes,
+        success=about["success"],
+        low=round(low, 4),
+        high=round(high, 4),
+        cpu_seconds=round(max(spent, default=0.0), 1),
+        seeds=f"{about['seeds'][0]}-{about['seeds'][-1]}",
+        command=shlex.join(["mjgym", *shown]),
+        commit=source.commit(),
+        versions=f"mjgym {mjgym.__version__}, mujoco {mujoco.__version__},"
+        f" torch {torch.__version__}, numpy {np.__version__}",
+        machine=f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
+    )
+
+
+def read(file: Path = FILE) -> list[Row]:
+    """The rows so far."""
+    if not file.exists():
+        return []
+    with file.open() as lines:
+        found = list(csv.DictReader(lines))
+    kinds = {field.name: field.type for field in dataclasses.fields(Row)}
+    return [Row(**{name: kinds[name](value) for name, value in row.items()}) for row in found]
+
+
+def append(row: Row, file: Path = FILE) -> None:
+    """Add a row."""
+    new = not file.exists()
+    with file.open("a", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        if new:
+            writer.writerow(field.name for field in dataclasses.fields(Row))
+        writer.writerow(dataclasses.astuple(row))
+
+
+# Tables.
+
+MISSING = "not measured"
+
+
+def cell(rows: Sequence[Row]) -> list[str]:
+    """Cells: the success of all rows, its interval, of each row."""
+    if not rows:
+        return [MISSING, "", ""]
+    successes, episodes = sum(r.successes for r in rows), sum(r.episodes for r in rows)
+    low, high = wilson(successes, episodes)
+    each = ", ".join(f"{r.success:.0%}".replace("%", " %") for r in rows)
+    return [f"{100 * successes / episodes:.1f} %", f"{100 * low:.1f} to {100 * high:.1f} %", each]
+
+
+def verdict(rows: Sequence[Row], goal: float) -> str:
+    """Whether the mean of all seeds meets a goal; how many there are while some are missing."""
+    if len(rows) < len(SEEDS):
+        return f"{len(rows)} of {len(SEEDS)} seeds" if rows else ""
+    return "yes" if float(np.mean([row.success for row in rows])) >= goal else "no"
+
+
+def _of(rows: Sequence[Row], *, seeds: Sequence[int] = SEEDS, **wanted: Any) -> list[Row]:
+    alike = [r for r in rows if all(getattr(r, k) == v for k, v in wanted.items())]
+    return sorted((r for r in alike if r.seed in seeds), key=lambda r: r.seed)
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    every = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in every)
+
+
+def states_table(rows: Sequence[Row]) -> str:
+    """Behaviour cloning of 200 demonstrations from states, and Lift from pictures."""
+    lines = []
+    for id, goal in GOALS.items():
+        for noise in (NOISE, 0.0):
+            own = _of(rows, id=id, method="bc", demonstrations=COUNT, noise=noise)
+            met = verdict(own, goal)
+            wanted = f"{goal:.0%}".replace("%", " %")
+            lines.append([f"`{id}`", "states", f"{noise:g}", wanted, *cell(own), met])
+    own = _of(rows, id="robosuite/Lift-v0", method="bc-pictures")
+    met = verdict(own, 0.95)
+    lines.append(["`robosuite/Lift-v0`", "pictures", "0", "95 %", *cell(own), met])
+    head = ("id", "from", "noise", "goal", "success", "95 % interval", "of each seed's run", "met")
+    return _table(head, lines)
+
+
+def curve_table(rows: Sequence[Row]) -> str:
+    """Behaviour cloning of fewer demonstrations, and of noisy ones; one seed."""
+    lines = []
+    for id in CURVE_IDS:
+        for count in (*COUNTS, COUNT):
+            own = _of(rows, id=id, method="bc", demonstrations=count, noise=NOISE, seeds=(0,))
+            lines.append([f"`{id}`", str(count), f"{NOISE:g}", *cell(own)[:2]])
+        for noise in (0.0, *NOISES):
+            own = _of(rows, id=id, method="bc", demonstrations=COUNT, noise=noise, seeds=(0,))
+            lines.append([f"`{id}`", str(COUNT), f"{noise:g}", *cell(own)[:2]])
+    return _table(("id", "demonstrations", "noise", "success", "95 % interval"), lines)
+
+
+def beside_table(rows: Sequence[Row]) -> str:
+    """SAC with demonstrations in half of each batch, and without; one seed."""
+    lines = []
+    for id in BESIDE_IDS:
+        pairs = [_of(rows, id=id, method=method, seeds=(0,)) for method in ("sac+data", "sac")]
+        lines.append([f"`{id}`", *(text for own in pairs for text in cell(own)[:2])])
+    head = ("id", "with 50 demonstrations", "95 % interval", "without", "95 % interval")
+    return _table(head, lines)
+
+
+TABLES = {"cloning": states_table, "cloning-curve": curve_table, "beside": beside_table}
+
+
+def main() -> None:
+    """Measure what is missing, or print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--part", choices=PARTS, action="append", help="only these; repeatable")
+    parser.add_argument("--seeds", type=int, nargs="+", help="only these")
+    parser.add_argument("--id", action="append", help="only these; repeatable")
+    parser.add_argument("--out", type=Path, default=Path("runs/demonstrations"), help="of the runs")
+    parser.add_argument("--table", action="store_true", help="print the tables")
+    given = parser.parse_args()
+    if given.table:
+        print("\n\n".join(f"{name}\n\n{make(read())}" for name, make in TABLES.items()))
+        return
+    for job in jobs():
+        wanted = (
+            (given.part is None or job.part in given.part)
+            and (given.seeds is None or job.seed in given.seeds)
+            and (given.id is None or job.id in given.id)
+        )
+        if not wanted or any(job.matches(row) for row in read()):
+            continue
+        try:
+            row = measure(job, given.out)
+        except (subprocess.CalledProcessError, datasets.DemonstrationError, TypeError) as error:
+            print(f"{job.name}: {error}", file=sys.stderr, flush=True)
+            continue
+        append(row)
+        print(f"{job.name}: {row.successes} of {row.episodes}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""HDF5 files of demonstrations as robomimic and robosuite lay them out, whole or cut off."""
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mjgym.datasets.formats import SUFFIXES
+from mjgym.datasets.recording import DemonstrationError
+from mjgym.util.suggestions import did_you_mean
+
+REFERENCES = "demos"  # at the beginning of a file of this package: to its demonstrations
+INSTALL = 'pip install "mjgym[robomimic]"'
+DAMAGE = (KeyError, OSError, RuntimeError, ValueError)  # what h5py raises of a damaged file
+END = 1 << 48  # a size that no file has
+
+
+def h5py() -> Any:
+    """The module h5py.
+
+    Raises:
+        DemonstrationError: it is not installed.
+    """
+    if importlib.util.find_spec("h5py") is None:
+        raise DemonstrationError(f"HDF5 needs h5py: {INSTALL}")
+    return importlib.import_module("h5py")
+
+
+class _Padded(io.RawIOBase):
+    """A file that has been cut off, with zeros behind what is left of it.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._size = path.stat().st_size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: END}[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        self._file.seek(min(self._at, self._size))
+        found = self._file.read(len(view))
+        view[: len(found)] = found
+        view[len(found) :] = bytes(len(view) - len(found))
+        self._at += len(view)
+        return len(view)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class File:
+    """An HDF5 file of demonstrations, of which those that are whole can be read.
+
+    Args:
+        name: the file's path.
+
+    Attributes:
+        name: the file's path.
+        attributes: of the group `data`.
+        demos: names of the groups that are whole, in order.
+        note: what is missing; empty if nothing is.
+
+    Raises:
+        DemonstrationError: h5py is not installed, there is no such file, or it has none.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._h5py = h5py()
+        self._path = Path(name).expanduser()
+        self.name = name
+        self._cut: int | None = None  # where the file has been cut off
+        self.note = ""
+        if not self._path.is_file():
+            near = [str(p) for p in self._path.parent.glob("*") if p.suffix in SUFFIXES]
+            raise DemonstrationError(f"there is no file {name!r}{did_you_mean(name, near)}")
+        try:
+            with self._h5py.File(self._path, "r"):
+                pass
+        except OSError as error:
+            if "truncated" not in str(error):
+                raise DemonstrationError(f"{name!r} is no HDF5 file: {error}") from None
+            self._cut = self._path.stat().st_size
+        with self._opened() as file:
+            try:
+                self.attributes = dict(file["data"].attrs)
+            except DAMAGE:
+                cut = " that is left after it has been cut off" * (self._cut is not None)
+                raise DemonstrationError(
+                    f'{name!r} has no group "data" of demonstrations{cut}'
+                ) from None
+            self.demos = [demo for demo in self._names(file) if self._whole(file, demo)]
+        if self._cut is not None:
+            self.note = f"{name!r} has been cut off: {len(self.demos)} whole episodes are left"
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Any]:
+        if self._cut is None:
+            with self._h5py.File(self._path, "r") as file:
+                yield file
+        else:
+            with _Padded(self._path) as padded, self._h5py.File(padded, "r") as file:
+                yield file
+
+    def _names(self, file: Any) -> list[str]:
+        """The names of demonstrations, in order; those that may be left if it is cut off."""
+        if self._cut is not None and REFERENCES in file:
+            with contextlib.suppress(*DAMAGE):
+                found = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
+                return [f"demo_{k}" for k in found]
+        names: list[str] = []
+        with contextlib.suppress(*DAMAGE):
+            names = [name for name in file["data"] if re.fullmatch(r"demo_\d+", name)]
+        return sorted(names, key=lambda name: int(name.partition("_")[2]))
+
+    def _group(self, file: Any, name: str) -> Any:
+        if self._cut is not None and REFERENCES in file:
+            return file[file[REFERENCES][int(name.partition("_")[2])]]
+        return file["data"][name]
+
+    def _whole(self, file: Any, name: str) -> bool:
+        try:
+            demo = self._group(file, name)
+            steps = len(demo["actions"])
+            cut = self._cut is not None and any(_end(x) > self._cut for x in _datasets(demo))
+            return steps > 0 and demo.attrs.get("num_samples", steps) == steps and not cut
+        except DAMAGE:
+            return False
+
+    @contextlib.contextmanager
+    def demo(self, number: int) -> Iterator[Any]:
+        """Context manager: the group of a demonstration, by its number from 0.
+
+        Raises:
+            DemonstrationError: it is damaged.
+        """
+        name = self.demos[number]
+        try:
+            with self._opened() as file:
+                yield self._group(file, name)
+        except (*DAMAGE, TypeError) as error:
+            if isinstance(error, DemonstrationError):
+                raise
+            raise DemonstrationError(f"{self.name!r}: {name} is damaged: {error}") from None
+
+
+def _datasets(group: Any) -> Iterator[Any]:
+    for item in group.values():
+        if hasattr(item, "values"):
+            yield from _datasets(item)
+        else:
+            yield item
+
+
+def _end(dataset: Any) -> int:
+    """The first byte of a file behind a dataset's values."""
+    low = dataset.id
+    if dataset.chunks is None:
+        return int(low.get_offset() or 0) + int(low.get_storage_size())
+    chunks = [low.get_chunk_info(i) for i in range(low.get_num_chunks())]
+    return max((int(chunk.byte_offset) + int(chunk.size) for chunk in chunks), default=0)
