@@ -5,8 +5,8 @@
 
 A row of assets/baselines/scripted_policies.csv is one id: episodes of the seeds 0, 1, ..., each
 with the task's own limit, and how many reach their goal; command, commit and versions beside it. A
-row replaces an earlier one of the same id. Between its marks, assets/guides/demonstrations.md holds the
-table.
+row replaces an earlier one of the same id. Between its marks, assets/guides/demonstrations.md holds
+the table.
 """
 
 import csv

@@ -100,7 +100,7 @@ def attempts(
 
 
 def _row(values: Any, i: int) -> Any:
-    """What is of one sub-environment."""
+    """The rows of one sub-environment."""
     if isinstance(values, dict):
         return {name: rows[i] for name, rows in values.items()}
     return values[i]

@@ -48,7 +48,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Motion:
-    """What is left of a tool's move, of each episode.
+    """The rest of a tool's move, of each episode.
 
     Args:
         way: displacement, (..., 3) m in world axes.
