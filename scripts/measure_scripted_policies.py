@@ -3,10 +3,10 @@
     python scripts/measure_scripted_policies.py robosuite/Lift-v0 ...    # adds rows to the file
     python scripts/measure_scripted_policies.py                          # the table alone
 
-A row of assets/baselines/scripted_policies.csv is one id: episodes of the seeds 0, 1, ..., each with
-the task's own limit, and how many reach their goal; command, commit and versions beside it. A row
-replaces an earlier one of the same id. Between its marks, assets/guides/demonstrations.md holds the
-table.
+A row of assets/baselines/scripted_policies.csv is one id: episodes of the seeds 0, 1, ..., each
+with the task's own limit, and how many reach their goal; command, commit and versions beside it. A
+row replaces an earlier one of the same id. Between its marks, assets/guides/demonstrations.md holds
+the table.
 """
 
 import csv
@@ -85,6 +85,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main(ids: list[str]) -> None:
+    """Measure ids, and write the table."""
     rows = {}
     if FILE.is_file():
         with FILE.open(newline="", encoding="utf-8") as file:

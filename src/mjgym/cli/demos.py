@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from mjgym.datasets import Writer
 
 BATCH, BATCH_WITH_PICTURES = 50, 16  # sub-environments
-SUCCESSES = "successes"
 PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
 
 
@@ -24,7 +23,7 @@ def demos(
     count: Annotated[int, typer.Option(min=1, help="Episodes to keep.")] = 200,
     keep: Annotated[
         Literal["successes", "all"], typer.Option(help="Which episodes to keep.")
-    ] = SUCCESSES,
+    ] = "successes",
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
     ] = 0,
@@ -98,7 +97,7 @@ def demos(
             stack.callback(writer.close)
             attempts = datasets.attempts(batch, policy, seed=seed, after=after, noise=noise)
             stack.callback(attempts.close)
-            _collect(attempts, writer, count, keep == SUCCESSES)
+            _collect(attempts, writer, count, keep == "successes")
         except datasets.DemonstrationError as error:
             console(stderr=True).print(f"{error}", soft_wrap=True)
             raise typer.Exit(1) from None

@@ -1,10 +1,9 @@
 """Collecting episodes of a policy from a batch of environments."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
 
 from mjgym.datasets.recorder import SUCCESS
@@ -25,13 +24,13 @@ class Attempt:
 
 
 def attempts(
-    envs: gymnasium.vector.VectorEnv[Any, Any, Any],
+    envs: Any,
     policy: Callable[[Any], Any],
     *,
     seed: int = 0,
     after: int = 5,
     noise: float = 0.0,
-) -> Iterator[Attempt]:
+) -> Generator[Attempt, None, None]:
     """Episodes of a policy, without end, in the order of their seeds: seed, seed + 1, ...
 
     They do not depend on the size of the batch. Each ends once its goal has been reached for
@@ -49,8 +48,8 @@ def attempts(
         noise: standard deviation of what is added to actions, in half ranges of these; each episode
             draws its own from its seed.
     """
-    plain: Any = envs.unwrapped
-    space: Any = envs.single_action_space
+    plain = envs.unwrapped
+    space = envs.single_action_space
     count = envs.num_envs
     seeds = seed + np.arange(count)
     following, due = seed + count, seed
@@ -83,13 +82,13 @@ def attempts(
         if not ended.any():
             continue
         states = plain.get_state()
-        for i in np.flatnonzero(ended):
+        for i in np.flatnonzero(ended).tolist():
             episode = recordings[i].episode(_row(states, i))
             finished[int(seeds[i])] = Attempt(bool(successes[i]), episode)
             seeds[i] = following
             following += 1
         observation, _ = envs.reset(seed=seeds.tolist(), options={"reset_mask": ended})
-        for i in np.flatnonzero(ended):
+        for i in np.flatnonzero(ended).tolist():
             recordings[i] = Recording(_row(observation, i), int(seeds[i]))
             generators[i] = _generator(seeds[i])
         held[ended] = 0
@@ -101,7 +100,7 @@ def attempts(
 
 
 def _row(values: Any, i: int) -> Any:
-    """What is of one sub-environment."""
+    """The rows of one sub-environment."""
     if isinstance(values, dict):
         return {name: rows[i] for name, rows in values.items()}
     return values[i]

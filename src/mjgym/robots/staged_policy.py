@@ -48,7 +48,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Motion:
-    """What is left of a tool's move, of each episode.
+    """The rest of a tool's move, of each episode.
 
     Args:
         way: displacement, (..., 3) m in world axes.
@@ -66,7 +66,10 @@ class Motion:
 class Body(Protocol):
     """The tools that a policy moves, as observations show them and as actions move them."""
 
-    count: int
+    @property
+    def count(self) -> int:
+        """The number of tools."""
+        ...
 
     def position(self, observation: Observation, tool: int) -> np.ndarray:
         """A tool's position, (..., 3) m."""

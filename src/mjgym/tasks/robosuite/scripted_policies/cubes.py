@@ -56,7 +56,7 @@ def stack(task: "Stack", sides: float) -> StagedPolicy:
 
     def held(observation: Observation) -> np.ndarray:
         """The tool's position relative to cube A."""
-        return tool.position(observation) - upper(observation)
+        return np.asarray(tool.position(observation) - upper(observation))
 
     def onto(observation: Observation) -> np.ndarray:
         above = np.array([0, 0, sides + GAP])

@@ -72,7 +72,7 @@ class Handle:
 
     def held(self, observation: Observation) -> np.ndarray:
         """The place of the first tool so that the handle's middle is at the meeting."""
-        return MEETING + self.first.position(observation) - self.middle(observation)
+        return np.asarray(MEETING + self.first.position(observation) - self.middle(observation))
 
     def free_end(self, observation: Observation, back: float = 0.0) -> np.ndarray:
         """The place of the second tool at the grasp, or further back."""
@@ -90,7 +90,7 @@ class Handle:
 
 def _pointing(side: float) -> np.ndarray:
     """The direction of a sloping tool, down and to the second side (1) or the first one (-1)."""
-    return np.sin(SLOPE) * side * TO_SECOND - np.cos(SLOPE) * np.array([0.0, 0.0, 1.0])
+    return np.asarray(np.sin(SLOPE) * side * TO_SECOND - np.cos(SLOPE) * np.array([0.0, 0.0, 1.0]))
 
 
 def _sloping(tool: Tool, observation: Observation, side: float) -> np.ndarray:
@@ -111,7 +111,9 @@ def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
     lost = away_from(first, handle.middle, LOST)
 
     def holding(near: float = 0.03) -> Stage:
-        return Stage(handle.held, CLOSE, handle.present, near=near, straight=STRAIGHT, lost=lost, speed=0.6)
+        return Stage(
+            handle.held, CLOSE, handle.present, near=near, straight=STRAIGHT, lost=lost, speed=0.6
+        )
 
     def taking(fingers: float, back: float, near: float = 0.01, steps: int = 0) -> Stage:
         def place(observation: Observation) -> np.ndarray:
@@ -168,7 +170,8 @@ def waiting(handle: Handle) -> Stage:
 def hand_over(task: "TwoArmHandover") -> StagedPolicy:
     """Pick the hammer up by one end of its handle, and take it by the other end."""
     tools = tools_of(task, 2)
-    handle = Handle(*tools.tools, "handle_xpos", "hammer_quat")
+    first, second = tools.tools
+    handle = Handle(first, second, "handle_xpos", "hammer_quat")
     picking = pick_up(handle, LIFTED)
     giving, taking = zip(*give_and_take(handle), strict=True)
     wait = waiting(handle)

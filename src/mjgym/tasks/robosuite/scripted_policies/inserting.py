@@ -33,7 +33,7 @@ def insert_peg(task: "TwoArmPegInHole") -> StagedPolicy:
     def axis(observation: Observation) -> np.ndarray:
         """The direction in which the peg enters."""
         down = np.array([0.0, 0.0, -1.0])
-        return np.sin(SLOPE) * towards(observation) + np.cos(SLOPE) * down
+        return np.asarray(np.sin(SLOPE) * towards(observation) + np.cos(SLOPE) * down)
 
     def hole(observation: Observation) -> np.ndarray:
         """The middle of the hole, (..., 3) m."""

@@ -49,7 +49,7 @@ def sort(task: "Sorting", aligned: bool) -> StagedPolicy:
         _put_away(task, tools, label, names, aligned)
         for label, names in task.labels_of_objects.items()
     ]
-    parts = np.cumsum([len(stages) for stages in objects])[:-1]
+    parts = np.cumsum([len(stages) for stages in objects])[:-1].tolist()
     return StagedPolicy(tools, [[stage for stages in objects for stage in stages]], parts=parts)
 
 
@@ -84,12 +84,14 @@ def _put_away(
     def down(observation: Observation) -> np.ndarray:
         """The tool's position at release."""
         _, _, *place = (constants_of(observation)[i] for i in (0, 1, 3, 4, 2))
-        return np.concatenate(place, axis=-1) + tool.position(observation) - observation[pos]
+        return np.asarray(
+            np.concatenate(place, axis=-1) + tool.position(observation) - observation[pos]
+        )
 
     def to_square(observation: Observation) -> np.ndarray:
         """The turn that aligns a square opening with the world's axes."""
         angle = smallest_angle(-heading_of(observation[quat]), QUARTER_TURN)
-        return angle[..., None] * np.array([0.0, 0.0, 1.0])
+        return np.asarray(angle[..., None] * np.array([0.0, 0.0, 1.0]))
 
     def away(observation: Observation) -> np.ndarray:
         """Whether the object has missed its destination."""

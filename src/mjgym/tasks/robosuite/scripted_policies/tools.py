@@ -148,4 +148,4 @@ def rotation_between(rotation: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 def clipped(vector: np.ndarray, most: np.ndarray) -> np.ndarray:
     """A vector (..., 3) whose numbers are each clipped to that size (...)."""
-    return np.clip(vector, -most[..., None], most[..., None])
+    return np.asarray(np.clip(vector, -most[..., None], most[..., None]))

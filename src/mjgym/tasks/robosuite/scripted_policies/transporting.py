@@ -58,13 +58,13 @@ def transport(task: "TwoArmTransport") -> StagedPolicy:
         return observation["trash_pos"]
 
     def over_trash_bin(observation: Observation) -> np.ndarray:
-        return observation["trash_bin_pos"] + np.array([0.0, 0.0, INTO_TRASH])
+        return np.asarray(observation["trash_bin_pos"] + np.array([0.0, 0.0, INTO_TRASH]))
 
     def payload(observation: Observation) -> np.ndarray:
         return observation["payload_pos"]
 
     def over_target_bin(observation: Observation) -> np.ndarray:
-        return observation["target_bin_pos"] + np.array([0.0, 0.0, INTO_TARGET])
+        return np.asarray(observation["target_bin_pos"] + np.array([0.0, 0.0, INTO_TARGET]))
 
     def diagonal(observation: Observation) -> np.ndarray:
         return np.full(payload(observation).shape[:-1], DIAGONAL)
@@ -72,7 +72,10 @@ def transport(task: "TwoArmTransport") -> StagedPolicy:
     turn_lid = facing(first, along_x, HALF_TURN)
     uncover = (*grasp(first, lid, turn_lid), *_put(first, lid, aside, turn_lid))
     turn_trash = across(second, "trash_quat", QUARTER_TURN)
-    tidy = (*grasp(second, trash, turn_trash, above=OVER_RIM), *_put(second, trash, over_trash_bin, turn_trash))
+    tidy = (
+        *grasp(second, trash, turn_trash, above=OVER_RIM),
+        *_put(second, trash, over_trash_bin, turn_trash),
+    )
     picking = pick_up(handle, CARRY, OVER_RIM)
     giving, taking = zip(*give_and_take(handle), strict=True)
     place = _put(
