@@ -21,14 +21,12 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageOps
 
-from mjgym import Env, registry
-from mjgym.envs.pixels import viewpoint
+from mjgym import Env, Viewpoint, registry
 from mjgym.robots import arms
 from mjgym.tasks.l2m.reflex import START, Reflexes
 from mjgym.tasks.l2m.walk import Walk
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.tasks.robosuite.scripted_policies import scripted_policy
 from mjgym.train.results import trained
 from mjgym.train.results.policy import Policy
 from mjgym.util import atomic
@@ -43,6 +41,8 @@ PICTURE, CLIP, FILM = (320, 240), (192, 144), (400, 300)  # pixels
 LATE = 1e-9  # s, of rounding
 FRAME, FILM_FRAME = 0.05, 0.1  # s, at least, between two frames of a clip, and of a film
 CLIP_BYTES, FILM_BYTES = 42_000, 500_000  # at most
+EYE_CAMERA, EYE = "front_close", 84  # what the tasks of the desk observe: camera, pixels each way
+INSET = 0.42  # of a picture's height, that is taken by what the task observes
 COLUMNS = 4  # of the table
 THUMBNAIL = 160  # pixels, the width in the table
 SHARP = 88  # quality of a picture, of 100
@@ -53,7 +53,7 @@ class Shot:
     """The settings of an id's still and clip: swaying actuators that may pull towards a pose.
 
     Attributes:
-        camera: name or index; None for the task's viewpoint.
+        camera: name, index or viewpoint; None for the task's viewpoint.
         zoom: into the middle of what the camera sees.
         seed: of the start and of the phases.
         upright: begin in the model's own pose instead of a start of the task's.
@@ -68,14 +68,15 @@ class Shot:
         begin: s, of the clip.
         still: s, when the picture is taken.
         end: s, of the clip.
-        eye: pixels each way of the picture that the task itself observes, and that is shown
-            enlarged; 0 for a picture for people.
+        x: m, where a creature begins, instead; None for where the task puts it.
+        eye: the camera of the picture that the task itself observes, and that is shown in a corner;
+            empty for none.
         scripted: a scripted policy acts, instead.
         trained: the policy that comes with the package acts, instead.
         arguments: of make.
     """
 
-    camera: str | int | None = None
+    camera: str | int | Viewpoint | None = None
     zoom: float = 1.0
     seed: int = 0
     upright: bool = False
@@ -90,7 +91,8 @@ class Shot:
     begin: float = 0.0
     still: float = 0.5
     end: float = 2.5
-    eye: int = 0
+    x: float | None = None
+    eye: str = ""
     scripted: bool = False
     trained: bool = False
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -104,9 +106,9 @@ RODENT = Shot(zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 # The first actuator rolls, the second steers, the third kicks.
 BALL = Shot(amplitude=-0.3, frequency=0.0, lag=0.25)
 DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
-TABLE_ARM = Shot(zoom=1.8, scripted=True)
+TABLE_ARM = Shot(scripted=True)
 # Arms that reach about as somebody moves them slowly.
-REACHING = Shot(zoom=1.5, amplitude=0.4, frequency=0.6, end=2.0)
+REACHING = Shot(amplitude=0.4, frequency=0.6, end=2.0)
 # Matches on pitches on which players can be told apart, and the whole of them seen.
 MATCH = Shot(
     zoom=1.15,
@@ -123,6 +125,12 @@ STRAY = Shot(
         "pitch": ((5.6, 4.8), (5.6, 4.8)), "goal": (0.6, 1.5, 0.65), "opponent": "random",
     },
 )  # fmt: skip
+# Players who stand near a ball that is small beside them.
+NEAR_BALL = replace(STRAY, zoom=1.0, amplitude=0.1, keep=True, still=0.05, end=1.5)
+# At the first gaps of a corridor, seen from aside.
+GAPS_AT = 6.2  # m
+# An episode whose reward is paid here, which the colours show.
+PAID = {"visualize_reward": True}
 # The reflexes walk in the plane, and fall to the side within a second elsewhere.
 STROLL = Shot(scripted=True, end=0.7, still=0.35, arguments={"init_pose": START})
 # Poses of gaits, by ids without versions: joints (rad), forward lean (rad), lift (m).
@@ -229,9 +237,18 @@ GAITS: dict[str, tuple[dict[str, float], float, float]] = {
 }
 SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/acrobot": Shot(still=1.25),
+    "dmc/acrobot-swingup_sparse": Shot(
+        upright=True, amplitude=0.1, still=0.05, end=2.0, arguments=PAID
+    ),
     "dmc/ball_in_cup": Shot(frequency=1.5),
     "dmc/cartpole": replace(CART, amplitude=0.4, frequency=0.6, still=1.5),
     "dmc/cartpole-balance": Shot(amplitude=0.15, frequency=1.5, lag=0.0, still=0.35, end=1.5),
+    "dmc/cartpole-balance_sparse": Shot(
+        seed=3, amplitude=0.1, lag=0.0, still=0.1, end=1.5, arguments=PAID
+    ),
+    "dmc/cartpole-swingup_sparse": replace(
+        CART, amplitude=0.4, frequency=0.6, still=1.5, arguments=PAID
+    ),
     "dmc/cartpole-two": replace(CART, upright=True, begin=0.5, still=1.25, end=3.0),
     "dmc/cartpole-three": replace(CART, upright=True, begin=0.7, still=1.0, end=3.0),
     "dmc/cheetah": Shot(amplitude=1.0, frequency=2.0, lag=0.3, still=0.7),
@@ -251,20 +268,49 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
     "dmc/walker": replace(STANDING, amplitude=0.4, lag=1 / 6),
     **{
-        id.removesuffix("-v0"): replace(DESK_ARM, eye=84 if "vision" in id else 0)
+        id.removesuffix("-v0"): replace(
+            DESK_ARM,
+            eye=EYE_CAMERA if "vision" in id else "",
+            seed=3 if "moveable_base" in id else 2 if "random_order" in id else 0,
+        )
         for id in registry.ids(namespace="manipulation")
     },
     "l2m/": STROLL,
     "l2m/walk_planar": replace(STROLL, begin=1.0, still=1.9, end=3.1),
     "locomotion/ant": ANT,
     "locomotion/ant-escape": replace(ANT, seed=67, still=1.0),
-    "locomotion/ant-go": replace(ANT, seed=6),
+    "locomotion/ant-go": replace(
+        ANT,
+        seed=10,
+        camera=Viewpoint(-45, -25, 3.0, (0.5, 0.23, -0.26), ("walker/torso",)),
+        still=0.0,
+        end=1.5,
+    ),
+    "locomotion/ant-run_gaps": replace(
+        ANT, x=GAPS_AT, camera=Viewpoint(60, -28, 5.0, (1.5, 0.0, -0.5), ("walker/torso",))
+    ),
     "locomotion/cmu_humanoid": PERSON,
+    "locomotion/cmu_humanoid-run_gaps": replace(
+        PERSON, x=GAPS_AT, camera=Viewpoint(60, -25, 5.0, (1.5, 0.0, -0.5), ("walker/root",))
+    ),
     "locomotion/cmu_humanoid-tracking": replace(PERSON, end=0.8),
-    "locomotion/jumping_ball": replace(BALL, amplitude=-1.0, begin=2.1, still=2.8, end=4.4),
+    "locomotion/jumping_ball": replace(
+        BALL,
+        amplitude=-1.0,
+        x=GAPS_AT - 1.5,
+        camera=Viewpoint(50, -28, 4.0, (1.2, 0.0, -0.3), ("walker/head_body",)),
+        begin=0.5,
+        still=0.9,
+        end=2.5,
+    ),
     "locomotion/rodent": RODENT,
     "locomotion/rodent-escape": replace(RODENT, seed=23),
-    "locomotion/rodent-run": replace(RODENT, camera="walker/back", zoom=1.15),
+    "locomotion/rodent-run": replace(
+        RODENT,
+        zoom=1.0,
+        x=GAPS_AT,
+        camera=Viewpoint(50, -28, 0.9, (0.2, 0.0, -0.05), ("walker/torso",)),
+    ),
     "locomotion/rodent-two": replace(RODENT, seed=52),
     "locomotion/rolling_ball": BALL,
     "locomotion/rolling_ball-go": replace(BALL, seed=48, still=0.0, end=1.0),
@@ -274,17 +320,32 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "soccer/ant-1v1": replace(STRAY, seed=2, amplitude=0.6, lag=1 / 8, end=1.4),
     "soccer/boxhead": MATCH,
     "soccer/boxhead-2v2": replace(MATCH, seed=1),
-    "soccer/humanoid": replace(STRAY, seed=1, amplitude=0.1, keep=True, still=0.05, end=1.5),
-    "soccer/humanoid-1v1": replace(STRAY, seed=2, amplitude=0.1, keep=True, still=0.05, end=1.5),
-    "robosuite/Door": replace(TABLE_ARM, still=2.2, end=3.2),
-    "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, zoom=1.5, begin=2.8, still=5.0, end=6.6),
-    "robosuite/PickPlace": replace(TABLE_ARM, zoom=1.1, begin=2.4, still=4.2, end=5.4),
+    "soccer/humanoid-2v2": replace(
+        NEAR_BALL,
+        seed=10,
+        camera=Viewpoint(
+            60,
+            -20,
+            0.3,
+            (0.0, 0.0, -0.3),
+            ("ball", "home_0/root", "home_1/root", "away_0/root", "away_1/root"),
+        ),
+    ),
+    "soccer/humanoid-1v1": replace(
+        NEAR_BALL,
+        seed=11,
+        camera=Viewpoint(90, -15, 1.6, (0.0, 0.0, -0.1), ("ball", "home_0/root", "away_0/root")),
+    ),
+    "robosuite/Door": replace(TABLE_ARM, still=0.6, end=3.2),
+    "robosuite/NutAssembly": replace(TABLE_ARM, seed=1, begin=2.8, still=5.0, end=6.6),
+    "robosuite/NutAssemblySingle": replace(TABLE_ARM, seed=2, begin=1.0, still=2.4, end=5.0),
+    "robosuite/PickPlace": replace(TABLE_ARM, begin=2.4, still=4.2, end=5.4),
+    "robosuite/PickPlaceSingle": replace(TABLE_ARM, seed=3, begin=0.5, still=2.0, end=4.0),
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
-    "robosuite/ToolHang": replace(REACHING, zoom=1.0, still=0.3),
+    "robosuite/ToolHang": replace(REACHING, still=0.3),
     "robosuite/TwoArm": REACHING,
-    "robosuite/TwoArmHandover": replace(REACHING, zoom=1.15, seed=2),
-    "robosuite/TwoArmTransport": replace(REACHING, zoom=1.0),
+    "robosuite/TwoArmHandover": replace(REACHING, seed=2),
     "robosuite/Wipe": replace(REACHING, seed=2),
 }
 
@@ -313,6 +374,58 @@ FILMS = {
     ),
 }  # fmt: skip
 
+# Ids whose pictures look alike, and the difference: by the end of an id, the other and a sentence.
+ALIKE = {
+    "acrobot-swingup_sparse": (
+        "dmc/acrobot-swingup",
+        "the reward is 1 at the target, which the colours show, and 0 elsewhere",
+    ),
+    "cartpole-balance_sparse": (
+        "dmc/cartpole-balance",
+        "the reward is 1 near the upright pose, which the colours show, and 0 elsewhere",
+    ),
+    "cartpole-swingup_sparse": (
+        "dmc/cartpole-swingup",
+        "the reward is 1 near the upright pose, which the colours would show, and 0 elsewhere",
+    ),
+    "humanoid-run_pure_state": (
+        "dmc/humanoid-run",
+        "positions and velocities of all joints are observed",
+    ),
+    "NutAssemblySingle": (
+        "robosuite/NutAssemblySquare",
+        "each episode draws which of the two nuts is there",
+    ),
+    "PickPlaceSingle": (
+        "robosuite/PickPlaceMilk",
+        "each episode draws which of the four objects is there",
+    ),
+    "stack_2_bricks_moveable_base_features": (
+        "manipulation/stack_2_bricks_features",
+        "the lowest brick is free to move",
+    ),
+    "stack_3_bricks_random_order_features": (
+        "manipulation/stack_3_bricks_features",
+        "each episode draws the order of the bricks",
+    ),
+    "stack_2_of_3_bricks_random_order_features": (
+        "manipulation/stack_3_bricks_random_order_features",
+        "two bricks are to be stacked, and one is left over",
+    ),
+}
+
+
+def difference(id: str) -> str:
+    """A sentence about the id whose pictures look alike, and the difference; empty for none."""
+    name = _short(id)
+    if name.endswith("_vision"):
+        other = name.removesuffix("_vision") + "_features"
+        said = "the picture in the corner is observed, and no position of what is not the robot"
+        return f"As {other}, but {said}."
+    other, said = ALIKE.get(name.rpartition("/")[2], ("", ""))
+    return f"As {other}, but {said}." if other else ""
+
+
 ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)  # of the tabletop
 PORTRAIT = (240, 240)  # pixels
 
@@ -326,10 +439,11 @@ class Portrait(Lift):
 
 def shot(id: str) -> Shot:
     """The settings of an id; its trained policy acts where there is one."""
-    if id in trained.ids():
-        return TRAINED_SHOTS.get(id, TRAINED)
     found = [prefix for prefix in SHOTS if id.startswith(prefix)]
     how = SHOTS[max(found, key=len)] if found else Shot()
+    if id in trained.ids():
+        usual = replace(how, scripted=False, trained=True) if how.scripted else TRAINED
+        return TRAINED_SHOTS.get(id, usual)
     for prefix, (pose, lean, lift) in GAITS.items():
         if id.removesuffix("-v0").removesuffix("_pure_state") == prefix:
             return replace(how, pose=pose, lean=lean, lift=lift, still=0.0)
@@ -352,6 +466,8 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     model, data = env.model, env.data
     if env.action_space.shape != (model.nu,) and "opponent" not in how.arguments:
         yield from reach(env, how)
+    if how.x is not None:
+        env.set_state({"qpos": np.concatenate([[how.x], data.qpos[1:]])})
     if how.pose is not None:
         take_pose(env, how)
     elif how.upright:
@@ -427,7 +543,7 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     elif "opponent" in {f.name for f in fields(env.task)}:
         script = scripted.team
     else:
-        script = scripted_policy(env.task)
+        script = env.task.scripted_policy()
     time = 0.0
     while True:
         yield time, env
@@ -447,14 +563,16 @@ def act(env: Any, policy: Policy, observation: Any) -> Iterator[tuple[float, Any
 
 def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
     """The current image of an environment's camera."""
-    camera = viewpoint(env.task, env.model) if how.camera is None else how.camera
-    if how.eye:
-        seen = Image.fromarray(env.camera(camera, width=how.eye, height=how.eye))
-        return ImageOps.pad(seen, size, Image.Resampling.NEAREST)
     width, height = (round(how.zoom * side) for side in size)
     left, top = (width - size[0]) // 2, (height - size[1]) // 2
-    whole = Image.fromarray(env.camera(camera, width=width, height=height))
-    return whole.crop((left, top, left + size[0], top + size[1]))
+    whole = Image.fromarray(env.camera(how.camera, width=width, height=height))
+    whole = whole.crop((left, top, left + size[0], top + size[1]))
+    if how.eye:
+        seen = Image.fromarray(env.camera(how.eye, width=EYE, height=EYE))
+        side, rim = round(INSET * size[1]), max(1, size[1] // 120)
+        seen = seen.resize((side, side), Image.Resampling.BICUBIC)
+        whole.paste(ImageOps.expand(seen, rim, "white"), (size[0] - side - 2 * rim, 0))
+    return whole
 
 
 def draw(id: str) -> None:
@@ -502,7 +620,7 @@ def draw_robot(robot: str) -> None:
     """Write the portrait of a robot with its own gripper."""
     env = Env(Portrait(robot=robot, start_noise=0.0), camera="agentview")
     env.reset(seed=0)
-    large = picture(env, Shot(), (2 * PORTRAIT[0], 2 * PORTRAIT[1]))
+    large = picture(env, Shot("agentview"), (2 * PORTRAIT[0], 2 * PORTRAIT[1]))
     env.close()
     portrait(robot).parent.mkdir(parents=True, exist_ok=True)
     with atomic.replacing(portrait(robot)) as part:
@@ -576,7 +694,8 @@ def table(found: list[dict[str, Any]]) -> str:
         still, clip = (_beside(id, what) for what in ("still", "clip"))
         image = f'<img src="{still}" width="{THUMBNAIL}" alt="{escape(entry["summary"])}">'
         star = " ★" if entry["trained"] else ""
-        cells.append(f"[{image}]({clip})<br>`{_short(id)}`{star}")
+        differs = f"<br>{difference(id)}" if difference(id) else ""
+        cells.append(f"[{image}]({clip})<br>`{_short(id)}`{star}{differs}")
     cells += [""] * (-len(cells) % COLUMNS)
     lines = [
         "# Gallery",
@@ -664,6 +783,7 @@ def card(entry: dict[str, Any]) -> str:
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
     tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
     terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])
+    differs = f"\n<p>{escape(difference(id))}</p>" if difference(id) else ""
     policy = f"\n<dt>trained</dt><dd>{escape(entry['trained'])}</dd>" if entry["trained"] else ""
     command = f"mjgym view {_short(id)}{' --policy trained' if entry['trained'] else ''}"
     return f"""<article id="{escape(id)}" data-tags="{escape(" ".join(entry["tags"]))}">
@@ -671,7 +791,7 @@ def card(entry: dict[str, Any]) -> str:
 <img src="{still}" width="{PICTURE[0]}" height="{PICTURE[1]}" loading="lazy"
 alt="{escape(id)}, a picture; the link shows it moving"></a>
 <h2>{escape(id)}</h2>
-<p>{escape(entry["summary"])}</p>
+<p>{escape(entry["summary"])}</p>{differs}
 <dl>
 <dt>observation</dt><dd>{entry["observation"]}</dd>
 <dt>action</dt><dd>{entry["action"]}</dd>
