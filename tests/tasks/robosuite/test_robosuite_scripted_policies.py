@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 # demonstrations has the shares of 200.
 SOLVED = {
     "Lift": (24, 60, 24),
-    "Stack": (16, 140, 15),
+    "Stack": (16, 320, 15),
     "Door": (12, 120, 11),
     "PickPlaceCan": (4, 200, 4),
     "NutAssemblyRound": (4, 200, 4),
@@ -34,7 +34,7 @@ def test_script_solves_its_task(name):
         if info["success_once"].sum() >= least:
             break
     assert info["success_once"].sum() >= least
-    assert rewards[info["success"]] == pytest.approx(1)
+    assert (rewards[info["success"]] > 0.9).all()  # of 1; the peg is paid for going deeper
     envs.close()
 
 
