@@ -52,7 +52,7 @@ def demos(
         Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
     ] = "fast",
     envs: Annotated[
-        int | None, typer.Option("--num-envs", "--envs", min=1, help="Sub-environments at once.")
+        int | None, typer.Option("--num-envs", min=1, help="Sub-environments at once.")
     ] = None,
     set: Annotated[
         list[str] | None,

@@ -34,7 +34,8 @@ def test_script_solves_its_task(name):
         if info["success_once"].sum() >= least:
             break
     assert info["success_once"].sum() >= least
-    assert (rewards[info["success"]] > 0.9).all()  # of 1; the peg is paid for going deeper
+    depth_counts = name == "TwoArmPegInHole"  # whose reward is 1 at the deepest alone
+    assert rewards[info["success"]] == pytest.approx(1, abs=0.1 if depth_counts else 1e-6)
     envs.close()
 
 

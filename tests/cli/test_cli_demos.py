@@ -1,0 +1,98 @@
+"""`mjgym demos`: episodes of scripted policies, written and replayed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training_runs import mjgym_
+
+from mjgym import datasets
+
+LIFT = "robosuite/Lift-v0"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _hdf5() -> None:
+    pytest.importorskip("h5py")
+
+
+def recorded(folder: Path, *options: object, name: str = "lift", id: str = LIFT) -> Path:
+    file = folder / f"{name}.hdf5"
+    mjgym_("demos", id, "--out", file, *options)
+    return file
+
+
+def test_successes_are_kept_and_replayed_bit_for_bit(tmp_path: Path) -> None:
+    file = recorded(tmp_path, "--count", 3, "--num-envs", 4)
+    found = datasets.load(str(file))
+    assert found.count == 3
+    for k in range(3):
+        episode = found.episode(k)
+        assert episode.successes[-1]
+        assert episode.seed == k
+    said = mjgym_("replay", file, "--check").output
+    assert said.count("bit for bit") == 3
+
+
+def test_episodes_do_not_depend_on_the_batch(tmp_path: Path) -> None:
+    few = datasets.load(str(recorded(tmp_path, "--count", 3, "--num-envs", 2, name="few")))
+    many = datasets.load(str(recorded(tmp_path, "--count", 3, "--num-envs", 5, name="many")))
+    for k in range(3):
+        np.testing.assert_array_equal(few.episode(k).actions, many.episode(k).actions)
+
+
+def test_noise_is_done_recorded_and_replayed(tmp_path: Path) -> None:
+    plain = datasets.load(str(recorded(tmp_path, "--count", 2, name="plain")))
+    file = recorded(tmp_path, "--count", 2, "--noise", 0.2, name="noisy")
+    first = datasets.load(str(file)).episode(0).actions, plain.episode(0).actions
+    steps = min(map(len, first))
+    assert 0.05 < np.abs(first[0][:steps] - first[1][:steps]).mean() < 0.5
+    assert mjgym_("replay", file, "--check").output.count("bit for bit") == 2
+
+
+def test_failures_are_kept_if_asked(tmp_path: Path) -> None:
+    file = recorded(tmp_path, "--count", 4, "--keep", "all", "--noise", 1.0)
+    found = datasets.load(str(file))
+    assert found.count == 4
+    assert not all(found.episode(k).successes[-1] for k in range(4))
+
+
+def test_mistakes_are_named_and_nothing_is_written(tmp_path: Path) -> None:
+    said = mjgym_("demos", "dmc/walker-walk-v0", "--out", tmp_path / "a.hdf5", code=None)
+    assert said.exit_code
+    assert "robosuite/Lift-v0" in " ".join(said.output.split())
+    taken = recorded(tmp_path, "--count", 1, name="taken")
+    content = taken.read_bytes()
+    said = mjgym_("demos", LIFT, "--out", taken, "--count", 1, code=None)
+    assert said.exit_code
+    assert taken.read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.hdf5"]
+
+
+def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "many.hdf5"
+    program = [sys.executable, "-c", "from mjgym.cli import main; main()"]
+    words = ["demos", LIFT, "--out", str(file), "--count", "1000", "--num-envs", "4"]
+    running = subprocess.Popen([*program, *words], env=os.environ, stdout=subprocess.DEVNULL)
+    end = time.monotonic() + 240
+    while time.monotonic() < end and not (file.exists() and _count(file) >= 2):
+        time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    running.wait(120)
+    found = datasets.load(str(file))
+    assert 2 <= found.count < 1000
+    assert all(found.episode(k).successes[-1] for k in range(found.count))
+
+
+def _count(file: Path) -> int:
+    try:
+        return datasets.load(str(file)).count
+    except (OSError, datasets.DemonstrationError):
+        return 0
