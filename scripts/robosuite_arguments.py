@@ -5,11 +5,14 @@
     # here, with that file in tests/data/robosuite
     python scripts/robosuite_arguments.py
 
-The cases are those of `tests/data/robosuite/argument_cases.json`. Each is made without pictures,
-unless it is about them, is reset and stepped once. What is kept of it is how many numbers an action
-and the observations have, and the error that refuses it, in `tests/data/robosuite/arguments.json`;
-the second call compares them with what there is here, and writes the guide's table. The first one
-runs on robosuite 1.5.2 with MuJoCo 3.7.0.
+The cases are those of `tests/data/robosuite/argument_cases.json`. Each is made, without pictures
+unless it is about them, and reset. Recorded in `tests/data/robosuite/arguments.json` are the error
+that refuses it, or the horizon, the control step, the positions of all joints, and at these every
+observation entry (pictures: their sizes), the reward, and the joints after one control step. Of
+arguments in `DRAWN` it keeps the means and deviations of joint positions over `DRAWS` resets, and
+of those in `FURNITURE` the shapes of what stands still. The second call sets the recorded joint
+positions here and compares; after the step, where the tools are. The first one runs on robosuite
+1.5.2 with MuJoCo 3.7.0.
 """
 
 import importlib
@@ -28,6 +31,27 @@ CASES, RECORD = DATA / "argument_cases.json", DATA / "arguments.json"
 GUIDE = ROOT / "assets" / "guides" / "tabletop.md"
 BEGIN = "<!-- arguments:begin (written by scripts/robosuite_arguments.py) -->"
 END = "<!-- arguments:end -->"
+# Arguments that change what a reset draws, and how often it is drawn to compare.
+DRAWN = ("initialization_noise", "placement_initializer", "z_offset", "z_rotation", "hard_reset")
+DRAWS = 12
+SIGMAS = 5.0  # by how many deviations two means may differ
+SPREAD = 2.5  # by what factor two deviations may differ
+# Arguments that change furniture.
+FURNITURE = (
+    *("table_full_size", "table_friction", "table_offset", "bin1_pos", "bin2_pos", "bin_size"),
+    *("tables_boundary", "use_latch"),
+)
+CARRIED = (
+    "robot",
+    "gripper",
+    "mount",
+    "base",
+    "Door",
+)  # begin names of geoms that are no furniture, or drawn
+TOLERANCE = 1e-4  # of observations, rewards and furniture
+MOVED = 1e-3  # m, of a tool after a control step; the null space of its arm is drawn
+AS_DRAWN = 1e-3  # m or parts of a quaternion, of means and deviations, besides
+PUSH = 0.3  # every number of that step's action
 PICTURES = ("camera_", "render_collision", "render_visual")  # begin arguments that need pictures
 
 
@@ -64,8 +88,16 @@ def title(case: Mapping[str, Any]) -> str:
     return f"{case['task']} {case['argument']}={case['value']}"
 
 
-def outcome(package: str, case: Mapping[str, Any]) -> dict[str, Any]:
-    """The sizes of a case's action and observations, or the error that refuses it."""
+def outcome(
+    package: str, case: Mapping[str, Any], theirs: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """All that is compared of a case, or the error that refuses it.
+
+    Args:
+        package: with robosuite's names.
+        case: one of the file's.
+        theirs: the recorded outcome, at whose joint positions is compared; None to record.
+    """
     suite = importlib.import_module(package)
     about_pictures = case["argument"].startswith(PICTURES)
     asked = {
@@ -74,6 +106,8 @@ def outcome(package: str, case: Mapping[str, Any]) -> dict[str, Any]:
         "has_offscreen_renderer": about_pictures,
         **case.get("with", {}),
     }
+    if theirs is not None and case["argument"] != "seed":
+        asked["seed"] = 0  # the same verdict each time
     if case["task"] == "TwoArmPegInHole":
         asked["gripper_types"] = None
     if about_pictures:
@@ -81,14 +115,102 @@ def outcome(package: str, case: Mapping[str, Any]) -> dict[str, Any]:
     try:
         asked[case["argument"]] = eval(case["value"], words(package))
         env = suite.make(case["task"], **asked)
-        seen = env.reset()
-        low, _ = env.action_spec
-        done = env.step(np.zeros(low.shape))[2]
-        env.close()
+        env.reset()
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
-    sizes = {name: list(np.shape(value)) for name, value in sorted(seen.items())}
-    return {"action": len(low), "observation": sizes, "done": bool(done)}
+    found: dict[str, Any] = {"horizon": env.horizon, "timestep": env.control_timestep}
+    if case["argument"] in DRAWN:
+        found["drawn"] = _draws(env)
+    if case["argument"] in FURNITURE:
+        found["furniture"] = _furniture(env.sim.model._model, env.sim.data._data)
+    found["joints"] = _joints(env)
+    there = theirs if theirs is not None and "joints" in theirs else None
+    _put(env, (there or found)["joints"])
+    found["observation"] = {
+        name: [list(value.shape)]
+        if value.ndim > 1
+        else np.round(value.ravel().astype(float), 6).tolist()
+        for name, value in (
+            (name, np.asarray(value))
+            for name, value in sorted(env._get_observations(force_update=True).items())
+        )
+    }
+    low, high = env.action_spec
+    action = np.clip(np.full(low.shape, PUSH), low, high)
+    found["reward"] = round(float(env.reward(action)), 6)
+    found["action"] = len(low)
+    found["done"] = bool(env.step(action)[2])
+    found["moved"] = {n: x for n, x in _joints(env).items() if n.startswith("robot")}
+    if there is not None:
+        found["hands"] = [_hands(env)]
+        _put(env, there["moved"])
+        found["hands"].append(_hands(env))
+    env.close()
+    return found
+
+
+def _joints(env: Any) -> dict[str, list[float]]:
+    """Positions of all joints by name; quaternions with a scalar part that is not negative."""
+    model, data = env.sim.model._model, env.sim.data._data
+    found = {}
+    for i in range(model.njnt):
+        count = {0: 7, 1: 4}.get(int(model.jnt_type[i]), 1)
+        value = np.array(data.qpos[model.jnt_qposadr[i] :][:count])
+        if count >= 4 and value[-4] < 0:
+            value[-4:] *= -1
+        found[model.joint(i).name] = np.round(value, 9).tolist()
+    return found
+
+
+def _hands(env: Any) -> dict[str, list[float]]:
+    """The tools' positions, by entry."""
+    seen = env._get_observations(force_update=True)
+    return {
+        name: list(x) for name, x in seen.items() if name.endswith("eef_pos") and "_to_" not in name
+    }
+
+
+def _put(env: Any, joints: Mapping[str, list[float]]) -> None:
+    model, data = env.sim.model._model, env.sim.data._data
+    names = [model.joint(i).name for i in range(model.njnt)]
+    for name, value in joints.items():
+        if name in names:
+            data.qpos[model.jnt_qposadr[names.index(name)] :][: len(value)] = value
+    data.qvel[:] = 0
+    env.sim.forward()
+
+
+def _draws(env: Any) -> dict[str, list[list[float]]]:
+    """The mean and the standard deviation of each joint's position over resets."""
+    drawn: list[dict[str, list[float]]] = []
+    for _ in range(DRAWS):
+        env.reset()
+        drawn.append(_joints(env))
+    return {
+        name: [np.round(f([each[name] for each in drawn], axis=0), 6).tolist() for f in MOMENTS]
+        for name in drawn[0]
+    }
+
+
+MOMENTS = (np.mean, np.std)
+
+
+def _furniture(model: Any, data: Any) -> dict[str, list[float]]:
+    """Friction, size and position of each named shape that stands still and can be touched."""
+    return {
+        model.geom(i).name: np.round(
+            [*model.geom_friction[i], *model.geom_size[i], *data.geom_xpos[i]], 6
+        ).tolist()
+        for i in range(model.ngeom)
+        if model.geom(i).name
+        and not model.geom(i).name.startswith(CARRIED)
+        and model.body_weldid[model.geom_bodyid[i]] == 0
+        and model.geom_contype[i]
+        and model.geom_type[i] != MESH
+    }
+
+
+MESH = 7
 
 
 def compare(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
@@ -98,13 +220,59 @@ def compare(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     if "error" in ours:
         reason = ours["error"].partition(": ")[2]
         return reason.replace("|", "/").replace("\n", " ")
-    return "same" if theirs == ours else "differs: " + ", ".join(_differing(theirs, ours))
+    differing = _differing(theirs, ours)
+    return "same" if not differing else "differs: " + ", ".join(differing)
 
 
 def _differing(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
-    found = [name for name in ("action", "done") if theirs[name] != ours[name]]
-    a, b = theirs["observation"], ours["observation"]
-    return found + sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
+    found = [name for name in ("action", "done", "horizon") if theirs[name] != ours[name]]
+    found += [n for n in ("timestep", "reward") if abs(theirs[n] - ours[n]) > TOLERANCE]
+    seen = [_comparable(each["observation"]) for each in (theirs, ours)]
+    found += _unlike(*seen, TOLERANCE)
+    found += _unlike(*ours["hands"], MOVED, " after a step")
+    for name, value in theirs.get("furniture", {}).items():
+        if name in ours["furniture"] and _far(value, ours["furniture"][name], TOLERANCE):
+            found.append(name)
+    for name, (mean, deviation) in theirs.get("drawn", {}).items():
+        if name in ours["drawn"] and _drawn_otherwise(
+            mean, deviation, *map(np.array, ours["drawn"][name])
+        ):
+            found.append(f"{name} as drawn")
+    return found
+
+
+def _comparable(observation: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that joint positions decide, and the shapes of the others.
+
+    Accelerations depend on the torques before, places of a door and sizes of a peg on the reset.
+    """
+    return {
+        name: [0.0] * len(value)
+        if name.endswith(UNDECIDED) or name.startswith("door") or name == "t"
+        else value
+        for name, value in observation.items()
+    }
+
+
+UNDECIDED = ("joint_acc", "proprio-state", "handle_pos", "handle_to_eef_pos", "object-state")
+
+
+def _drawn_otherwise(a: Any, a_deviation: Any, b: np.ndarray, b_deviation: np.ndarray) -> bool:
+    of_means = SIGMAS * np.hypot(a_deviation, b_deviation) / np.sqrt(DRAWS) + AS_DRAWN
+    low, high = np.sort([a_deviation, b_deviation], axis=0)
+    return bool((abs(a - b) > of_means).any() or (high > SPREAD * low + AS_DRAWN).any())
+
+
+def _unlike(a: Mapping[str, Any], b: Mapping[str, Any], bound: float, when: str = "") -> list[str]:
+    return [
+        name + when
+        for name in sorted(a.keys() | b.keys())
+        if name not in a or name not in b or _far(a[name], b[name], bound)
+    ]
+
+
+def _far(a: Any, b: Any, bound: float) -> bool:
+    return np.shape(a) != np.shape(b) or not np.allclose(a, b, rtol=0, atol=bound)
 
 
 def table(cases: list[dict[str, Any]], theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
@@ -136,13 +304,19 @@ def main() -> None:
     """Record robosuite's outcomes, or compare with them and write the table."""
     cases = json.loads(CASES.read_text())
     if sys.argv[1:] == ["theirs"]:
-        record = {title(case): outcome("robosuite", case) for case in cases}
+        record = {}
+        for case in cases:
+            record[title(case)] = outcome("robosuite", case)
+            print(title(case), file=sys.stderr)
         packages = {name: importlib.metadata.version(name) for name in ("robosuite", "mujoco")}
-        text = json.dumps({"versions": packages, "outcomes": record}, indent=1, sort_keys=True)
-        print(text)
+        lines = [f"{json.dumps(name)}: {json.dumps(record[name])}" for name in sorted(record)]
+        joined = ",\n".join(lines)
+        print(f'{{"versions": {json.dumps(packages)}, "outcomes": {{\n{joined}\n}}}}')
         return
     theirs = json.loads(RECORD.read_text())["outcomes"]
-    ours = {title(case): outcome("mjgym.adapters.robosuite", case) for case in cases}
+    ours = {}
+    for case in cases:
+        ours[title(case)] = outcome("mjgym.adapters.robosuite", case, theirs[title(case)])
     before, _, rest = GUIDE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     from mjgym.util import atomic  # not where robosuite is

@@ -19,7 +19,6 @@ from mjgym.tasks.robosuite.tabletop import closeness, reward_if
 from mjgym.tasks.robosuite.two_arms import TwoArms
 
 PEG, BOARD = "peg_main", "hole_main"
-PEG_PLACE = (0.0, 0.0, 0.13)  # m, of the peg's middle in the first arm's hand
 BOARD_PLACE = (0.11, 0.0, 0.17)  # m, of the board's frame in the second arm's hand
 BOARD_TURN = (0.0, 0.0, 1.0, 1.0)  # quaternion
 DENSITY = 1000.0  # kg/m^3, of the peg
@@ -89,7 +88,7 @@ class TwoArmPegInHole(TwoArms):
         peg = mjcf.load("robosuite/peg.xml")
         geom = peg.geom("g0")
         geom.size, geom.density = (self.peg_radius[1], self.peg_length, 0.0), DENSITY
-        scene.attach(peg, prefix="peg_", frame=first.add_frame(pos=PEG_PLACE))
+        scene.attach(peg, prefix="peg_", frame=first.add_frame(pos=(0, 0, self.peg_length)))
         board = mjcf.load("robosuite/hole.xml")
         held = second.add_frame(pos=BOARD_PLACE, quat=BOARD_TURN)
         scene.attach(board, prefix="hole_", frame=held)
