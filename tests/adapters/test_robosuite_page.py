@@ -44,7 +44,8 @@ REFUSED = {
     "TwoArmTransport bin_size=(0.3, 0.3, 0.2)": "the lid and the payload",
 }
 # Entries are named there after the object that is drawn, and here "obj" and "nut"; an arm other
-# than Baxter stands 62 mm lower there on Baxter's mount; inverse kinematics differs as the guide says.
+# than Baxter stands 62 mm lower there on Baxter's mount; inverse kinematics differs as the guide
+# says.
 DIFFERENT = (
     "PickPlace single_object_mode=1",
     "NutAssembly single_object_mode=1",
