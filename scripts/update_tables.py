@@ -123,6 +123,8 @@ def tabletop_grippers() -> str:
             continue
         moves = "a" if law.proportional else "sign(a)"
         stroke = f"{moves} x {law.speed:g} half strokes"
+        if not law.incremental:
+            stroke = "the command itself: -1 is a stretched finger, 1 a bent one"
         lines.append(f"| `{name}` | {law.dimensions} | {stroke if law.dimensions else ''} |")
     return "\n".join(lines)
 
