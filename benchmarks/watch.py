@@ -33,6 +33,8 @@ from comparison.names import QUICK, envs_for
 from comparison.subjects import Settings
 from comparison.worker import WorkerError
 
+from mjgym.util import atomic
+
 RECORDS = Path(__file__).resolve().parent / "records" / "speed.jsonl"
 BATCH = 256
 QUICK_BATCH = 32
@@ -156,8 +158,8 @@ def record(changes: Sequence[Change], records: Path = RECORDS, *, cpu: bool = Fa
         ],
     }
     records.parent.mkdir(exist_ok=True)
-    with records.open("a") as file:
-        file.write(json.dumps(line) + "\n")
+    before = records.read_text() if records.exists() else ""
+    atomic.write_text(records, f"{before}{json.dumps(line)}\n")
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:

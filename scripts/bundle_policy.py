@@ -142,7 +142,8 @@ def bundled(folder: Path) -> trained.Trained:
 
 
 def _score(settings: dict[str, Any], policy: Any) -> Evaluation:
-    envs = evaluation.make(settings["id"], len(evaluation.SEEDS), **settings["env"])
+    arguments = {**settings["env"], **settings["evaluation_env"]}
+    envs = evaluation.make(settings["id"], len(evaluation.SEEDS), **arguments)
     score = evaluation.evaluate(policy, envs)
     envs.close()
     return score

@@ -20,6 +20,7 @@ import mujoco
 import numpy as np
 
 import mjgym
+from mjgym.util import atomic
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "assets/baselines/scripted_policies.csv"
@@ -93,7 +94,7 @@ def main(ids: list[str]) -> None:
     for id in ids:
         rows[id] = measure(id)
         print(rows[id], flush=True)
-        with FILE.open("w", newline="", encoding="utf-8") as file:
+        with atomic.replacing(FILE) as part, part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows[name] for name in sorted(rows))
@@ -101,7 +102,7 @@ def main(ids: list[str]) -> None:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     made = table([rows[name] for name in sorted(rows)])
-    GUIDE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
+    atomic.write_text(GUIDE, f"{before}{BEGIN}\n\n{made}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from mjgym.util import atomic
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import demonstrations  # noqa: E402
+import cloning  # noqa: E402
 from comparison import on_device  # noqa: E402
 from training import results, tables  # noqa: E402
 
@@ -214,8 +214,8 @@ def training_tables() -> dict[str, Callable[[], str]]:
 
 def cloning_tables() -> dict[str, Callable[[], str]]:
     """Tables of learning from demonstrations."""
-    rows = demonstrations.read()
-    return {name: functools.partial(make, rows) for name, make in demonstrations.TABLES.items()}
+    rows = cloning.read()
+    return {name: functools.partial(make, rows) for name, make in cloning.TABLES.items()}
 
 
 def dimensions_table() -> str:

@@ -409,7 +409,10 @@ class TestRefused:
             (("--out", "x.gif", "--num-envs", "900"), "at most 8192"),
             (("--out", "x.gif", "--set", "sped=1"), "did you mean speed"),
             (("--out", "x.gif", "--set", "width=9"), "width has an option of its own: --width"),
-            (("--out", "x.gif", "--policy", "best"), 'the folder of a run, or "module:function"'),
+            (
+                ("--out", "x.gif", "--policy", "best"),
+                'the folder of a run, a policy file, or "module:function"',
+            ),
             (("--out", "x.gif", "--policy", "no_such_module:f"), "no module 'no_such_module'"),
             (("--out", "x.gif", "--policy", "math:no_such"), "math has no no_such"),
             (("--out", "x.gif", "--policy", "math:pi"), "math:pi is not a function but float"),

@@ -39,7 +39,10 @@ SMALL_REPLAY = (
 )
 
 # In the folder of such a run.
-FILES = {"config.yaml", "metrics.csv", "policy.npz", "checkpoint.pt", "fingerprint.json"}
+FILES = {
+    *("config.yaml", "metrics.csv", "policy.npz", "checkpoint.pt", "fingerprint.json"),
+    *("best.npz", "critics.npz"),
+}
 
 
 def trainer(

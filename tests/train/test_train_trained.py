@@ -33,7 +33,9 @@ SEEDS = 2  # of the short check
 def replayed(id: str, count: int) -> np.ndarray:
     """Returns of the first seeds that a policy of the package was scored with."""
     bundled = trained.of(id)
-    envs = evaluation.make(id, count, 1, **bundled.about.settings["env"])
+    settings = bundled.about.settings
+    arguments = {**settings["env"], **settings.get("evaluation_env", {})}
+    envs = evaluation.make(id, count, 1, **arguments)
     found = evaluation.evaluate(bundled.policy, envs, evaluation.SEEDS[:count])
     envs.close()
     return found.returns
@@ -136,7 +138,7 @@ class TestBundling:
         again = trained.read(path)
         assert again.about == found.about
         assert again.about.settings == run.settings()
-        envs = evaluation.make(ID, 100)
+        envs = evaluation.make(ID, 100, **run.settings()["env"])
         scored = evaluation.evaluate(again.policy, envs)
         envs.close()
         assert again.about.mean == pytest.approx(scored.returns.mean(), rel=1e-5)

@@ -63,8 +63,8 @@ class @Class@(Task):
 
     Start: any angles of the joints; the target anywhere around the shoulder.
 
-    Observation: `angles` of the joints; `velocities` of the joints; `to_target`, from the fingertip
-    to the target along x and y.
+    Observation: `angles` of the joints; `velocities` of the joints; `to_target`, from
+    the fingertip to the target along x and y.
     """
 
     # Fields are keyword arguments: gymnasium.make("@id@", margin=0.2).

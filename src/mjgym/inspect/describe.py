@@ -152,7 +152,10 @@ def describe(
 def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
     """The camera's name or index, or the fields of a camera that is none of the model's."""
     where = viewpoint(task, model)
-    return dataclasses.asdict(where) if isinstance(where, Viewpoint) else where
+    if not isinstance(where, Viewpoint):
+        return where
+    fields = dataclasses.asdict(where)  # with lists in the place of tuples, as JSON has them
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 
 
 def _type_name(annotation: Any) -> str:

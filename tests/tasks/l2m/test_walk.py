@@ -306,7 +306,7 @@ def test_the_published_recipe_can_be_read():
     assert (recipe.critic, recipe.atoms, recipe.discounting, recipe.heads) == (
         "quantile", 101, "hyperbolic", 10,
     )  # fmt: skip
+    assert recipe.action_repeat == 4
     for id in mjgym.registry.ids(namespace="l2m"):
-        env = gymnasium.make(id, **recipe.env)
-        assert env.unwrapped.control_timestep == 0.04
-        env.close()
+        for arguments in (recipe.env, {**recipe.env, **recipe.evaluation_env}):
+            gymnasium.make(id, **arguments).close()

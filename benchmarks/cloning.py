@@ -1,8 +1,8 @@
 """Measures policies that learn from scripted demonstrations: success on fixed seeds, a row a run.
 
-    python benchmarks/demonstrations.py                  # all rows that are missing, in order
-    python benchmarks/demonstrations.py --part states --seeds 0
-    python benchmarks/demonstrations.py --table          # the tables in Markdown, from the rows
+    python benchmarks/cloning.py                  # all rows that are missing, in order
+    python benchmarks/cloning.py --part states --seeds 0
+    python benchmarks/cloning.py --table          # the tables in Markdown, from the rows
 
 Protocol, fixed before the runs:
 
@@ -45,6 +45,7 @@ import numpy as np
 import mjgym
 from mjgym import datasets
 from mjgym.datasets import Episode
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
 
 FILE = assets() / "baselines" / "demonstrations.csv"
@@ -340,12 +341,11 @@ def read(file: Path = FILE) -> list[Row]:
 
 def append(row: Row, file: Path = FILE) -> None:
     """Add a row."""
-    new = not file.exists()
-    with file.open("a", newline="") as lines:
+    rows = [*read(file), row]
+    with atomic.replacing(file) as part, part.open("w", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
-        if new:
-            writer.writerow(field.name for field in dataclasses.fields(Row))
-        writer.writerow(dataclasses.astuple(row))
+        writer.writerow(field.name for field in dataclasses.fields(Row))
+        writer.writerows(map(dataclasses.astuple, rows))
 
 
 # Tables.
