@@ -7,7 +7,6 @@ where each number is explained. Sums are in another order, so results differ by 
 
 import math
 
-import numpy as np
 from numba import carray, cfunc, njit
 
 from mjgym.muscles.thelen import NEAR_LARGEST, TOE_FORCE, TOE_SHAPE
@@ -45,9 +44,22 @@ in their bodies, -1 for none, (points, 3); both ends of each piece, its muscle, 
 in its body (1 or 2, 0 for none), the coordinate that it depends on, and whether it is there within
 its range; the body of each foot.
 """
-KEPT, SLIDES, LEGS, FEET, KNEES, DENSE, BODIES, MOVES, ENDS, OWNER, DRIFTER, CONDITION, INSIDE, TALUS = range(
-    len(INTEGERS)
-)
+(
+    KEPT,
+    SLIDES,
+    LEGS,
+    FEET,
+    KNEES,
+    DENSE,
+    BODIES,
+    MOVES,
+    ENDS,
+    OWNER,
+    DRIFTER,
+    CONDITION,
+    INSIDE,
+    TALUS,
+) = range(len(INTEGERS))
 
 NUMBERS = (
     "constants", "knots", "origins", "table", "at", "low", "high", "always", "together", "sign",
@@ -144,10 +156,9 @@ def _splines(x, integers, numbers, out):
 
 
 @njit
-def _paths(side, integers, numbers, fields, com, coordinates, knee, work):
-    """Lengths of a side's muscles, and the lines of their pieces; see `Paths.geometry`."""
+def _points(side, integers, numbers, fields, com, knee, work):
+    """Places of the ends of a side's pieces, and how fast those move that move in their bodies."""
     count, still = integers[POINTS], integers[STILL]
-    pieces, muscles = integers[PIECES], integers[MUSCLES]
     bodies = _places(integers, BODIES)[side * count :]
     moves = _places(integers, MOVES)
     at = _numbers(integers, numbers, AT)[side * count * 3 :]
@@ -177,6 +188,13 @@ def _paths(side, integers, numbers, fields, com, coordinates, knee, work):
             point[3 * p + i] = (
                 (place[i] - com[i]) + axes[3 * i] * x + axes[3 * i + 1] * y + axes[3 * i + 2] * z
             )
+
+
+@njit
+def _paths(side, integers, numbers, coordinates, work):
+    """Lengths of a side's muscles, and the lines of their pieces; see `Paths.geometry`."""
+    pieces, muscles = integers[PIECES], integers[MUSCLES]
+    point, moving = work[_POINT:], work[_MOVING:]
     ends, owner = _places(integers, ENDS), _places(integers, OWNER)
     drifter, condition = _places(integers, DRIFTER), _places(integers, CONDITION)
     inside = _places(integers, INSIDE)
@@ -313,74 +331,87 @@ def _legs(side, integers, numbers, coordinates, rates, constants, work):
 
 
 @njit
+def _sphere(x, y, z, radius, place, axes, moving, com, constants, work):
+    """Add the ground's force on a sphere of a foot, and how it changes with the foot's velocity.
+
+    Returns:
+        Whether it touches the ground.
+    """
+    depth = radius - (place[2] + axes[6] * x + axes[7] * y + axes[8] * z)
+    if not depth > 0.0:
+        return False
+    ax = place[0] + axes[0] * x + axes[1] * y + axes[2] * z - com[0]
+    ay = place[1] + axes[3] * x + axes[4] * y + axes[5] * z - com[1]
+    az = -0.5 * depth - com[2]
+    vx = moving[3] + moving[1] * az - moving[2] * ay
+    vy = moving[4] + moving[2] * ax - moving[0] * az
+    vz = moving[5] + moving[0] * ay - moving[1] * ax
+    k = 0.5 * constants[CONTACT_STIFFNESS] ** (2 / 3)
+    load = (4 / 3 * k) * depth * math.sqrt((radius * k) * depth)
+    normal = load * max(1 - (1.5 * constants[DISSIPATION]) * vz, 0.0)
+    slip = max(math.sqrt(vx * vx + vy * vy), constants[SLIP])
+    drag = (constants[FRICTION] * normal) / slip
+    stiffness = (constants[TIMESTEP] / constants[LIGHT]) * drag
+    along = drag * (1.0 + stiffness) / (2.0 + stiffness)
+    inwards = (0.75 * constants[DISSIPATION]) * load if normal > 0 else 0.0
+    aslant = constants[FRICTION] * inwards / slip
+    # Rows of how the point moves with the body's angular velocity and velocity.
+    lever, rows = work[_LEVER:], work[_SPHERE:]
+    for i in range(3 * _SPATIAL):
+        lever[i] = 0.0
+    lever[1], lever[2], lever[3] = az, -ay, 1.0
+    lever[6], lever[8], lever[10] = -az, ax, 1.0
+    lever[12], lever[13], lever[17] = ay, -ax, 1.0
+    for j in range(_SPATIAL):
+        rows[j] = along * lever[j] - aslant * vx * lever[12 + j]
+        rows[6 + j] = along * lever[6 + j] - aslant * vy * lever[12 + j]
+        rows[12 + j] = inwards * lever[12 + j]
+    wrench, damped = work[_PULL:], work[_DAMPED:]
+    for i in range(_SPATIAL):
+        a, b, c = lever[i], lever[6 + i], lever[12 + i]
+        wrench[i] += c * normal - drag * (a * vx + b * vy)
+        for j in range(_SPATIAL):
+            damped[6 * i + j] += a * rows[j] + b * rows[6 + j] + c * rows[12 + j]
+    return True
+
+
+@njit
 def _foot(side, integers, numbers, fields, com, constants, work):
     """Add what the ground does to a foot: forces, and how they change with velocities."""
     body, spheres = _places(integers, TALUS)[side], integers[SPHERES]
     place = _field(fields, XPOS, 3 * body + 3)[3 * body :]
     axes = _field(fields, XMAT, 9 * body + 9)[9 * body :]
     moving = _field(fields, CVEL, 6 * body + 6)[6 * body :]
-    centres = _numbers(integers, numbers, CENTRES)[side * 3 * spheres :]
+    at = _numbers(integers, numbers, CENTRES)[side * 3 * spheres :]
     radii = _numbers(integers, numbers, RADII)
-    damped, sphere, lever = work[_DAMPED:], work[_SPHERE:], work[_LEVER:]
-    wrench = work[_PULL:]
-    stiff = 0.5 * constants[CONTACT_STIFFNESS] ** (2 / 3)
+    wrench, damped = work[_PULL:], work[_DAMPED:]
     for i in range(_SPATIAL):
         wrench[i] = 0.0
     for i in range(_SPATIAL * _SPATIAL):
         damped[i] = 0.0
     touches = False
     for s in range(spheres):
-        x, y, z = centres[s], centres[spheres + s], centres[2 * spheres + s]
-        depth = radii[s] - (place[2] + axes[6] * x + axes[7] * y + axes[8] * z)
-        if not depth > 0.0:
-            continue
-        touches = True
-        ax = place[0] + axes[0] * x + axes[1] * y + axes[2] * z - com[0]
-        ay = place[1] + axes[3] * x + axes[4] * y + axes[5] * z - com[1]
-        az = -0.5 * depth - com[2]
-        vx = moving[3] + moving[1] * az - moving[2] * ay
-        vy = moving[4] + moving[2] * ax - moving[0] * az
-        vz = moving[5] + moving[0] * ay - moving[1] * ax
-        load = (4 / 3 * stiff) * depth * math.sqrt((radii[s] * stiff) * depth)
-        normal = load * max(1 - (1.5 * constants[DISSIPATION]) * vz, 0.0)
-        slip = max(math.sqrt(vx * vx + vy * vy), constants[SLIP])
-        drag = (constants[FRICTION] * normal) / slip
-        stiffness = (constants[TIMESTEP] / constants[LIGHT]) * drag
-        along = drag * (1.0 + stiffness) / (2.0 + stiffness)
-        inwards = (0.75 * constants[DISSIPATION]) * load if normal > 0 else 0.0
-        aslant = constants[FRICTION] * inwards / slip
-        # How the point moves with the body: angular velocity, then velocity.
-        for i in range(3 * _SPATIAL):
-            lever[i] = 0.0
-        lever[1], lever[2], lever[3] = az, -ay, 1.0
-        lever[6], lever[8], lever[10] = -az, ax, 1.0
-        lever[12], lever[13], lever[17] = ay, -ax, 1.0
-        for j in range(_SPATIAL):
-            sphere[j] = along * lever[j] - aslant * vx * lever[12 + j]
-            sphere[6 + j] = along * lever[6 + j] - aslant * vy * lever[12 + j]
-            sphere[12 + j] = inwards * lever[12 + j]
-        fx, fy = -drag * vx, -drag * vy
-        for i in range(_SPATIAL):
-            wrench[i] += lever[i] * fx + lever[6 + i] * fy + lever[12 + i] * normal
-            for j in range(_SPATIAL):
-                damped[6 * i + j] += (
-                    lever[i] * sphere[j] + lever[6 + i] * sphere[6 + j] + lever[12 + i] * sphere[12 + j]
-                )
-    if not touches:
-        return
+        x, y, z = at[s], at[spheres + s], at[2 * spheres + s]
+        if _sphere(x, y, z, radii[s], place, axes, moving, com, constants, work):
+            touches = True
+    if touches:
+        _standing(side, integers, wrench, damped, work)
+
+
+@njit
+def _standing(side, integers, wrench, damped, work):
+    """Add a foot's wrench and its slopes with velocities to what the coordinates feel."""
     count, free = integers[FOOT], integers[FREE]
     feet = _places(integers, FEET)[side * count :]
     half = work[_FOOT:]
     for c in range(count):
         motion = work[_MOTION + _SPATIAL * feet[c] :]
-        force = 0.0
         for i in range(_SPATIAL):
-            force += motion[i] * wrench[i]
+            work[_RIGHT + feet[c]] += motion[i] * wrench[i]
             gained = 0.0
             for j in range(_SPATIAL):
                 gained += motion[j] * damped[6 * j + i]
             half[_SPATIAL * c + i] = gained
-        work[_RIGHT + feet[c]] += force
     for c in range(count):
         own = half[_SPATIAL * c :]
         for d in range(count):
@@ -482,8 +513,7 @@ def _drive(integers, numbers, fields, qpos, qvel, constants, counts, work, out):
         for axis in range(2):
             slide = slides[SIDES * axis + side]
             slope = knee[MOST_FUNCTIONS + axis] + turn * (
-                knee[2 * MOST_FUNCTIONS + axis] / 2
-                + turn * (knee[3 * MOST_FUNCTIONS + axis] / 6)
+                knee[2 * MOST_FUNCTIONS + axis] / 2 + turn * (knee[3 * MOST_FUNCTIONS + axis] / 6)
             )
             mending = (constants[MENDED] / dt) * (knee[axis] - qpos[slide])
             wanted[slide] = (speed * slope + mending - qvel[slide]) / dt
@@ -535,7 +565,8 @@ def _after_step(integers, numbers, fields, memory, work):
         for c in range(leg):
             coordinates[c], rates[c] = qpos[kept[legs[c]]], qvel[kept[legs[c]]]
         knee = work[_KNEE + side * 4 * MOST_FUNCTIONS :]
-        _paths(side, integers, numbers, fields, com, coordinates, knee, work)
+        _points(side, integers, numbers, fields, com, knee, work)
+        _paths(side, integers, numbers, coordinates, work)
         force = _numbers(integers, numbers, FORCE)
         for m in range(muscles):
             k = side * muscles + m
@@ -561,8 +592,9 @@ def _after_step(integers, numbers, fields, memory, work):
 @cfunc("void(int64, int64, int64, int64, int64, int64, int64)", cache=True)
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
     """The forces of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
-    fields, integers = carray(integers_at(fields_at), len(LAW_FIELDS)), carray(
-        integers_at(integers_at_), 1 << 20
+    fields, integers = (
+        carray(integers_at(fields_at), len(LAW_FIELDS)),
+        carray(integers_at(integers_at_), 1 << 20),
     )
     numbers, memory = carray(floats_at(numbers_at), 1 << 20), carray(floats_at(memory_at), 1 << 20)
     work = carray(floats_at(work_at), WORK)

@@ -17,9 +17,9 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 
+from mjgym.actions import Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.muscles import (
@@ -243,7 +243,7 @@ class Musculoskeletal:
             "substeps": done,
         }
 
-    def compiled_law(self, model: mujoco.MjModel) -> CompiledLaw | None:
+    def compiled_law(self, model: Model) -> CompiledLaw | None:
         """`control` and `substep` in one compiled function, whose numbers differ by rounding.
 
         None where it cannot be compiled.
