@@ -99,6 +99,8 @@ class NetworkSettings(Settings):
     history: int = fixed(1)  # observations that the networks see, the present one included
     hidden: tuple[int, ...] = fixed((256, 256))  # widths of the layers, of actor and critics
     layer_norm: bool = fixed(True)
+    # Of the layers of actor and critics; convolutions have ReLUs.
+    activation: Literal["relu", "leaky_relu", "elu", "silu", "gelu", "tanh"] = fixed("relu")
     normalize_observations: bool = fixed(True)
     # In standard deviations; None: not at all, as runs did that began before there was a bound.
     clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
@@ -554,6 +556,9 @@ def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where
         values[name] = _converted(value, hints[name])
     except (TypeError, ValueError):
         wanted = str(getattr(hints[name], "__name__", hints[name])).replace("typing.", "")
+        if typing.get_origin(hints[name]) is Literal:
+            known = [str(word) for word in typing.get_args(hints[name])]
+            wanted = f"one of {', '.join(known)}"
         raise ConfigError(f"{where}: {name} must be {wanted}, got {value!r}") from None
     return name
 
