@@ -14,9 +14,8 @@ def _elu(x: np.ndarray) -> np.ndarray:
 
 
 def _silu(x: np.ndarray) -> np.ndarray:
-    return np.asarray(
-        x * (0.5 + 0.5 * np.tanh(0.5 * x))
-    )  # the logistic function, without an overflow
+    # The logistic function by a tanh, which does not overflow.
+    return np.asarray(x * (0.5 + 0.5 * np.tanh(0.5 * x)))
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
