@@ -250,6 +250,7 @@ def _new(
         RunError: the folder holds a run, which is not to be replaced.
     """
     from mjgym.train.learn import algorithms
+    from mjgym.train.learn.training import check
     from mjgym.train.results.config import BUDGETS, DataSettings, read
     from mjgym.train.results.run import Run
     from mjgym.train.results.run_errors import ConfigError
@@ -264,6 +265,7 @@ def _new(
     if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
     import_own(vars(config))
+    check(config)
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))
     if not overwrite:
         run.require_new()

@@ -315,16 +315,24 @@ class Valuation:
 class EnsemblePolicy(Acting):
     """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
-    The mean is that over the agents' critics. Without critics, the mean of the actions is taken.
+    The mean is that over the agents' critics. Without critics, the mean of the actions is taken;
+    with a temperature, their mean weighted by softmax(mean Q / temperature).
 
     Args:
         policies: of the agents.
         valuations: of the agents' critics; none for the mean of the actions.
+        temperature: of the weights, in units of value; None for the one of highest mean Q.
     """
 
-    def __init__(self, policies: Sequence[Policy], valuations: Sequence[Valuation] = ()) -> None:
+    def __init__(
+        self,
+        policies: Sequence[Policy],
+        valuations: Sequence[Valuation] = (),
+        temperature: float | None = None,
+    ) -> None:
         super().__init__(policies[0].repeat)
         self.policies, self.valuations = list(policies), list(valuations)
+        self.temperature = temperature
         self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
 
     def begin(self) -> None:
@@ -351,7 +359,12 @@ class EnsemblePolicy(Acting):
         for valuation, x in zip(self.valuations, inputs, strict=True):
             repeated = np.repeat(x[:, None], len(self.policies), 1)
             values += valuation(np.concatenate([repeated, proposed], -1))
-        return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
+        if self.temperature is None:
+            return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
+        scaled = values / (len(self.valuations) * self.temperature)
+        weights = np.exp(scaled - scaled.max(1, keepdims=True))
+        weights /= weights.sum(1, keepdims=True)
+        return np.asarray((weights[..., None] * proposed).sum(1))
 
     def save(self, path: str | Path) -> None:
         """Write it into one .npz file."""
@@ -359,6 +372,8 @@ class EnsemblePolicy(Acting):
         for k, agent in enumerate(self.policies):
             own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
             arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
+        if self.temperature is not None:
+            arrays["temperature"] = self.temperature
         with atomic.replacing(path) as part_file:
             np.savez(part_file, **arrays)
 
@@ -380,7 +395,14 @@ def load(path: str | Path) -> AnyPolicy:
         if not agents:
             return _policy(arrays)
         valued = [own for own in agents if "distribution" in own]
-        return EnsemblePolicy(list(map(_policy, agents)), list(map(_valuation, valued)))
+        temperature = float(arrays["temperature"]) if "temperature" in arrays else None
+        if valued and len(valued) < len(agents):
+            raise PolicyError("some of its agents have critics, others have none")
+        if temperature is not None and not (valued and temperature > 0):
+            raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
+        return EnsemblePolicy(
+            list(map(_policy, agents)), list(map(_valuation, valued)), temperature
+        )
     except OSError:
         raise
     except _DAMAGE as error:
