@@ -88,6 +88,15 @@ class Acting(ABC):
         return self._held.copy()
 
     @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
+    @abstractmethod
     def decided(self, observation: np.ndarray) -> np.ndarray:
         """The decision, (..., action size), for observations (..., size)."""
 
@@ -239,11 +248,6 @@ class Policy(Acting):
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
         return about | _named(self.layers) | encoder
 
-    def save(self, path: str | Path) -> None:
-        """Write it into one .npz file."""
-        with atomic.replacing(path) as part:
-            np.savez(part, **self.arrays())
-
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
@@ -366,16 +370,15 @@ class EnsemblePolicy(Acting):
         weights /= weights.sum(1, keepdims=True)
         return np.asarray((weights[..., None] * proposed).sum(1))
 
-    def save(self, path: str | Path) -> None:
-        """Write it into one .npz file."""
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
         arrays: dict[str, Any] = {}
         for k, agent in enumerate(self.policies):
             own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
             arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
         if self.temperature is not None:
             arrays["temperature"] = self.temperature
-        with atomic.replacing(path) as part_file:
-            np.savez(part_file, **arrays)
+        return arrays
 
 
 AnyPolicy = Policy | EnsemblePolicy
