@@ -64,7 +64,7 @@ class Pictures:
     def _context(
         self, camera: int, width: int, height: int, kind: str, hidden_groups: tuple[int, ...]
     ) -> tuple[Any, Any]:
-        """What the engine keeps of a camera, and where its pictures go."""
+        """A context of the engine for one camera, and an array for its pictures."""
         n = self._worlds.nworld
         context = mujoco_warp.create_render_context(
             self._scene,
