@@ -29,6 +29,10 @@ class Normalizer(nn.Module):
         self.register_buffer("mean", torch.zeros(size, dtype=torch.float64))
         self.register_buffer("squares", torch.zeros(size, dtype=torch.float64))
 
+    def share(self, other: "Normalizer") -> None:
+        """Have the statistics of another one from now on; the limit stays."""
+        self.mean, self.squares, self.count = other.mean, other.squares, other.count
+
     def update(self, observations: Tensor) -> None:
         """Count observations, (n, size)."""
         if not self.enabled:
