@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
-from mjgym.tasks.robosuite.scripted_policies.motions import Reading, facing
+from mjgym.tasks.robosuite.scripted_policies.motions import WHOLE_TURN, Reading, facing
 from mjgym.tasks.robosuite.scripted_policies.tools import tools_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SPONGE = np.array([0.12, 0.05])  # m, sides of what the sponge wipes, along the table's x and y
 OVERLAP = np.array([0.03, 0.015])  # m, of neighbouring places that it is pressed on
-HEADING, WHOLE_TURN = np.pi, 2 * np.pi  # rad: the opposite heading is near a joint's limit
+HEADING = np.pi  # rad, of the sponge: the opposite heading is near a joint's limit
 MARGIN = np.array([0.03, 0.02])  # m, further than the farthest spots, since a pressed arm lags
 ABOVE = 0.05  # m, of the sponge over the table before it descends
 PRESS = 0.01  # m, that the sponge is asked to be below the table's face: some 40 N
