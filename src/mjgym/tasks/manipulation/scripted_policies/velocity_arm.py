@@ -32,6 +32,7 @@ class VelocityArm:
         braking: of each joint of the arm, rad/s^2.
         stiffness: of each joint's servo, N m s/rad: it yields to a torque at this rate.
         fingers: angles of open and closed fingers, (2, n) rad.
+        furthest: of each finger, rad: one stands still there for another to press against.
         finger_speed: the greatest velocity of each finger, rad/s.
     """
 
@@ -41,6 +42,7 @@ class VelocityArm:
     braking: np.ndarray
     stiffness: np.ndarray
     fingers: np.ndarray
+    furthest: np.ndarray
     finger_speed: np.ndarray
 
     count = 1
@@ -87,13 +89,18 @@ class VelocityArm:
         velocity = np.clip(velocity, -self.fastest, self.fastest)
         opened, closed = self.fingers
         angle = opened + (motion.fingers[..., None] + 1) / 2 * (closed - opened)
+        angle = np.minimum(angle, self.furthest)
         closing = FINGER_GAIN * (angle - self.angles(observation))
         closing = np.clip(closing, -self.finger_speed, self.finger_speed)
         return np.concatenate([velocity, closing], axis=-1).astype(np.float32)
 
 
-def velocity_arm(task: "Scene") -> VelocityArm:
+def velocity_arm(task: "Scene", furthest: Sequence[float] | None = None) -> VelocityArm:
     """The arm and the hand of a task.
+
+    Args:
+        task: the task.
+        furthest: see `VelocityArm`; None for the fingers' limits.
 
     Raises:
         ValueError: they are not moved by velocity servos, or have no sensors of torques; or the
@@ -127,6 +134,7 @@ def velocity_arm(task: "Scene") -> VelocityArm:
         braking=BRAKING * force[:n] / model.dof_armature[dofs],
         stiffness=gains[:n, 0].copy(),
         fingers=np.array(limits).T,
+        furthest=np.array(limits)[:, 1] if furthest is None else np.array(furthest),
         finger_speed=speed[n : len(joints)].copy(),
     )
 
