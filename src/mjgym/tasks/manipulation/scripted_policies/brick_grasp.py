@@ -29,9 +29,21 @@ CLOSING = 7  # control steps before the fingers may be at rest because they hold
 AT_REST = 0.1  # rad/s, of a finger
 STRAIGHT = 0.06  # rad, of a hand that is turned as asked
 LOST = 0.035  # m, from the hand to the middle of a brick that has slipped away
-HALF_TURN_ABOUT_Z = np.array([-1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 1.0])
-DOWN = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, -1.0])
-"""The rotation of a hand that points down, whose fingers close along the world's y."""
+SHIFTS = (0.0, 0.01, -0.01)  # m, of the grasp along the brick
+SHIFT_COST = 0.02  # m/rad, of a shift in units of the hand's turn
+HINDRANCE = 0.002  # m/rad, of what is in the fingers' way in the same units
+FINGERS_COME_DOWN = np.array(
+    [
+        [[0.022, -0.030], [0.054, 0.002]],
+        [[-0.054, -0.063], [-0.022, -0.028]],
+        [[-0.054, -0.001], [-0.022, 0.033]],
+    ]
+)
+"""Rectangles in the hand's frame, low and high x and y, m, where thumb and fingers come down."""
+OUTLINE = np.array(
+    [[x, y, 0.0] for x in (-0.0159, 0.0, 0.0159) for y in (-0.0318, -0.0159, 0, 0.0159, 0.0318)]
+)
+"""Points of a brick that others see, from its middle, m."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +54,13 @@ class Brick:
         arm: the arm.
         position: the entry of the middle of the brick, or a function of the observation, (..., 3).
         quaternion: the same, of its orientation, (..., 4).
+        others: bricks that may be in the fingers' way.
     """
 
     arm: VelocityArm
     position: Reading
     quaternion: Reading
+    others: tuple["Brick", ...] = ()
 
     @classmethod
     def named(cls, arm: VelocityArm, name: str) -> "Brick":
@@ -67,26 +81,82 @@ class Brick:
         rotation = self.rotation(observation)
         return np.asarray(np.arctan2(rotation[..., 3], rotation[..., 0]))
 
-    def hand(self, observation: Observation) -> np.ndarray:
-        """The rotation of a hand that points down and closes along its short side, (..., 9)."""
+    def grasp(self, observation: Observation) -> tuple[np.ndarray, np.ndarray]:
+        """The grasp that costs least: the hand turns little, and no other brick is in its way.
+
+        Returns:
+            The rotation of the hand, which points down and closes along the brick's short side,
+            (..., 9), and its position, (..., 3) m.
+        """
         x = self.arm.rotation(observation)[..., 0::3]
         now = np.arctan2(x[..., 1], x[..., 0])
-        return pointing_down(now + smallest_angle(self.heading(observation) - now))
+        ways = []
+        for side in (0.0, np.pi):
+            turn = smallest_angle(self.heading(observation) + side - now, 2 * np.pi)
+            rotation = pointing_down(now + turn)
+            for shift in SHIFTS:
+                aside = to_world(rotation, BETWEEN + np.array([0.0, shift, 0.0]))
+                place = self.position(observation) - aside + np.array([0.0, 0.0, GRASP_HEIGHT])
+                cost = np.abs(turn) + abs(shift) / SHIFT_COST
+                ways.append((cost + self.hindrance(observation, rotation, place), rotation, place))
+        costs, rotations, places = (np.stack(each) for each in zip(*ways, strict=True))
+        best = costs.argmin(axis=0)[None, ..., None]
+        return (
+            np.take_along_axis(rotations, best, axis=0)[0],
+            np.take_along_axis(places, best, axis=0)[0],
+        )
+
+    def hindrance(
+        self, observation: Observation, rotation: np.ndarray, place: np.ndarray
+    ) -> np.ndarray:
+        """The cost of other bricks where the fingers of a hand come down, (...) rad."""
+        deepest = np.zeros(place.shape[:-1])
+        for other in self.others:
+            corners = points(other, observation, OUTLINE) - place[..., None, :]
+            seen = to_local(rotation[..., None, :], corners)[..., 0:2]
+            for low, high in FINGERS_COME_DOWN:
+                depth = np.minimum(seen - low, high - seen).min(axis=-1).max(axis=-1)
+                deepest = np.maximum(deepest, depth)
+        return deepest / HINDRANCE
+
+    def straight(self, observation: Observation) -> np.ndarray:
+        """The turn of the hand to point down and close along its short side, (..., 3) rad."""
+        x = self.arm.rotation(observation)[..., 0::3]
+        now = np.arctan2(x[..., 1], x[..., 0])
+        turned = now + smallest_angle(self.heading(observation) - now, np.pi)
+        return self.arm.turn_to(observation, pointing_down(turned))
+
+    def over(self, observation: Observation, height: float) -> np.ndarray:
+        """The hand's position with its fingers over the middle of the brick, (..., 3) m."""
+        aside = to_world(self.arm.rotation(observation), BETWEEN)
+        up = np.array([0.0, 0.0, height])
+        return np.asarray(self.position(observation) - aside + up)
 
     def turn(self, observation: Observation) -> np.ndarray:
         """The turn of the hand to the grasp, (..., 3) rad."""
-        return self.arm.turn_to(observation, self.hand(observation))
+        return self.arm.turn_to(observation, self.grasp(observation)[0])
 
     def grip(self, observation: Observation) -> np.ndarray:
         """The hand's position at the grasp, (..., 3) m."""
-        aside = to_world(self.hand(observation), BETWEEN)
-        up = np.array([0.0, 0.0, GRASP_HEIGHT])
-        return np.asarray(self.position(observation) - aside + up)
+        return self.grasp(observation)[1]
+
+    def moved(
+        self, observation: Observation, place: np.ndarray, turn: np.ndarray
+    ) -> np.ndarray:
+        """The hand's position (..., 3) that brings the brick it holds to a place by a turn."""
+        held = self.arm.position(observation) - self.position(observation)
+        return np.asarray(place + to_world(from_rotation_vector(turn), held))
 
     def in_hand(self, observation: Observation) -> np.ndarray:
         """Its position from where it is held, in the hand's frame, (..., 3) m."""
         away = self.position(observation) - self.arm.position(observation)
         return np.asarray(to_local(self.arm.rotation(observation), away) - BETWEEN)
+
+
+def points(brick: Brick, observation: Observation, local: np.ndarray) -> np.ndarray:
+    """Points of a brick (n, 3) in the world, (..., n, 3) m."""
+    rotation = brick.rotation(observation)[..., None, :]
+    return np.asarray(brick.position(observation)[..., None, :] + to_world(rotation, local))
 
 
 def pointing_down(heading: np.ndarray) -> np.ndarray:
@@ -95,7 +165,7 @@ def pointing_down(heading: np.ndarray) -> np.ndarray:
     return np.stack([cos, sin, zero, sin, -cos, zero, zero, zero, zero - 1], axis=-1)
 
 
-def smallest_angle(angle: np.ndarray, symmetry: float = np.pi) -> np.ndarray:
+def smallest_angle(angle: np.ndarray, symmetry: float) -> np.ndarray:
     """The equivalent angle of least size under a rotational symmetry, rad."""
     return np.asarray((angle + symmetry / 2) % symmetry - symmetry / 2)
 

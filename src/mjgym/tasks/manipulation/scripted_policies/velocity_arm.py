@@ -31,8 +31,8 @@ class VelocityArm:
         fastest: velocity of each joint of the arm, rad/s.
         braking: of each joint of the arm, rad/s^2.
         stiffness: of each joint's servo, N m s/rad: it yields to a torque at this rate.
-        fingers: angles of open and closed fingers, (2, n) rad.
-        furthest: of each finger, rad: one stands still there for another to press against.
+        fingers: least and greatest angles of the fingers, (2, n) rad, for -1 and almost 1.
+        held: angles that they close to at `CLOSE`, rad: some stand still for others to press on.
         finger_speed: the greatest velocity of each finger, rad/s.
     """
 
@@ -42,7 +42,7 @@ class VelocityArm:
     braking: np.ndarray
     stiffness: np.ndarray
     fingers: np.ndarray
-    furthest: np.ndarray
+    held: np.ndarray
     finger_speed: np.ndarray
 
     count = 1
@@ -87,20 +87,20 @@ class VelocityArm:
         load = np.sign(felt) * np.expm1(np.abs(felt))
         velocity = pace[..., None] * way + load / self.stiffness
         velocity = np.clip(velocity, -self.fastest, self.fastest)
-        opened, closed = self.fingers
-        angle = opened + (motion.fingers[..., None] + 1) / 2 * (closed - opened)
-        angle = np.minimum(angle, self.furthest)
+        least, greatest = self.fingers
+        share = (motion.fingers[..., None] + 1) / 2
+        angle = np.where(share < 1, least + share * (greatest - least), self.held)
         closing = FINGER_GAIN * (angle - self.angles(observation))
         closing = np.clip(closing, -self.finger_speed, self.finger_speed)
         return np.concatenate([velocity, closing], axis=-1).astype(np.float32)
 
 
-def velocity_arm(task: "Scene", furthest: Sequence[float] | None = None) -> VelocityArm:
+def velocity_arm(task: "Scene", held: Sequence[float] | None = None) -> VelocityArm:
     """The arm and the hand of a task.
 
     Args:
         task: the task.
-        furthest: see `VelocityArm`; None for the fingers' limits.
+        held: see `VelocityArm`; None for the fingers' limits.
 
     Raises:
         ValueError: they are not moved by velocity servos, or have no sensors of torques; or the
@@ -134,7 +134,7 @@ def velocity_arm(task: "Scene", furthest: Sequence[float] | None = None) -> Velo
         braking=BRAKING * force[:n] / model.dof_armature[dofs],
         stiffness=gains[:n, 0].copy(),
         fingers=np.array(limits).T,
-        furthest=np.array(limits)[:, 1] if furthest is None else np.array(furthest),
+        held=np.array(limits)[:, 1] if held is None else np.array(held),
         finger_speed=speed[n : len(joints)].copy(),
     )
 

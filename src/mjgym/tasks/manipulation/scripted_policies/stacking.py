@@ -1,0 +1,207 @@
+"""Scripted policies of Stack: bricks are pressed onto each other, one after the other."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
+from mjgym.rotations import compose, norm, to_local, to_rotation_vector, to_world, transposed
+from mjgym.tasks.manipulation.bricks import BOUNDS, CLICK, HEIGHT, brick_name, pair_distance
+from mjgym.tasks.manipulation.scripted_policies.brick_grasp import (
+    ABOVE,
+    HALF_OPEN,
+    HELD,
+    Brick,
+    Reading,
+    grasp,
+    lost,
+    points,
+)
+from mjgym.tasks.manipulation.scripted_policies.velocity_arm import VelocityArm, velocity_arm
+
+if TYPE_CHECKING:
+    from mjgym.tasks.manipulation.stack_bricks import Stack
+
+CARRY = 0.045  # m, over its place, at which a brick is carried there
+APPROACH = 0.008  # m, over its place, at which it is lined up with the studs
+ON_STUDS = 0.0045  # m, over its place, at which it lies on the studs
+ASIDE, LEVEL = 0.001, 0.001  # m, of a brick that lies on the studs
+STRIKE = 0.02  # m, the same from above
+EASE = 0.005  # m, that a hand rises while it opens
+SLIPPED = 0.006  # m, of the hand along a brick that it presses
+GONE = 0.02  # m, from its place, of a brick that no longer lies there
+LET_GO, OPENED = 0.4, 1.03  # of the fingers that open a little; rad, when they have done so
+FIST, CLOSED = 0.83, 1.2  # of the fingers that press from above; rad, when they are closed
+FIST_ABOVE, RAISED = 0.03, 0.024  # m, of the hand over a brick's middle, with the fist free of it
+DEEPER = 0.01  # m, below where it should be, that a hand moves to press
+OPENING = 6  # control steps that the fingers take to let go
+SNAPPED = 0.9 * CLICK  # m, of the `pair_distance` of bricks that have snapped together
+STUDS = np.array([[-0.008, -0.024, 0.0119], [0.008, 0.024, 0.0119]])
+HOLES = np.array([[-0.008, -0.024, -0.0073], [0.008, 0.024, -0.0073]])
+"""Of a brick at two opposite corners, from its middle, m."""
+TURNED = np.array([-1.0, -1.0, 1.0] * 3)  # times a rotation (9,): half a turn about its own z first
+
+
+def floors(arm: VelocityArm, task: "Stack") -> list[Brick]:
+    """The bricks of the wanted stack, from the bottom; each sees all bricks."""
+    names = [brick_name(i) for i in range(task.bricks)]
+    every = tuple(Brick.named(arm, name) for name in names)
+    if not task.random_order:
+        return [replace(brick, others=every) for brick in every[: task.pile.height]]
+    return [_drawn(arm, every, floor) for floor in range(task.pile.height)]
+
+
+def _drawn(arm: VelocityArm, bricks: tuple[Brick, ...], floor: int) -> Brick:
+    """The brick of a floor that each episode draws."""
+
+    def of(observation: Observation, readings: list[Reading]) -> np.ndarray:
+        every = np.stack([reading(observation) for reading in readings], axis=-2)
+        number = observation["desired_order"][..., floor].astype(np.int64)[..., None, None]
+        return np.take_along_axis(every, number, axis=-2)[..., 0, :]
+
+    return Brick(
+        arm,
+        lambda observation: of(observation, [brick.position for brick in bricks]),
+        lambda observation: of(observation, [brick.quaternion for brick in bricks]),
+        others=bricks,
+    )
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A brick that is pressed onto another one.
+
+    Args:
+        lower: the other one.
+        upper: the brick.
+    """
+
+    lower: Brick
+    upper: Brick
+
+    def place(self, observation: Observation, above: float) -> np.ndarray:
+        """The upper brick's place on the lower one, or above it, (..., 3) m."""
+        up = np.array([0.0, 0.0, HEIGHT + above])
+        rotation = self.lower.rotation(observation)
+        return np.asarray(self.lower.position(observation) + to_world(rotation, up))
+
+    def turn(self, observation: Observation) -> np.ndarray:
+        """The upper brick's turn to the nearer one of two ways to fit, (..., 3) rad."""
+        now, straight = self.upper.rotation(observation), self.lower.rotation(observation)
+        same = (now[..., 0::3] * straight[..., 0::3]).sum(axis=-1, keepdims=True) >= 0
+        wanted = np.where(same, straight, straight * TURNED)
+        return np.asarray(to_rotation_vector(compose(wanted, transposed(now))))
+
+    def distance(self, observation: Observation) -> np.ndarray:
+        """The `pair_distance` of both, (...) m."""
+        lower, upper = self.lower, self.upper
+        studs = points(lower, observation, STUDS)
+        return np.asarray(pair_distance(studs, points(upper, observation, HOLES)))
+
+
+def press(pair: Pair) -> tuple[Stage, ...]:
+    """Stages from a brick in the hand to one that has snapped onto another."""
+    upper = pair.upper
+    arm, dropped = upper.arm, lost(upper)
+
+    def at(above: float) -> Reading:
+        def target(observation: Observation) -> np.ndarray:
+            return upper.moved(observation, pair.place(observation, above), pair.turn(observation))
+
+        return target
+
+    def up(observation: Observation) -> np.ndarray:
+        place = arm.position(observation)
+        lift = pair.place(observation, CARRY) - upper.position(observation)
+        return np.asarray(place + np.array([0.0, 0.0, 1.0]) * lift)
+
+    def laid(observation: Observation) -> np.ndarray:
+        way = upper.position(observation) - pair.place(observation, ON_STUDS)
+        aside = to_local(pair.lower.rotation(observation), way)
+        lying = (norm(aside[..., 0:2]) < ASIDE) & (aside[..., 2] < LEVEL)
+        return lying | (upper.in_hand(observation)[..., 2] < 0)
+
+    def snapped(observation: Observation) -> np.ndarray:
+        return np.asarray(pair.distance(observation) < SNAPPED)
+
+    def slipped(observation: Observation) -> np.ndarray:
+        return upper.in_hand(observation)[..., 2] < -SLIPPED
+
+    def either(condition: Reading) -> Reading:
+        return lambda observation: snapped(observation) | condition(observation)
+
+    def opened(observation: Observation) -> np.ndarray:
+        return (arm.angles(observation) < OPENED).all(axis=-1)
+
+    def closed(observation: Observation) -> np.ndarray:
+        return (arm.angles(observation) > CLOSED).all(axis=-1)
+
+    def over(height: float) -> Reading:
+        return lambda observation: upper.over(observation, height)
+
+    def raised(observation: Observation) -> np.ndarray:
+        height = arm.position(observation) - upper.position(observation)
+        return height[..., 2] > RAISED
+
+    def down(observation: Observation) -> np.ndarray:
+        way = upper.position(observation) - pair.place(observation, 0.0)
+        return to_local(pair.lower.rotation(observation), way)[..., 2] < 0
+
+    def rising(observation: Observation) -> np.ndarray:
+        return arm.position(observation) + np.array([0.0, 0.0, EASE])
+
+    away = gone(pair)
+
+    def again(observation: Observation) -> np.ndarray:
+        return raised(observation) & ~snapped(observation)
+
+    return (
+        Stage(up, CLOSE, near=0.02, lost=dropped),
+        Stage(at(APPROACH), CLOSE, pair.turn, near=0.003, straight=0.03, lost=dropped),
+        Stage(at(ON_STUDS), CLOSE, pair.turn, near=np.inf, until=either(laid), lost=dropped),
+        Stage(at(-DEEPER), CLOSE, pair.turn, near=np.inf, until=either(slipped), lost=dropped),
+        Stage(rising, LET_GO, near=np.inf, until=either(opened), lost=away),
+        Stage(over(FIST_ABOVE), LET_GO, near=np.inf, until=either(raised), lost=away),
+        Stage(
+            over(FIST_ABOVE), FIST, upper.straight, near=np.inf, until=either(closed), lost=away
+        ),
+        Stage(over(-STRIKE), FIST, upper.straight, near=np.inf, until=either(down), lost=away),
+        Stage(over(FIST_ABOVE), FIST, near=np.inf, until=snapped, lost=again),
+    )
+
+
+def gone(pair: Pair) -> Reading:
+    """Whether the upper brick is no longer on the lower one."""
+
+    def far(observation: Observation) -> np.ndarray:
+        way = pair.place(observation, 0.0) - pair.upper.position(observation)
+        return norm(way) > GONE
+
+    return far
+
+
+def stack(task: "Stack") -> StagedPolicy:
+    """Grasp each brick by its long sides and press it onto the one below."""
+    arm = velocity_arm(task, HELD)
+    bricks = floors(arm, task)
+    stages: list[Stage] = []
+    parts = []
+    for lower, upper in zip(bricks[:-1], bricks[1:], strict=True):
+        parts.append(len(stages))
+        if stages:
+            stages += release(arm)
+        stages += [*grasp(upper), *press(Pair(lower, upper))]
+    return StagedPolicy(arm, [stages], parts=parts[1:])
+
+
+def release(arm: VelocityArm) -> tuple[Stage, ...]:
+    """Stages that open the fingers and draw the hand back."""
+
+    def up(observation: Observation) -> np.ndarray:
+        return np.asarray(arm.position(observation) + np.array([0.0, 0.0, ABOVE]))
+
+    return (
+        Stage(arm.position, HALF_OPEN, steps=OPENING),
+        Stage(up, HALF_OPEN, near=np.inf, steps=OPENING),
+    )
