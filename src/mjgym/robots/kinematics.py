@@ -21,8 +21,10 @@ from mjgym.rotations import (
     transposed,
 )
 
-DAMPING = 0.02  # of the least squares: gives up some of the way near singularities
+DAMPING = 0.01  # m/rad, of the least squares: gives up some of the way near singularities
+ARM = 0.05  # m/rad, of an error of rotation where one of position is 1: it is given up first
 LONGEST_STEP = 0.5  # rad, of a joint in one step of the search
+WEIGHTS = np.array([1.0, 1.0, 1.0, ARM, ARM, ARM])
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ class Kinematics:
         for _ in range(steps):
             here, turned, jacobian = self.pose(q)
             turn = to_rotation_vector(compose(rotation, transposed(turned)))
-            error = np.concatenate([position - here, turn], axis=-1)
+            error = np.concatenate([position - here, ARM * turn], axis=-1)
+            jacobian = jacobian * WEIGHTS[:, None]
             step = times(jacobian.mT, solve(gram(jacobian, DAMPING**2), error))
             largest = np.abs(step).max(axis=-1, keepdims=True)
             q = q + step * np.minimum(1.0, LONGEST_STEP / np.maximum(largest, LONGEST_STEP))
