@@ -22,11 +22,11 @@ Reading = Callable[[Observation], np.ndarray]
 
 BETWEEN = np.array([0.0, -0.0145, 0.0])  # m, of the middle between the tips, in the hand's frame
 GRASP_HEIGHT = 0.003  # m, of the hand's frame over the middle of a brick that it grasps
-ABOVE = 0.06  # m, over that, before the hand descends
+ABOVE = 0.035  # m, over that, before the hand descends
 HELD = (1.35, 1.14, 1.14)  # rad, of thumb and fingers: the thumb presses against the fingers
-HALF_OPEN = 0.25  # of the fingers: they pass a brick with 11 mm on either side
-CLOSING = 7  # control steps before the fingers may be at rest because they hold something
-AT_REST = 0.1  # rad/s, of a finger
+HALF_OPEN = 0.36  # of the fingers: they pass a brick with 8 mm on either side
+CLOSING = 6  # control steps before the fingers may be at rest because they hold something
+AT_REST = 0.2  # rad/s, of a finger
 STRAIGHT = 0.06  # rad, of a hand that is turned as asked
 LOST = 0.035  # m, from the hand to the middle of a brick that has slipped away
 SHIFTS = (0.0, 0.01, -0.01)  # m, of the grasp along the brick

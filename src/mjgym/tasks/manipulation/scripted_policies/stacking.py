@@ -9,8 +9,6 @@ from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.rotations import compose, norm, to_local, to_rotation_vector, to_world, transposed
 from mjgym.tasks.manipulation.bricks import BOUNDS, CLICK, HEIGHT, brick_name, pair_distance
 from mjgym.tasks.manipulation.scripted_policies.brick_grasp import (
-    ABOVE,
-    HALF_OPEN,
     HELD,
     Brick,
     Reading,
@@ -23,19 +21,19 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import VelocityArm,
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.stack_bricks import Stack
 
-CARRY = 0.045  # m, over its place, at which a brick is carried there
+CARRY = 0.035  # m, over its place, at which a brick is carried there
+LOWER = 0.015  # m, below that, at which it may move aside
 APPROACH = 0.008  # m, over its place, at which it is lined up with the studs
 ON_STUDS = 0.0045  # m, over its place, at which it lies on the studs
 ASIDE, LEVEL = 0.001, 0.001  # m, of a brick that lies on the studs
 STRIKE = 0.02  # m, the same from above
 EASE = 0.005  # m, that a hand rises while it opens
-SLIPPED = 0.006  # m, of the hand along a brick that it presses
+SLIPPED = 0.005  # m, of the hand along a brick that it presses
 GONE = 0.02  # m, from its place, of a brick that no longer lies there
-LET_GO, OPENED = 0.4, 1.03  # of the fingers that open a little; rad, when they have done so
+LET_GO, OPENED = 0.45, 1.07  # of the fingers that open a little; rad, when they have done so
 FIST, CLOSED = 0.83, 1.2  # of the fingers that press from above; rad, when they are closed
-FIST_ABOVE, RAISED = 0.03, 0.024  # m, of the hand over a brick's middle, with the fist free of it
+FIST_ABOVE, RAISED, FREE = 0.03, 0.020, 0.04  # m, of the hand over a brick's middle, with the fist free of it
 DEEPER = 0.01  # m, below where it should be, that a hand moves to press
-OPENING = 6  # control steps that the fingers take to let go
 SNAPPED = 0.9 * CLICK  # m, of the `pair_distance` of bricks that have snapped together
 STUDS = np.array([[-0.008, -0.024, 0.0119], [0.008, 0.024, 0.0119]])
 HOLES = np.array([[-0.008, -0.024, -0.0073], [0.008, 0.024, -0.0073]])
@@ -112,9 +110,14 @@ def press(pair: Pair) -> tuple[Stage, ...]:
         return target
 
     def up(observation: Observation) -> np.ndarray:
-        place = arm.position(observation)
-        lift = pair.place(observation, CARRY) - upper.position(observation)
-        return np.asarray(place + np.array([0.0, 0.0, 1.0]) * lift)
+        place = upper.position(observation)
+        lift = pair.place(observation, CARRY) - place
+        place = place + np.array([0.0, 0.0, 1.0]) * lift
+        return upper.moved(observation, place, pair.turn(observation))
+
+    def lifted(observation: Observation) -> np.ndarray:
+        way = pair.place(observation, CARRY) - upper.position(observation)
+        return way[..., 2] < LOWER
 
     def laid(observation: Observation) -> np.ndarray:
         way = upper.position(observation) - pair.place(observation, ON_STUDS)
@@ -131,38 +134,28 @@ def press(pair: Pair) -> tuple[Stage, ...]:
     def either(condition: Reading) -> Reading:
         return lambda observation: snapped(observation) | condition(observation)
 
-    def opened(observation: Observation) -> np.ndarray:
-        return (arm.angles(observation) < OPENED).all(axis=-1)
-
     def closed(observation: Observation) -> np.ndarray:
         return (arm.angles(observation) > CLOSED).all(axis=-1)
 
     def over(height: float) -> Reading:
         return lambda observation: upper.over(observation, height)
 
-    def raised(observation: Observation) -> np.ndarray:
-        height = arm.position(observation) - upper.position(observation)
-        return height[..., 2] > RAISED
-
     def down(observation: Observation) -> np.ndarray:
         way = upper.position(observation) - pair.place(observation, 0.0)
         return to_local(pair.lower.rotation(observation), way)[..., 2] < 0
 
-    def rising(observation: Observation) -> np.ndarray:
-        return arm.position(observation) + np.array([0.0, 0.0, EASE])
-
-    away = gone(pair)
+    away, clear = gone(pair), raised(upper)
 
     def again(observation: Observation) -> np.ndarray:
-        return raised(observation) & ~snapped(observation)
+        return clear(observation) & ~snapped(observation)
 
     return (
-        Stage(up, CLOSE, near=0.02, lost=dropped),
+        Stage(up, CLOSE, pair.turn, near=np.inf, until=lifted, lost=dropped),
         Stage(at(APPROACH), CLOSE, pair.turn, near=0.003, straight=0.03, lost=dropped),
         Stage(at(ON_STUDS), CLOSE, pair.turn, near=np.inf, until=either(laid), lost=dropped),
         Stage(at(-DEEPER), CLOSE, pair.turn, near=np.inf, until=either(slipped), lost=dropped),
-        Stage(rising, LET_GO, near=np.inf, until=either(opened), lost=away),
-        Stage(over(FIST_ABOVE), LET_GO, near=np.inf, until=either(raised), lost=away),
+        Stage(rising(arm), LET_GO, near=np.inf, until=either(opened(upper)), lost=away),
+        Stage(over(FIST_ABOVE), LET_GO, near=np.inf, until=either(clear), lost=away),
         Stage(
             over(FIST_ABOVE), FIST, upper.straight, near=np.inf, until=either(closed), lost=away
         ),
@@ -190,18 +183,40 @@ def stack(task: "Stack") -> StagedPolicy:
     for lower, upper in zip(bricks[:-1], bricks[1:], strict=True):
         parts.append(len(stages))
         if stages:
-            stages += release(arm)
+            stages += release(lower)
         stages += [*grasp(upper), *press(Pair(lower, upper))]
     return StagedPolicy(arm, [stages], parts=parts[1:])
 
 
-def release(arm: VelocityArm) -> tuple[Stage, ...]:
-    """Stages that open the fingers and draw the hand back."""
-
-    def up(observation: Observation) -> np.ndarray:
-        return np.asarray(arm.position(observation) + np.array([0.0, 0.0, ABOVE]))
-
+def release(brick: Brick) -> tuple[Stage, ...]:
+    """Stages that let go of a brick and draw the hand up."""
+    arm = brick.arm
     return (
-        Stage(arm.position, HALF_OPEN, steps=OPENING),
-        Stage(up, HALF_OPEN, near=np.inf, steps=OPENING),
+        Stage(rising(arm), LET_GO, near=np.inf, until=opened(brick)),
+        Stage(lambda observation: brick.over(observation, FREE), LET_GO, near=np.inf, until=raised(brick)),
     )
+
+
+def rising(arm: VelocityArm) -> Reading:
+    """A place a little above the hand."""
+    return lambda observation: arm.position(observation) + np.array([0.0, 0.0, EASE])
+
+
+def opened(brick: Brick) -> Reading:
+    """Whether the fingers have let go of a brick, or are above it."""
+    above = raised(brick)
+
+    def free(observation: Observation) -> np.ndarray:
+        return (brick.arm.angles(observation) < OPENED).all(axis=-1) | above(observation)
+
+    return free
+
+
+def raised(brick: Brick) -> Reading:
+    """Whether the fingers are above a brick."""
+
+    def above(observation: Observation) -> np.ndarray:
+        height = brick.arm.position(observation) - brick.position(observation)
+        return height[..., 2] > RAISED
+
+    return above

@@ -14,8 +14,8 @@ from mjgym.rotations import compose, from_rotation_vector, norm, to_rotation_vec
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.arm_scene import Robot, Scene
 
-LOOK_AHEAD, TURN_AHEAD = 0.12, 0.6  # m and rad, of the way that is solved for at once
-GAIN = 7.0  # 1/s, from a joint's remaining way to its velocity
+LOOK_AHEAD, TURN_AHEAD = 0.12, 0.3  # m and rad, of the way that is solved for at once
+GAIN = 9.0  # 1/s, from a joint's remaining way to its velocity
 BRAKING = 0.7  # share of a servo's acceleration with which a joint is to come to rest
 FINGER_GAIN = 10.0  # 1/s, from a finger's remaining way to its velocity
 AFFINE = 1  # mjtBias
@@ -74,10 +74,8 @@ class VelocityArm:
         arm = self.robot.name
         seen = observation[f"{arm}/joints_pos"]
         q = np.arctan2(seen[..., 0], seen[..., 1])
-        far = np.maximum(norm(motion.way) / LOOK_AHEAD, norm(motion.turn) / TURN_AHEAD)
-        share = (1 / np.maximum(far, 1.0))[..., None]
-        place = self.position(observation) + share * motion.way
-        turn = from_rotation_vector(share * motion.turn)
+        place = self.position(observation) + _shortened(motion.way, LOOK_AHEAD)
+        turn = from_rotation_vector(_shortened(motion.turn, TURN_AHEAD))
         wanted = self.kinematics.solve(q, place, compose(turn, self.rotation(observation)))
         way = wanted - q
         size = np.maximum(np.abs(way), 1e-9)
@@ -93,6 +91,11 @@ class VelocityArm:
         closing = FINGER_GAIN * (angle - self.angles(observation))
         closing = np.clip(closing, -self.finger_speed, self.finger_speed)
         return np.concatenate([velocity, closing], axis=-1).astype(np.float32)
+
+
+def _shortened(vector: np.ndarray, longest: float) -> np.ndarray:
+    """Vectors (..., 3), shortened to a maximum length."""
+    return np.asarray(vector * (longest / np.maximum(norm(vector), longest))[..., None])
 
 
 def velocity_arm(task: "Scene", held: Sequence[float] | None = None) -> VelocityArm:
