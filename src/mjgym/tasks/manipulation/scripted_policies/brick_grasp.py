@@ -24,8 +24,8 @@ BETWEEN = np.array([0.0, -0.0145, 0.0])  # m, of the middle between the tips, in
 GRASP_HEIGHT = 0.003  # m, of the hand's frame over the middle of a brick that it grasps
 ABOVE = 0.035  # m, over that, before the hand descends
 HELD = (1.35, 1.14, 1.14)  # rad, of thumb and fingers: the thumb presses against the fingers
-HALF_OPEN = 0.36  # of the fingers: they pass a brick with 8 mm on either side
-CLOSING = 6  # control steps before the fingers may be at rest because they hold something
+HALF_OPEN = 0.45  # of the fingers: they pass a brick with 7 mm on either side
+CLOSING = 5  # control steps before the fingers may be at rest because they hold something
 AT_REST = 0.2  # rad/s, of a finger
 STRAIGHT = 0.06  # rad, of a hand that is turned as asked
 LOST = 0.035  # m, from the hand to the middle of a brick that has slipped away
@@ -34,9 +34,9 @@ SHIFT_COST = 0.02  # m/rad, of a shift in units of the hand's turn
 HINDRANCE = 0.002  # m/rad, of what is in the fingers' way in the same units
 FINGERS_COME_DOWN = np.array(
     [
-        [[0.022, -0.030], [0.054, 0.002]],
-        [[-0.054, -0.063], [-0.022, -0.028]],
-        [[-0.054, -0.001], [-0.022, 0.033]],
+        [[0.022, -0.017], [0.041, 0.005]],
+        [[-0.041, -0.049], [-0.022, -0.027]],
+        [[-0.041, -0.003], [-0.022, 0.019]],
     ]
 )
 """Rectangles in the hand's frame, low and high x and y, m, where thumb and fingers come down."""
