@@ -29,7 +29,7 @@ CLOSING = 5  # control steps before the fingers may be at rest because they hold
 AT_REST = 0.2  # rad/s, of a finger
 STRAIGHT = 0.06  # rad, of a hand that is turned as asked
 LOST = 0.035  # m, from the hand to the middle of a brick that has slipped away
-SHIFTS = (0.0, 0.01, -0.01)  # m, of the grasp along the brick
+SHIFTS = (0.0, 0.012, -0.012)  # m, of the grasp along the brick
 SHIFT_COST = 0.02  # m/rad, of a shift in units of the hand's turn
 HINDRANCE = 0.002  # m/rad, of what is in the fingers' way in the same units
 FINGERS_COME_DOWN = np.array(
@@ -181,15 +181,20 @@ def holding(arm: VelocityArm) -> Reading:
     return lambda observation: (np.abs(observation[entry]) < AT_REST).all(axis=-1)
 
 
-def grasp(brick: Brick, fingers: float = HALF_OPEN) -> tuple[Stage, ...]:
-    """Stages that grasp a brick: above it, down to it, close the fingers."""
+def grasp(brick: Brick, above: float = ABOVE) -> tuple[Stage, ...]:
+    """Stages that grasp a brick: above it, down to it, close the fingers.
 
-    def above(observation: Observation) -> np.ndarray:
-        return np.asarray(brick.grip(observation) + np.array([0.0, 0.0, ABOVE]))
+    Args:
+        brick: the brick.
+        above: from the grasp to the hand before it descends, m.
+    """
+
+    def over(observation: Observation) -> np.ndarray:
+        return np.asarray(brick.grip(observation) + np.array([0.0, 0.0, above]))
 
     return (
-        Stage(above, fingers, brick.turn, near=0.02, straight=0.15),
-        Stage(brick.grip, fingers, brick.turn, near=0.005, straight=STRAIGHT),
+        Stage(over, HALF_OPEN, brick.turn, near=0.012, straight=0.15),
+        Stage(brick.grip, HALF_OPEN, brick.turn, near=0.005, straight=STRAIGHT),
         Stage(
             brick.grip,
             CLOSE,

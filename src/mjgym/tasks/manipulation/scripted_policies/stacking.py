@@ -9,6 +9,7 @@ from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.rotations import compose, norm, to_local, to_rotation_vector, to_world, transposed
 from mjgym.tasks.manipulation.bricks import BOUNDS, CLICK, HEIGHT, brick_name, pair_distance
 from mjgym.tasks.manipulation.scripted_policies.brick_grasp import (
+    ABOVE,
     HELD,
     Brick,
     Reading,
@@ -32,7 +33,7 @@ SLIPPED = 0.005  # m, of the hand along a brick that it presses
 GONE = 0.02  # m, from its place, of a brick that no longer lies there
 LET_GO, OPENED = 0.45, 1.07  # of the fingers that open a little; rad, when they have done so
 FIST, CLOSED = 0.83, 1.2  # of the fingers that press from above; rad, when they are closed
-FIST_ABOVE, RAISED, FREE = 0.03, 0.020, 0.04  # m, of the hand over a brick's middle, with the fist free of it
+FIST_ABOVE, RAISED = 0.03, 0.020  # m, of the hand over a brick's middle, with the fist free of it
 DEEPER = 0.01  # m, below where it should be, that a hand moves to press
 SNAPPED = 0.9 * CLICK  # m, of the `pair_distance` of bricks that have snapped together
 STUDS = np.array([[-0.008, -0.024, 0.0119], [0.008, 0.024, 0.0119]])
@@ -97,9 +98,13 @@ class Pair:
         studs = points(lower, observation, STUDS)
         return np.asarray(pair_distance(studs, points(upper, observation, HOLES)))
 
+    def snapped(self, observation: Observation) -> np.ndarray:
+        """Whether the upper brick has snapped onto the lower one, bool."""
+        return np.asarray(self.distance(observation) < SNAPPED)
+
 
 def press(pair: Pair) -> tuple[Stage, ...]:
-    """Stages from a brick in the hand to one that has snapped onto another."""
+    """Stages from a brick in the hand to one that is pressed onto another and let go."""
     upper = pair.upper
     arm, dropped = upper.arm, lost(upper)
 
@@ -125,42 +130,50 @@ def press(pair: Pair) -> tuple[Stage, ...]:
         lying = (norm(aside[..., 0:2]) < ASIDE) & (aside[..., 2] < LEVEL)
         return lying | (upper.in_hand(observation)[..., 2] < 0)
 
-    def snapped(observation: Observation) -> np.ndarray:
-        return np.asarray(pair.distance(observation) < SNAPPED)
-
     def slipped(observation: Observation) -> np.ndarray:
         return upper.in_hand(observation)[..., 2] < -SLIPPED
-
-    def either(condition: Reading) -> Reading:
-        return lambda observation: snapped(observation) | condition(observation)
-
-    def closed(observation: Observation) -> np.ndarray:
-        return (arm.angles(observation) > CLOSED).all(axis=-1)
 
     def over(height: float) -> Reading:
         return lambda observation: upper.over(observation, height)
 
-    def down(observation: Observation) -> np.ndarray:
-        way = upper.position(observation) - pair.place(observation, 0.0)
-        return to_local(pair.lower.rotation(observation), way)[..., 2] < 0
+    def pressed(observation: Observation) -> np.ndarray:
+        return pair.snapped(observation) | slipped(observation)
 
     away, clear = gone(pair), raised(upper)
-
-    def again(observation: Observation) -> np.ndarray:
-        return clear(observation) & ~snapped(observation)
 
     return (
         Stage(up, CLOSE, pair.turn, near=np.inf, until=lifted, lost=dropped),
         Stage(at(APPROACH), CLOSE, pair.turn, near=0.003, straight=0.03, lost=dropped),
-        Stage(at(ON_STUDS), CLOSE, pair.turn, near=np.inf, until=either(laid), lost=dropped),
-        Stage(at(-DEEPER), CLOSE, pair.turn, near=np.inf, until=either(slipped), lost=dropped),
-        Stage(rising(arm), LET_GO, near=np.inf, until=either(opened(upper)), lost=away),
-        Stage(over(FIST_ABOVE), LET_GO, near=np.inf, until=either(clear), lost=away),
-        Stage(
-            over(FIST_ABOVE), FIST, upper.straight, near=np.inf, until=either(closed), lost=away
-        ),
-        Stage(over(-STRIKE), FIST, upper.straight, near=np.inf, until=either(down), lost=away),
-        Stage(over(FIST_ABOVE), FIST, near=np.inf, until=snapped, lost=again),
+        Stage(at(ON_STUDS), CLOSE, pair.turn, near=np.inf, until=laid, lost=dropped),
+        Stage(at(-DEEPER), CLOSE, pair.turn, near=np.inf, until=pressed, lost=dropped),
+        Stage(rising(arm), LET_GO, near=np.inf, until=opened(upper), lost=away),
+        Stage(over(FIST_ABOVE), LET_GO, near=np.inf, until=clear, lost=away),
+    )
+
+
+def strike(pair: Pair) -> tuple[Stage, ...]:
+    """Stages that press a brick from above with the fingertips; none if it has snapped."""
+    upper = pair.upper
+    arm, away, clear = upper.arm, gone(pair), raised(upper)
+
+    def over(height: float) -> Reading:
+        return lambda observation: upper.over(observation, height)
+
+    def closed(observation: Observation) -> np.ndarray:
+        return (arm.angles(observation) > CLOSED).all(axis=-1) | pair.snapped(observation)
+
+    def down(observation: Observation) -> np.ndarray:
+        way = upper.position(observation) - pair.place(observation, 0.0)
+        low = to_local(pair.lower.rotation(observation), way)[..., 2] < 0
+        return low | pair.snapped(observation)
+
+    def again(observation: Observation) -> np.ndarray:
+        return clear(observation) & ~pair.snapped(observation)
+
+    return (
+        Stage(over(FIST_ABOVE), FIST, upper.straight, near=np.inf, until=closed, lost=away),
+        Stage(over(-STRIKE), FIST, upper.straight, near=np.inf, until=down, lost=away),
+        Stage(over(FIST_ABOVE), FIST, near=np.inf, until=clear, lost=again),
     )
 
 
@@ -181,20 +194,12 @@ def stack(task: "Stack") -> StagedPolicy:
     stages: list[Stage] = []
     parts = []
     for lower, upper in zip(bricks[:-1], bricks[1:], strict=True):
+        pair = Pair(lower, upper)
         parts.append(len(stages))
-        if stages:
-            stages += release(lower)
-        stages += [*grasp(upper), *press(Pair(lower, upper))]
+        stages += [*grasp(upper, ABOVE + len(parts) // 2 * HEIGHT), *press(pair)]
+        parts.append(len(stages))
+        stages += strike(pair)
     return StagedPolicy(arm, [stages], parts=parts[1:])
-
-
-def release(brick: Brick) -> tuple[Stage, ...]:
-    """Stages that let go of a brick and draw the hand up."""
-    arm = brick.arm
-    return (
-        Stage(rising(arm), LET_GO, near=np.inf, until=opened(brick)),
-        Stage(lambda observation: brick.over(observation, FREE), LET_GO, near=np.inf, until=raised(brick)),
-    )
 
 
 def rising(arm: VelocityArm) -> Reading:
