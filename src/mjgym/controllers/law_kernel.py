@@ -13,7 +13,7 @@ from numba import carray, cfunc, njit
 from mjgym.sim.compiled import LAW_FIELDS
 from mjgym.sim.compiled.foreign import GEMM, GEMV, SOLVE, call, floats_at, integers_at
 
-QPOS, QVEL, BIAS, SITE_XPOS, SITE_XMAT, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL = range(
+QPOS, QVEL, BIAS, SITE_XPOS, SITE_XMAT, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL, _, _ = range(
     len(LAW_FIELDS)
 )
 # The arms' integers: of each arm a head, then its indices.

@@ -190,11 +190,12 @@ def test_weights_and_the_dense_reward():
     terms = rewards()
     assert terms["velocity"] == pytest.approx(-0.04)
     assert terms["effort"] == pytest.approx(-0.04 * 22 * 0.01)
-    assert "pace" not in terms
-    terms = rewards(velocity_weight=3.0, effort_weight=0.5, dense_reward=2.0)
+    assert not {"pace", "progress"} & set(terms)
+    terms = rewards(velocity_weight=3.0, effort_weight=0.5, dense_reward=2.0, progress_reward=3.0)
     assert terms["velocity"] == pytest.approx(-0.12)
     assert terms["effort"] == pytest.approx(-0.02 * 22 * 0.01)
     assert terms["pace"] == pytest.approx(2 * 0.1 ** ((1 / 1.4) ** 2))
+    assert terms["progress"] == pytest.approx(3 * 0.4 / 1.4)
 
 
 def test_the_recorded_start_pose():

@@ -22,7 +22,7 @@ from mjgym.sim.views import View
 
 LAW_FIELDS = (
     *("qpos", "qvel", "qfrc_bias", "site_xpos", "site_xmat", "subtree_com", "cdof", "cvel"),
-    *("M", "ctrl"),
+    *("M", "ctrl", "xpos", "xmat"),
 )
 """The fields of MjData whose addresses a compiled law is given, in this order."""
 

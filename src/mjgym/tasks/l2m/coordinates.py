@@ -96,6 +96,16 @@ class Coordinates:
             ]
         )
 
+    def packed(self) -> dict[str, np.ndarray]:
+        """Places by the names that they have in the compiled law."""
+        return {
+            "kept": self._kept,
+            "slides": self._slides,
+            "legs": self.legs,
+            "feet": self.feet,
+            "knees": self._knees,
+        }
+
     # Of values of the joints.
 
     def taken(self, joints: Array) -> Array:

@@ -19,6 +19,7 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.rewards import tolerance
+from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task, register
@@ -48,6 +49,7 @@ SINK = 500.0  # for each sink that has been achieved, in Round 2
 FINISH = 10.0  # for an episode that ends well, in Round 1
 VELOCITY_WEIGHTS = {1: 1.0, 2: 3.0}  # 1/m, by round
 PACE_MARGIN = 1.4  # m/s off the target velocity, where the dense reward has fallen to a tenth
+SLOW_TARGET = 0.5  # m/s, below which the reward for progress is as at this target
 
 START_HEIGHT = 0.94  # m, of the pelvis
 STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
@@ -168,6 +170,9 @@ class Walk(Task):
         effort_weight: of the integral of the squared activations (1/s).
         dense_reward: what each control step pays, in `pace`, at the target velocity; a tenth of it
             at 1.4 m/s off. It is no part of the published reward.
+        progress_reward: what each control step pays, in `progress`, for the part of the velocity
+            that is along the target, over the target: as much backwards is its negative, nothing is
+            paid for standing or for more speed. It is no part of the published reward either.
 
     Raises:
         ValueError: the difficulty is unknown, or the pose is not of 12 numbers.
@@ -182,6 +187,7 @@ class Walk(Task):
     velocity_weight: float | None = None  # 1/m
     effort_weight: float = 1.0
     dense_reward: float = 0.0
+    progress_reward: float = 0.0
 
     time_limit: float = dataclasses.field(default=ROUND_2, kw_only=True)  # s
     control_timestep: float = dataclasses.field(default=TIMESTEP, kw_only=True)  # s
@@ -282,11 +288,21 @@ class Walk(Task):
         q = self.body.positions(v)
         return v.xp.stack([q[..., FORWARD], -q[..., RIGHT]], axis=-1)
 
+    def _target(self, v: View) -> Array:
+        """The target velocity where the pelvis is, forward and leftward in the world, (..., 2)."""
+        return self.field.velocity(v.memory, self._position(v)[..., None, :])[..., 0, :]
+
     def _error(self, v: View) -> Array:
         """The pelvis's velocity less the target, forward and leftward in the world, (..., 2)."""
         u = self.body.speeds(v)
-        target = self.field.velocity(v.memory, self._position(v)[..., None, :])[..., 0, :]
-        return v.xp.stack([u[..., FORWARD], -u[..., RIGHT]], axis=-1) - target
+        return v.xp.stack([u[..., FORWARD], -u[..., RIGHT]], axis=-1) - self._target(v)
+
+    def _progress(self, v: View) -> Array:
+        """The pelvis's velocity along the target, over the target, within -1 and 1."""
+        target = self._target(v)
+        along = total((self._error(v) + target) * target)
+        square = v.xp.clip(total(target * target), SLOW_TARGET**2, None)
+        return v.xp.clip(along / square, -1.0, 1.0)
 
     def _sums(self, v: View) -> dict[str, Array]:
         """Since the last footstep that was paid for, the present step included."""
@@ -327,6 +343,8 @@ class Walk(Task):
             error = self._error(v)
             off = xp.sqrt(total(error * error))
             terms["pace"] = self.dense_reward * tolerance(off, margin=PACE_MARGIN)
+        if self.progress_reward:
+            terms["progress"] = self.progress_reward * self._progress(v)
         return terms
 
     def reward(self, terms: Arrays) -> Array:
@@ -514,6 +532,11 @@ class OpenSimWalk(Walk):
 
     def substep(self, v: View) -> Arrays:
         return self.body.substep(v)
+
+    def compiled_law(self, model: Model) -> CompiledLaw | None:
+        own = type(self).control, type(self).substep, type(self).body
+        known = OpenSimWalk.control, OpenSimWalk.substep, OpenSimWalk.body
+        return self.body.compiled_law(model) if own == known else None
 
 
 @register(

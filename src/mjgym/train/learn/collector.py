@@ -1,6 +1,7 @@
 """Sub-environments that an algorithm acts in, and the transitions that come of it."""
 
 import contextlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from mjgym.actions import UNLIMITED
 from mjgym.train.results.config import Config
 from mjgym.train.results.policy import joined
 from mjgym.train.results.run_errors import ConfigError, RunError
+from mjgym.util.suggestions import or_else
 
 Size = int | tuple[int, int, int]
 """Of an observation: numbers in a vector, or height, width and channels of a picture.
@@ -62,6 +64,7 @@ class Collector:
         low: bounds of an action, (action size,).
         high: the same.
         observation_size: of an observation.
+        weights: of the observation's numbers, (size,); None where the settings name none.
         stack: the last observations, (n, history, ...), the present one last.
         returns: of the episodes that have ended with the last step, from their start.
         sampler: index of the one that took the last step; 0 here, where there is none.
@@ -90,11 +93,28 @@ class Collector:
         self.returns: list[float] = []
         self.sampler = 0
         self.stack: Tensor
+        self.weights = self._entry_weights()
         with self.use():
             self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)
             self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
             self._age = torch.zeros(n, dtype=torch.int32)
             self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
+
+    def _entry_weights(self) -> np.ndarray | None:
+        """Weights of the observation's numbers, (size,), by the settings' of its entries.
+
+        Raises:
+            ConfigError: there is no such entry.
+        """
+        given = self._config.entry_weights
+        if not given:
+            return None
+        shapes = self.envs.unwrapped.entry_shapes
+        for name in given:
+            if name not in shapes or not isinstance(self.observation_size, int):
+                raise ConfigError(f"entry_weights: no entry {name!r}{or_else(name, shapes)}")
+        counts = [math.prod(shape) for shape in shapes.values()]
+        return np.repeat([given.get(name, 1.0) for name in shapes], counts)
 
     def use(self) -> contextlib.AbstractContextManager[Any]:
         """Make new tensors on the device; the processor needs nothing, and this would cost time."""

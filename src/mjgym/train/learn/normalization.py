@@ -1,5 +1,7 @@
 """Running mean and standard deviation of observations."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -21,6 +23,7 @@ class Normalizer(nn.Module):
     mean: Tensor
     squares: Tensor
     count: Tensor
+    weight: Tensor
 
     def __init__(self, size: int, *, enabled: bool = True, limit: float | None = None) -> None:
         super().__init__()
@@ -28,6 +31,11 @@ class Normalizer(nn.Module):
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
         self.register_buffer("mean", torch.zeros(size, dtype=torch.float64))
         self.register_buffer("squares", torch.zeros(size, dtype=torch.float64))
+        self.register_buffer("weight", torch.ones(size))
+
+    def weigh(self, weights: Tensor) -> None:
+        """Multiply normalised observations from now on, (size,)."""
+        self.weight.copy_(weights)
 
     def share(self, other: "Normalizer") -> None:
         """Have the statistics of another one from now on; the limit stays."""
@@ -50,12 +58,17 @@ class Normalizer(nn.Module):
         if not self.enabled or self.count < 2:
             return self.mean.float(), torch.ones_like(self.mean).float()
         deviation = (self.squares / self.count).sqrt()
-        return self.mean.float(), deviation.float() + FLOOR
+        return self.mean.float(), (deviation.float() + FLOOR) / self.weight
 
     def forward(self, observations: Tensor) -> Tensor:
-        """Observations in units of their deviation, float32 of any leading shape."""
+        """Observations in units of their deviation, weighted, float32 of any leading shape."""
         if not self.enabled:
             return observations
         mean, deviation = self.scale()
         scaled = (observations - mean) / deviation
         return scaled if self.limit is None else scaled.clamp(-self.limit, self.limit)
+
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
+        # Checkpoints of runs that began before there were weights have none.
+        state.setdefault(f"{prefix}weight", torch.ones_like(self.weight))
+        super()._load_from_state_dict(state, prefix, *rest)

@@ -128,6 +128,8 @@ class Trainer:
         self._random_of = (device,) if device.type == "cuda" else ()
         with self.collector.use():
             self.agent: Agent | Ensemble = self.make_agent()
+            if self.collector.weights is not None:
+                self.agent.normalizer.weigh(torch.as_tensor(self.collector.weights))
         self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
         self._seconds = 0.0  # until the last resumption

@@ -104,6 +104,8 @@ class NetworkSettings(Settings):
     normalize_observations: bool = fixed(True)
     # In standard deviations; None: not at all, as runs did that began before there was a bound.
     clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
+    # Of entries of the observation, by name: what their normalised numbers are multiplied by.
+    entry_weights: dict[str, float] = field(default_factory=dict, metadata=FIXED)
     learning_rate: float = 3e-4
     learning_rate_left: float = 1.0  # share of every rate at the end of the budget, linearly
     discount: float = fixed(0.99)
@@ -116,6 +118,11 @@ class NetworkSettings(Settings):
         at_most(self, 1, "learning_rate_left")
         if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
             raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
+        for name, weight in self.entry_weights.items():
+            if not 0 < weight < math.inf:
+                raise ConfigError(f"entry_weights: {name!r} must be more than 0, got {weight}")
+        if self.entry_weights and not self.normalize_observations:
+            raise ConfigError("entry_weights: they are of normalised observations")
         if not 0 < self.discount < 1:
             raise ConfigError(f"discount: must lie between 0 and 1, got {self.discount}")
 

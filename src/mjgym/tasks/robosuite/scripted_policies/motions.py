@@ -12,7 +12,7 @@ Reading = Callable[[Observation], np.ndarray]
 ABOVE = np.array([0.0, 0.0, 0.1])  # m, from an object to the tool before it descends
 CLOSING = 10  # control steps that the fingers take for their whole stroke
 STRAIGHT = 0.1  # rad, of a tool that is turned as asked
-QUARTER_TURN, HALF_TURN = np.pi / 2, np.pi  # rad, symmetries of grasped objects
+QUARTER_TURN, HALF_TURN, WHOLE_TURN = np.pi / 2, np.pi, 2 * np.pi  # rad, symmetries of objects
 LOST = 0.06  # m, from the tool to what it holds: it has slipped away
 
 
@@ -59,6 +59,27 @@ def facing(tool: Tool, heading: Reading, symmetry: float) -> Reading:
         return tool.turn_to(observation, pointing_down(wanted))
 
     return turn
+
+
+def within_reach(tool: Tool, turn: Reading, symmetry: float, then: Reading) -> Reading:
+    """A turn about the vertical that leaves the wrist clear of its limits.
+
+    Args:
+        tool: that turns.
+        turn: of the tool, which points down, see `Stage`.
+        symmetry: the angle after which another turn does as well, rad; the given turn is taken
+            unless it, or what follows, comes near the wrist's limits.
+        then: the turn that follows.
+    """
+
+    def turn_within(observation: Observation) -> np.ndarray:
+        first = turn(observation)
+        more = tool.wrist.away_from_limits(
+            observation, first[..., 2], first[..., 2] + then(observation)[..., 2], symmetry
+        )
+        return np.asarray(first + more[..., None] * np.array([0.0, 0.0, 1.0]))
+
+    return turn_within
 
 
 def across(tool: Tool, quaternion: str, symmetry: float) -> Reading:
