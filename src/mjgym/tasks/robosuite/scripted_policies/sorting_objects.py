@@ -8,7 +8,6 @@ from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPo
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
-    QUARTER_TURN,
     WHOLE_TURN,
     across,
     away_from,
@@ -16,6 +15,8 @@ from mjgym.tasks.robosuite.scripted_policies.motions import (
     heading_of,
     level,
     over,
+    smallest_angle,
+    upright,
     within_reach,
 )
 from mjgym.tasks.robosuite.scripted_policies.tools import Tools, tools_of
@@ -90,11 +91,8 @@ def _put_away(
         )
 
     def to_place(observation: Observation) -> np.ndarray:
-        """The turn that aligns an object with the world's axes, its x axis not away from the arm."""
-        heading = heading_of(observation[quat]) % WHOLE_TURN
-        quarter = np.clip(np.round(heading / QUARTER_TURN), 1, 3) * QUARTER_TURN
-        angle = (quarter - heading) if aligned else np.zeros_like(heading)
-        return np.asarray(angle[..., None] * np.array([0.0, 0.0, 1.0]))
+        """The angle to an object whose x axis points back to the arm, where it can reach."""
+        return smallest_angle(np.pi - heading_of(observation[quat]), WHOLE_TURN) * aligned
 
     def away(observation: Observation) -> np.ndarray:
         """Whether the object has missed its destination."""
@@ -102,7 +100,7 @@ def _put_away(
         beside = np.abs(observation[pos][..., 0:2] - np.concatenate(goal, axis=-1)).max(axis=-1)
         return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
 
-    turn = across(tool, quat, HALF_TURN)
+    turn, turn_to_place = across(tool, quat, HALF_TURN), upright(tool, to_place)
     lost = away_from(tool, grip)
     return (
         # High above: a stretched arm that comes down on its way locks its elbow.
@@ -118,16 +116,17 @@ def _put_away(
         Stage(
             lambda observation: over(down(observation), CARRY_HEIGHT),
             CLOSE,
-            to_place,
+            turn_to_place,
             near=0.005,
             straight=STRAIGHT,
             lost=lost,
         ),
-        Stage(down, CLOSE, to_place, near=0.008, lost=lost),
+        Stage(down, CLOSE, turn_to_place, near=0.008, lost=lost),
         Stage(tool.position, OPEN, steps=CLOSING),
         Stage(
             lambda observation: over(tool.position(observation), CARRY_HEIGHT),
             OPEN,
+            upright(tool),
             near=0.03,
             lost=away,
         ),
