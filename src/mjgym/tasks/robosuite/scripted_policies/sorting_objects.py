@@ -102,6 +102,8 @@ def _put_away(
 
     turn, turn_to_place = across(tool, quat, HALF_TURN), upright(tool, to_place)
     lost = away_from(tool, grip)
+    # Turned near the arm: on the way, a handle that points away would stretch it.
+    turning = Stage(tool.position, CLOSE, turn_to_place, straight=0.2, lost=lost)
     return (
         # High above: a stretched arm that comes down on its way locks its elbow.
         Stage(
@@ -113,6 +115,7 @@ def _put_away(
         ),
         *grasp(tool, grip, turn),
         Stage(lambda observation: over(grip(observation), CARRY_HEIGHT), CLOSE, turn, near=0.03),
+        *((turning,) if aligned else ()),
         Stage(
             lambda observation: over(down(observation), CARRY_HEIGHT),
             CLOSE,
