@@ -76,7 +76,9 @@ def facing(tool: Tool, heading: Reading, symmetry: float) -> Reading:
     return upright(tool, angle)
 
 
-def within_reach(tool: Tool, turn: Reading, symmetry: float, then: Reading) -> Reading:
+def within_reach(
+    tool: Tool, turn: Reading, symmetry: float, then: Reading | None = None
+) -> Reading:
     """A turn about the vertical that leaves the wrist clear of its limits.
 
     Args:
@@ -84,14 +86,14 @@ def within_reach(tool: Tool, turn: Reading, symmetry: float, then: Reading) -> R
         turn: of the tool, which points down, see `Stage`.
         symmetry: the angle after which another turn does as well, rad; the given turn is taken
             unless it, or what follows, comes near the wrist's limits.
-        then: the angle about the vertical, (...) rad, of the turn that follows.
+        then: the angle about the vertical, (...) rad, of a turn that follows.
     """
 
     def turn_within(observation: Observation) -> np.ndarray:
         first = turn(observation)
-        more = tool.wrist.away_from_limits(
-            observation, first[..., 2], first[..., 2] + then(observation), symmetry
-        )
+        angle = first[..., 2]
+        last = angle if then is None else angle + then(observation)
+        more = tool.wrist.away_from_limits(observation, angle, last, symmetry)
         return np.asarray(first + more[..., None] * np.array([0.0, 0.0, 1.0]))
 
     return turn_within

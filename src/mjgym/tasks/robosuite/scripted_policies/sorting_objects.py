@@ -100,7 +100,8 @@ def _put_away(
         beside = np.abs(observation[pos][..., 0:2] - np.concatenate(goal, axis=-1)).max(axis=-1)
         return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
 
-    turn, turn_to_place = across(tool, quat, HALF_TURN), upright(tool, to_place)
+    turn = across(tool, quat, HALF_TURN)
+    turn_to_place = within_reach(tool, upright(tool, to_place), WHOLE_TURN)
     lost = away_from(tool, grip)
     # Turned near the arm: on the way, a handle that points away would stretch it.
     turning = Stage(tool.position, CLOSE, turn_to_place, straight=0.2, lost=lost)
