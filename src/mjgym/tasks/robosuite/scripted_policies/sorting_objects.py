@@ -28,8 +28,8 @@ CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the p
 MISSED = 0.05  # m, from its destination: an object that has not come to rest there
 STRAIGHT = 0.06  # rad, the largest turn of a nut that still fits over its peg
 # Of each object: the grasp along its x axis and above its frame, and the height of its frame at
-# release, m. They are taken in this order: first what is tall, which the hand would knock over on its
-# way to the others; last what goes farthest, from where a stretched arm comes back badly.
+# release, m. They are taken in this order: first what is tall, which the hand would knock over on
+# its way to the others; last what goes farthest, from where a stretched arm comes back badly.
 GRIPS = {
     "Cereal": (0.0, 0.055, 0.904),
     "Milk": (0.0, 0.055, 0.89),
