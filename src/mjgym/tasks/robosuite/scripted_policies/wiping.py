@@ -58,19 +58,16 @@ def wipe(task: "Wipe") -> StagedPolicy:
         return np.full(observation["wipe_centroid"].shape[:-1], True)
 
     turn = facing(tool, heading, WHOLE_TURN)
-    places = _winding(np.array(task.room))
+    places = winding(np.array(task.room))
     stages = (
         Stage(on(places[0], ABOVE), CLOSE, turn, near=0.03, straight=0.2),
-        *(
-            Stage(on(place, -PRESS), CLOSE, turn, near=PRESSED, until=pressed)
-            for place in places
-        ),
+        *(Stage(on(place, -PRESS), CLOSE, turn, near=PRESSED, until=pressed) for place in places),
         Stage(tool.position, CLOSE, lost=always),  # to the first place again
     )
     return StagedPolicy(tools, [stages], parts=(1,))
 
 
-def _winding(room: np.ndarray) -> list[tuple[float, float]]:
+def winding(room: np.ndarray) -> list[tuple[float, float]]:
     """Places of the sponge, lane by lane to and fro, that cover an area.
 
     Args:
