@@ -178,7 +178,11 @@ def lost(brick: Brick) -> Reading:
 def holding(arm: VelocityArm) -> Reading:
     """Whether all fingers have come to rest."""
     entry = f"{arm.robot.hand_name}/joints_vel"
-    return lambda observation: (np.abs(observation[entry]) < AT_REST).all(axis=-1)
+
+    def at_rest(observation: Observation) -> np.ndarray:
+        return np.asarray((np.abs(observation[entry]) < AT_REST).all(axis=-1))
+
+    return at_rest
 
 
 def grasp(brick: Brick, above: float = ABOVE) -> tuple[Stage, ...]:
