@@ -127,7 +127,7 @@ class Trained:
         """The content of its file, in half precision where that loses nothing."""
         arrays: dict[str, Any] = {_ABOUT: np.array(json.dumps(asdict(self.about)))}
         content = io.BytesIO()
-        own = {
+        own: dict[str, Any] = {
             name: _shortest(x) if "." in name else x  # of a layer
             for name, x in self.policy.arrays().items()
         }
