@@ -6,11 +6,12 @@
 
 Protocol, fixed before the runs:
 
-- **Demonstrations**: episodes of the task's scripted expert in a batch, on seeds from 0 on, until
-  the third step after the first success; only successes are kept, the first 200 in the order of
-  their seeds. Noise is Gaussian, of each number of an action within -1 and 1, added to what is
-  done; what is recorded is what the expert meant, so that the data shows how it recovers (DART,
-  Laskey et al., 2017). Every task is measured with a noise of 0.2 and with none.
+- **Demonstrations**: those of `mjgym demos --actions expert --after 3`: episodes of the task's
+  scripted expert on seeds from 0 on, until success has lasted for three further steps; only
+  successes within the steps of `STEPS` are kept, the first 200 in the order of their seeds. Noise
+  is Gaussian, of each number of an action within -1 and 1, added to what is done; what is recorded
+  is what the expert meant, so that the data shows how it recovers (DART, Laskey et al., 2017).
+  Every task is measured with a noise of 0.2 and with none.
 - **Training**: `mjgym train` with the settings in `assets/training`; the last policy counts, none
   is chosen. Updates are fixed: 12,000 from states, 6,000 from pictures.
 - **Score**: success at any time within the steps of `STEPS`, over the 100 seeds of
@@ -23,6 +24,7 @@ A row says the command, commit, versions and machine. What has no row is "not me
 """
 
 import argparse
+import contextlib
 import csv
 import dataclasses
 import json
@@ -44,7 +46,6 @@ import numpy as np
 
 import mjgym
 from mjgym import datasets
-from mjgym.datasets import Episode
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
 
@@ -91,9 +92,9 @@ CURVE_IDS = ("robosuite/Lift-v0", "robosuite/PickPlaceCan-v0")
 BESIDE_IDS = ("robosuite/Lift-v0", "robosuite/Door-v0", "robosuite/Stack-v0")
 BESIDE_COUNT, BESIDE_MINUTES = 50, 30
 UPDATES = {"states": 12_000, "pictures": 6_000}
-AFTER = 3  # control steps of a demonstration after its first success
+AFTER = 3  # control steps of a demonstration after success
 BATCH = 50  # episodes side by side
-MOST = 600  # episodes, after which too few have succeeded
+MOST = 600  # episodes that are tried at most
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 PARTS = ("states", "clean", "beside", "curve", "noise", "pictures")
 # The score is taken afterwards: evaluations in training would only take time.
@@ -188,80 +189,33 @@ def demonstrations(id: str, noise: float, pictures: bool, folder: Path) -> Path:
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    shown: dict[str, Any] = {}
-    if pictures:
-        shown = {"observation": "pixels", "pixels": {"camera": list(CAMERAS)}}
-    like = gymnasium.make(id, **shown)
     part = path.with_name(f"part_{path.name}")
     part.unlink(missing_ok=True)
-    writer = datasets.create(str(part), like, algorithm="scripted", description=f"{id}, {kind}")
+    options: dict[str, Any] = {"max_episode_steps": STEPS[id]}
+    if pictures:
+        options |= {"observation": "pixels", "pixels": {"camera": CAMERAS}}
     began, tried = time.process_time(), 0
-    while writer.kept < COUNT and tried < MOST:
-        for episode in _episodes(id, tried, noise, pictures):
+    with contextlib.ExitStack() as stack:
+        like = gymnasium.make(id, **options)
+        stack.callback(like.close)
+        writer = datasets.create(str(part), like, algorithm="scripted", description=f"{id}, {kind}")
+        stack.callback(writer.close)
+        envs: Any = gymnasium.make_vec(
+            id, num_envs=BATCH, threads=1, autoreset_mode="Disabled", **options
+        )
+        stack.callback(envs.close)
+        expert = envs.unwrapped.task.scripted_policy()
+        for attempt in datasets.attempts(envs, expert, after=AFTER, noise=noise, actions="expert"):
             tried += 1
-            if episode is not None and writer.kept < COUNT:
-                writer.add(episode)
-    writer.close()
-    like.close()
+            if attempt.success:
+                writer.add(attempt.episode)
+            if writer.kept == COUNT or tried == MOST:
+                break
+        kept = writer.kept
     seconds = time.process_time() - began
-    print(f"{path.name}: {writer.kept} of {tried} episodes, {seconds:.0f} s", flush=True)
+    print(f"{path.name}: {kept} of {tried} episodes, {seconds:.0f} s", flush=True)
     part.rename(path)
     return path
-
-
-def _episodes(id: str, first: int, noise: float, pictures: bool) -> list[Episode | None]:
-    """Episodes of the expert, with seeds from the first on; None for each that fails."""
-    options: dict[str, Any] = {"observation": "dict"}
-    if pictures:
-        options = {"observation": "dict+pixels", "pixels": {"camera": list(CAMERAS)}}
-    envs: Any = gymnasium.make_vec(id, BATCH, threads=1, **options)
-    expert = envs.unwrapped.task.scripted_policy()
-    names = list(envs.single_observation_space.spaces)
-    seen_names = [name for name in names if name.startswith("pixels_") == pictures]
-
-    def seen(observation: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: np.array(observation[name]) for name in seen_names}
-
-    rng = np.random.default_rng((first, round(1000 * noise)))
-    observation, _ = envs.reset(seed=first)
-    shown, meant, paid, succeeded = [seen(observation)], [], [], []
-    while len(meant) < STEPS[id] and not _all_over(succeeded):
-        action = np.asarray(expert(observation), np.float32)
-        done = np.clip(action + noise * rng.normal(size=action.shape), -1, 1).astype(np.float32)
-        observation, reward, _, _, info = envs.step(done)
-        meant.append(action)
-        paid.append(np.array(reward))
-        succeeded.append(np.array(info["success"]))
-        shown.append(seen(observation))
-    envs.close()
-    made: list[Episode | None] = []
-    for k in range(BATCH):
-        own = np.array([row[k] for row in succeeded])
-        if not own.any():
-            made.append(None)
-            continue
-        end = min(int(own.argmax()) + 1 + AFTER, len(own))
-        rows = {name: np.stack([o[name][k] for o in shown[: end + 1]]) for name in seen_names}
-        if not pictures:
-            flat = [part.reshape(end + 1, -1) for part in rows.values()]
-            rows = np.concatenate(flat, 1).astype(np.float32)
-        made.append(
-            Episode(
-                observations=rows,
-                actions=np.stack([action[k] for action in meant[:end]]),
-                rewards=np.array([reward[k] for reward in paid[:end]]),
-                terminations=np.zeros(end, dtype=bool),
-                truncations=np.arange(end) == end - 1,
-                successes=own[:end],
-                seed=first + k,
-            )
-        )
-    return made
-
-
-def _all_over(succeeded: Sequence[np.ndarray]) -> bool:
-    """Whether every episode has gone on for long enough after its first success."""
-    return len(succeeded) > AFTER and bool(np.any(succeeded[:-AFTER], axis=0).all())
 
 
 # Runs.

@@ -6,18 +6,20 @@
     python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory, creation and import time
 
 It makes a virtual environment of its own (or takes the one that is there), installs this checkout
-and the peers into it, and runs itself there. For each id, five subjects are timed:
+and the peers into it, and runs itself there. For each id, seven subjects are timed:
 
 - **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
 - **EnvPool**: the same task, as many sub-environments and threads;
 - **limit**: `mj_step` on our model in a loop of C++, on as many threads, with neither observation
-  nor reward nor reset;
+  nor reward nor reset; a simulation's 128 steps follow one another, and stay in the cache;
+- **engine**: the same with the engine's batch, which steps as many simulations by turns;
 - **single**: `gymnasium.make`, one environment as a user has it;
+- **bare**: its physics steps alone, without which no environment in Python can do;
 - **dm_control**: `suite.load`, the same.
 
-Each has a process of its own, which is stopped while another one is timed. A repeat times all five
-one after the other (the next one in the opposite order), so that a ratio's two sides are
-neighbours in time: ratios are taken within a repeat, and the median of the repeats is shown. All
+Each has a process of its own, which is stopped while another one is timed. A repeat times all of
+them one after the other (the next one in the opposite order), so that a ratio's two sides are
+close in time: ratios are taken within a repeat, and the median of the repeats is shown. All
 get random actions drawn beforehand and are timed in mid-episode; resets are timed apart, and count
 as often as an episode ends. Control steps per second are those of all sub-environments together.
 """
@@ -39,9 +41,11 @@ MEMORY_ID = "dmc/walker-walk-v0"
 SUBJECTS: dict[str, subjects.Builder] = {
     "envpool": subjects.envpool,
     "batch": subjects.batch,
+    "engine": subjects.engine,
     "limit": subjects.limit,
-    "single": subjects.single,
+    "bare": subjects.bare,
     "dm_control": subjects.dm_control,
+    "single": subjects.single,
 }
 
 

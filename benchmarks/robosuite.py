@@ -73,6 +73,8 @@ def one_call(settings: Settings) -> Subject:
     ).unwrapped
     envs.reset(seed=settings.seed)
     simulations, moving = envs._simulations, subjects.vector(envs, np.float32, settings)
+    for action in itertools.islice(moving.actions, subjects.WARM_UP):
+        moving.advance(action)  # to where the batch is when it is timed: arms touch things by then
     moments = []
     for action in itertools.islice(moving.actions, MOMENTS):
         before = simulations.batch.state.copy()

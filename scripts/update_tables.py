@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import cloning  # noqa: E402
 from comparison import on_device  # noqa: E402
-from training import results, tables  # noqa: E402
+from training import results, scores, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
 MEASURED = ROOT / "benchmarks" / "records" / "gpu.jsonl"
@@ -258,6 +258,7 @@ TABLES = {
     "baselines": {"baselines": baselines_table},
     "fidelity": {"dimensions": dimensions_table},
     "gpu": {"measurements": device_table},
+    "scores": scores.every(),
     "results": training_tables() | cloning_tables() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {

@@ -31,8 +31,10 @@ from mjgym.inspect.benchmark import random_actions
 
 WANTED = 950.0  # a return on walker-walk that counts as learned
 SETTLED = 10  # control steps from a start to the state that is compared
+MOST_SEEN = 1024  # worlds with pictures
 WARM_UP = 3  # calls that do not count
 ROUNDS = 3
+SEEN = ("dmc/cartpole-swingup-v0", "dmc/walker-walk-v0")  # whose pictures are timed
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,11 @@ def measure(plan: Plan, lines: Lines) -> None:
         if there_is_time("correctness", id=id):
             with lines.told("correctness", id=id):
                 lines.add("correctness", id=id, **difference(id, plan.compared, plan.device))
+    for id in SEEN:
+        n = min(plan.sizes[0], MOST_SEEN)
+        if there_is_time("pictures", id=id, worlds=n):
+            with lines.told("pictures", id=id, worlds=n):
+                lines.add("pictures", id=id, worlds=n, **pictures(id, n, plan))
     with lines.told("learning"):
         lines.add("learning", **learning(plan, max(plan.budget - lines.seconds(), plan.learned)))
 
@@ -240,6 +247,14 @@ def speed(id: str, peer: str | None, n: int, plan: Plan, lines: Lines) -> None:
         subject.close()
     with lines.told("parts", id=id, worlds=n):
         parts(id, n, plan, lines)
+
+
+def pictures(id: str, n: int, plan: Plan) -> dict[str, Any]:
+    """Control steps per second with pictures, drawn on the device, as observations."""
+    subject = benchmark.batch_on_device(id, n, device=plan.device, observation="pixels")
+    seconds = clocked(subject.call, plan.seconds, plan.device)
+    subject.close()
+    return {"steps_per_second": n / seconds}
 
 
 def importlib_has(name: str) -> bool:
@@ -490,6 +505,11 @@ def table(file: Path) -> str:
         if r["measurement"] == "correctness" and "median" in r:
             numbers = (r["median"], r["ninety_percent"], r["largest"], r["reward_largest"])
             shown.append(_line([f"`{r['id']}`", str(r["worlds"]), *(f"{x:.1e}" for x in numbers)]))
+    for r in rows:
+        if r["measurement"] == "pictures" and "steps_per_second" in r:
+            rate = _number(r["steps_per_second"], ",.0f")
+            shown += ["", f"Pictures of 84 x 84 pixels, `{r['id']}`, {r['worlds']:,} worlds:"
+                      f" {rate} control steps per second."]  # fmt: skip
     for r in rows:
         if r["measurement"] == "learning" and "best_return" in r:
             best, reached = _number(r["best_return"], ".0f"), r["seconds_to_wanted"]

@@ -19,7 +19,11 @@ from comparison.installation import ROOT
 RATIOS = {
     "batch / EnvPool": ("batch", "envpool"),
     "batch / limit": ("batch", "limit"),
+    "batch / engine": ("batch", "engine"),
     "single / dm_control": ("single", "dm_control"),
+    "bare / dm_control": ("bare", "dm_control"),
+    "overlap / plain": ("overlap", "plain"),
+    "overlap / plain, alone": ("overlap, alone", "plain, alone"),
     "batch / robosuite": ("batch", "robosuite"),
     "batch / one call": ("batch", "one call"),
     "single / robosuite": ("single", "robosuite"),
@@ -132,9 +136,12 @@ HEADER = (
     "ratio",
     "limit /s",
     "ratio",
+    "engine /s",
+    "ratio",
     "single /s",
     "dm_control /s",
     "ratio",
+    "bare",
 )
 
 
@@ -157,9 +164,12 @@ def row(measured: Result) -> tuple[str, ...]:
         ratio("batch / EnvPool"),
         steps("limit"),
         ratio("batch / limit"),
+        steps("engine"),
+        ratio("batch / engine"),
         steps("single"),
         steps("dm_control"),
         ratio("single / dm_control"),
+        ratio("bare / dm_control"),
     )
 
 

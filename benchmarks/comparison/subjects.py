@@ -163,6 +163,73 @@ def batch(settings: Settings, **options: Any) -> Subject:
     return vector(envs, np.float32, settings)
 
 
+def engine(settings: Settings) -> Subject:
+    """The engine's own loop over as many simulations as the batch has, and nothing around it.
+
+    Its call is the one that the batch makes in each control step: all simulations, one after the
+    other on each thread, each with an MjData of its own. It starts from where a batch with random
+    actions has come to, and goes back there when the batch's episodes would end.
+    """
+    import gymnasium
+
+    import mjgym  # noqa: F401  (registers the ids)
+
+    envs: Any = gymnasium.make_vec(
+        settings.id, num_envs=settings.num_envs, threads=settings.threads
+    ).unwrapped
+    envs.reset(seed=settings.seed)
+    moving = vector(envs, np.float32, settings)
+    for action in itertools.islice(moving.actions, WARM_UP):
+        moving.advance(action)
+    simulations = envs._simulations
+    state, control = simulations.batch.state, simulations.view.ctrl
+    start, steps = state.copy(), itertools.count(1)
+    substeps = round(envs.control_timestep / envs.physics_timestep)
+    length = envs.max_episode_steps or float("inf")
+
+    def advance(action: np.ndarray) -> bool:
+        control[...] = action
+        simulations.batch.advance(None, substeps, forces=False)
+        return next(steps) % length == 0
+
+    def restart() -> None:
+        state[...] = start
+
+    return Subject(
+        advance=advance,
+        actions=moving.actions,
+        simulations=settings.num_envs,
+        ended=bool,
+        restart=restart,
+        release=envs.close,
+    )
+
+
+def bare(settings: Settings) -> Subject:
+    """The physics of one environment alone: the engine's steps of a control step, from Python."""
+    import gymnasium
+
+    made = single(settings)
+    env: Any = gymnasium.make(settings.id).unwrapped
+    env.reset(seed=settings.seed)
+    substeps = round(env.control_timestep / env.physics_timestep)
+    simulation, steps = env._episodes.simulation, itertools.count(1)
+    length = gymnasium.spec(settings.id).max_episode_steps or float("inf")
+
+    def advance(action: np.ndarray) -> bool:
+        simulation.step(action, substeps)
+        return next(steps) % length == 0
+
+    return Subject(
+        advance=advance,
+        actions=made.actions,
+        ended=bool,
+        restart=lambda: env.reset(seed=settings.seed),
+        begin=lambda: env.reset(seed=settings.seed),
+        release=env.close,
+    )
+
+
 def envpool(settings: Settings) -> Subject:
     """EnvPool's Gymnasium interface in its synchronous mode, with actions in its own type."""
     from mjgym.cli.peers import make_envpool

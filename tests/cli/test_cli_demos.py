@@ -57,6 +57,29 @@ def test_noise_is_done_recorded_and_replayed(tmp_path: Path) -> None:
     assert mjgym_("replay", file, "--check").output.count("bit for bit") == 2
 
 
+def test_the_experts_actions_are_recorded_where_the_noise_leads(tmp_path: Path) -> None:
+    noisy = ("--count", 2, "--noise", 0.2)
+    executed = datasets.load(str(recorded(tmp_path, *noisy, name="executed")))
+    file = recorded(tmp_path, *noisy, "--actions", "expert", name="expert")
+    expert = datasets.load(str(file))
+    differences = []
+    for k in range(2):
+        one, other = executed.episode(k), expert.episode(k)
+        np.testing.assert_array_equal(one.observations, other.observations)
+        np.testing.assert_array_equal(one.rewards, other.rewards)
+        differences.append(one.actions - other.actions)
+    noise = np.concatenate(differences)[:, :6]  # the fingers' action is at its limits
+    assert np.abs(noise.mean()) < 0.05
+    assert 0.1 < noise.std() < 0.25
+    said = mjgym_("replay", file, "--check", code=1).output
+    assert said.count("is another than the recorded one") == 2
+
+
+def test_the_experts_actions_without_noise_are_the_executed_ones(tmp_path: Path) -> None:
+    file = recorded(tmp_path, "--count", 1, "--actions", "expert")
+    assert mjgym_("replay", file, "--check").output.count("bit for bit") == 1
+
+
 def test_failures_are_kept_if_asked(tmp_path: Path) -> None:
     file = recorded(tmp_path, "--count", 4, "--keep", "all", "--noise", 1.0)
     found = datasets.load(str(file))

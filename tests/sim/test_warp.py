@@ -524,13 +524,56 @@ def test_full_buffers_are_noticed_once(monkeypatch):
         (CART, {"threads": 2}, TypeError, "threads: only of backend='mujoco'"),
         (CART, {"njmax": 0}, ValueError, "njmax: must be at least 1"),
         (CART, {"outputs": "numpy"}, TypeError, "outputs.*output"),
-        (CART, {"observation": "pixels"}, NotImplementedError, "pictures are not drawn"),
+        (CART, {"observation": "pixels", "pixels": {"camera": -1}}, NotImplementedError, "free"),
         ("dmc/point_mass-hard-v0", {}, NotImplementedError, "wrap_prm once for all worlds"),
     ],
 )
 def test_what_there_is_not_is_named(id, options, error, words):
     with pytest.raises(error, match=words):
         make(id, **options)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("id", [CART, "dmc/walker-walk-v0"])
+def test_pictures_of_the_device_are_those_of_opengl(id):
+    """Rays and OpenGL sample a pixel at other places: edges and stars differ."""
+    pixels = {"camera": [0, 1], "width": 64, "height": 48}
+    for kind in ("rgb", "depth"):
+        options = {"observation": "dict+pixels", "pixels": {**pixels, "kind": kind}}
+        envs = make(id, observation="dict+pixels", pixels=options["pixels"])
+        peers = gymnasium.make_vec(id, num_envs=N, **options)
+        found, _ = envs.reset(seed=0)
+        wanted, _ = peers.reset(seed=0)
+        action = np.full(envs.action_space.shape, 0.3)
+        for _ in range(3):
+            found, *_ = envs.step(action)
+            wanted, *_ = peers.step(action)
+        for name in ("pixels_0", "pixels_1"):
+            assert found[name].shape == wanted[name].shape
+            assert found[name].dtype == wanted[name].dtype
+            assert envs.observation_space[name].contains(found[name])
+            if kind == "rgb":
+                difference = np.abs(found[name].astype(int) - wanted[name])
+                assert difference.mean() < 8, name
+                assert np.median(difference) <= 3, name
+            else:
+                near = np.abs(found[name] - wanted[name]) < 0.01 * wanted[name]
+                assert near.mean() > 0.96, name
+        envs.close()
+        peers.close()
+
+
+def test_pictures_of_the_device_follow_who_begins_anew():
+    envs = make(CART, observation="pixels", pixels={"width": 32, "height": 24})
+    first, _ = envs.reset(seed=0)
+    mask = np.array([False, True, False])
+    again, _ = envs.reset(seed=[None, 9, None], options={"reset_mask": mask})
+    changed = (first != again).any(axis=(1, 2, 3))
+    np.testing.assert_array_equal(changed, mask)
+    alone = make(CART, 1, observation="pixels", pixels={"width": 32, "height": 24})
+    np.testing.assert_array_equal(alone.reset(seed=9)[0][0], again[1])
+    for each in (envs, alone):
+        each.close()
 
 
 def test_another_search_for_contacts_is_told():

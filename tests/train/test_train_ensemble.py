@@ -8,13 +8,23 @@ import numpy as np
 import pytest
 import torch
 from stories import Story
-from training_runs import ID, mjgym_, trainer
+from training_runs import (
+    ID,
+    SMALL_REPLAY,
+    assert_equal,
+    interrupt_at,
+    mjgym_,
+    trainer,
+    weights,
+)
 
-from mjgym.train.learn import algorithms, critics
+from mjgym.train.learn import algorithms, cluster, critics
+from mjgym.train.learn.algorithms import members
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.algorithms.td3 import TD3
 from mjgym.train.learn.buffer import ReplayBuffer
 from mjgym.train.results import config, evaluation, metrics, policy
+from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
@@ -38,14 +48,22 @@ def made(*settings, algorithm="td3"):
     return made, read
 
 
-def batch_of(read, rows=8):
+def drawn(read, algorithm="td3"):
+    """Arguments of the buffer that a run has."""
+    made = members.of(read, algorithms.find(algorithm))
+    longest, *shorter = sorted({own.config.n_step for own in made}, reverse=True)
+    history = max(own.config.history for own in made)
+    return {"n_step": longest, "shorter": shorter, "history": history}
+
+
+def batch_of(read, rows=8, algorithm="td3"):
     """Transitions from episodes in as many sub-environments as the run has."""
-    buffer = ReplayBuffer(
-        600, read.num_envs, SIZE, 1, n_step=read.n_step, history=read.longest_history
-    )
+    buffer = ReplayBuffer(600, read.num_envs, SIZE, 1, **drawn(read, algorithm))
     Story(buffer, read.num_envs, 40, np.random.default_rng(0))
-    drawn = buffer.sample(rows)
-    return dataclasses.replace(drawn, action=drawn.action.tanh().repeat(1, ACTIONS))
+    found = buffer.sample(rows)
+    action = found.action.tanh().repeat(1, ACTIONS)
+    shorter = tuple(dataclasses.replace(one, action=action) for one in found.shorter)
+    return dataclasses.replace(found, action=action, shorter=shorter)
 
 
 class TestMembers:
@@ -60,12 +78,12 @@ class TestMembers:
         assert [own.num_envs for own in settings] == [3, 2, 2]
         assert {own.discount for own in settings} == {0.9}
         assert agent.names == ["history=1", "history=4,critic=mean", "#2"]
-        assert read.longest_history == 4
+        assert drawn(read)["history"] == 4
 
     def test_without_an_ensemble_there_is_one_agent(self):
         agent, read = made()
         assert isinstance(agent, TD3)
-        assert read.members() == [read]
+        assert [own.config for own in members.of(read, TD3)] == [read]
 
     @pytest.mark.parametrize(
         ("settings", "message"),
@@ -75,7 +93,15 @@ class TestMembers:
             ("ensemble=[{}, {history: two}]", "ensemble[1]: history must be int"),
             ("ensemble=[{batch_size: 2}]", "ensemble: batch_size is the same for all agents"),
             ("ensemble=[{seed: 2}]", "ensemble: seed is the same for all agents"),
-            ("ensemble=[{n_step: 2}]", "ensemble: n_step is the same for all agents"),
+            ("ensemble=[{data_share: 0.2}]", "ensemble: data_share is the same for all agents"),
+            ("ensemble=[{}, {n_step: 0}]", "ensemble[1]: n_step: must be at least 1"),
+            ("ensemble=[{}, {algorithm: sak}]", "ensemble[1]: there is no algorithm 'sak'; did"),
+            ("ensemble=[{algorithm: ppo}]", "ensemble[0]: ppo does not learn from a buffer that"),
+            ("ensemble=[{algorithm: iql}]", "ensemble[0]: iql does not learn from a buffer that"),
+            (
+                "ensemble=[{algorithm: sac, noise_min: 0}]",
+                "ensemble[0]: there is no setting 'noise_min'",
+            ),
             ("ensemble=3", "ensemble must be"),
             ("ensemble=[{}, {}, {}, {}, {}, {}, {}, {}]", "8 agents need as many"),
         ],
@@ -196,11 +222,11 @@ class TestActing:
 class TestLearning:
     def test_histories_are_those_of_the_episodes(self):
         """Brute force: what each agent learns from, against the episodes in the one buffer."""
-        agent, read = made("ensemble=[{history: 1}, {history: 4}]", "normalize_observations=false")
+        agent, _ = made("ensemble=[{history: 1}, {history: 4}]", "normalize_observations=false")
         seen = []
         for own in agent.members:
             own.update = lambda batch: seen.append(batch) or {}
-        buffer = ReplayBuffer(600, 6, SIZE, 1, n_step=3, history=read.longest_history)
+        buffer = ReplayBuffer(600, 6, SIZE, 1, n_step=3, history=4)
         story = Story(buffer, 6, 100, np.random.default_rng(0))
         agent.update(agent.preprocess(buffer.sample(500)))
         short, long = seen
@@ -223,7 +249,7 @@ class TestLearning:
 
     def test_each_agent_learns_as_it_would_alone(self):
         agent, read = made("ensemble=[{history: 1}, {history: 4, critic: quantile}]")
-        alone = [TD3(own, SIZE, ACTIONS) for own in read.members()]
+        alone = [TD3(own.config, SIZE, ACTIONS) for own in members.of(read, TD3)]
         for one, own in zip(alone, agent.members, strict=True):
             one.load_state_dict(own.state_dict())
         batch = batch_of(read)
@@ -303,7 +329,7 @@ def test_combined_settings_learn(algorithm, critic, discounting, n_step, history
     )
     before = {name: value.clone() for name, value in agent.state_dict().items()}
     for _ in range(2):
-        losses = agent.update(agent.preprocess(batch_of(read)))
+        losses = agent.update(agent.preprocess(batch_of(read, algorithm=algorithm)))
     assert all(torch.isfinite(loss).all() for loss in losses.values())
     after = agent.state_dict()
     networks = [name for name in before if name.endswith("weight")]
@@ -313,8 +339,195 @@ def test_combined_settings_learn(algorithm, critic, discounting, n_step, history
     action = acting(observation)
     assert action.shape == (6, ACTIONS)
     assert ((action >= LOW) & (action <= HIGH)).all()
-    stack = torch.randn(6, read.longest_history, SIZE)
+    stack = torch.randn(6, drawn(read, algorithm)["history"], SIZE)
     assert agent.act(stack).abs().max() <= 1
+
+
+MIXED = (
+    "ensemble=[{algorithm: td3, n_step: 3}, {algorithm: sac, hidden: [6, 5], history: 2},"
+    " {algorithm: d4pg, activation: elu, noise_max: 0.4}]"
+)
+
+
+class TestOfSeveralAlgorithms:
+    def test_each_has_its_class_and_settings(self):
+        agent, read = made(MIXED, "learning_rate=0.002", "noise_min=0.01", "discount=0.97")
+        kinds = [type(own).__name__ for own in agent.members]
+        assert kinds == ["TD3", "SAC", "D4PG"]
+        assert agent.names == ["td3,n_step=3", "sac,hidden=[6, 5],history=2", agent.names[2]]
+        td3, sac, d4pg = (own.config for own in agent.members)
+        # What the run changes is changed for all; the rest is each algorithm's own.
+        for own in (td3, sac, d4pg):
+            assert (own.learning_rate, own.discount, own.atoms) == (0.002, 0.97, 5)
+        assert (td3.n_step, sac.n_step, d4pg.n_step) == (3, 1, 5)
+        assert (td3.critic, sac.critic, d4pg.critic) == ("categorical", "mean", "categorical")
+        assert (td3.hidden, sac.hidden, d4pg.hidden) == ((8,), (6, 5), (8,))
+        assert (td3.noise_min, d4pg.noise_min, d4pg.noise_max) == (0.01, 0.01, 0.4)
+        assert (td3.target_rate, sac.target_rate) == (0.04, 0.02)
+        assert drawn(read) == {"n_step": 5, "shorter": [3, 1], "history": 2}
+
+    def test_returns_are_each_agents_of_the_same_transitions(self):
+        """Brute force, against the episodes in the one buffer."""
+        agent, read = made(MIXED, "normalize_observations=false")
+        seen = []
+        for own in agent.members:
+            own.update = lambda batch: seen.append(batch) or {}
+        buffer = ReplayBuffer(600, 6, SIZE, 1, **drawn(read))
+        story = Story(buffer, 6, 100, np.random.default_rng(0))
+        batches = buffer.sample(600).split(200)
+        agent.update(agent.preprocess(batches[1]))
+        assert [batch.rewards.shape for batch in seen] == [(200, 3), (200, 1), (200, 5)]
+        for batch, n in zip(seen, (3, 1, 5), strict=True):
+            assert torch.equal(batch.observation[:, -1], seen[0].observation[:, -1])
+            for row in range(200):
+                env, episode, age = batch.observation[row, -1].int().tolist()
+                rewards, _ = story.episodes[env, episode]
+                count = min(n, len(rewards) - age)
+                assert batch.steps[row] == count
+                found = batch.rewards[row].numpy()
+                np.testing.assert_allclose(found[:count], rewards[age : age + count], rtol=1e-6)
+                assert not found[count:].any()
+                assert batch.following[row, -1].tolist() == [env, episode, age + count]
+
+    def test_batches_join_and_are_picked_with_all_their_steps(self):
+        _, read = made(MIXED)
+        one, other = (batch_of(read, rows=6) for _ in range(2))
+        both = one.beside(other).at(torch.tensor([7, 0]))
+        for n in (5, 3, 1):
+            assert torch.equal(both.over(n).rewards[0], other.over(n).rewards[1])
+            assert torch.equal(both.over(n).following[1], one.over(n).following[0])
+
+    def test_a_run_learns_and_goes_on_bit_for_bit(self, tmp_path):
+        settings = (*SMALL_REPLAY, MIXED, "normalize_observations=true")
+        whole = trainer(tmp_path / "whole", *settings, algorithm="td3")
+        whole.train()
+        parts = trainer(tmp_path / "parts", *settings, algorithm="td3")
+        interrupt_at(parts, 120)
+        parts.train()
+        resumed = trainer(tmp_path / "parts", *settings, algorithm="td3", resume=True)
+        resumed.train()
+        assert_equal(weights(whole), weights(resumed))
+        acting = policy.load(tmp_path / "whole" / "policy.npz")
+        assert [len(own.layers) for own in acting.policies] == [3, 5, 3]
+        names = {line.exp_name for line in whole.run_folder.metrics()}
+        assert "td3 sac,hidden=[6, 5],history=2" in names
+
+    def test_a_limit_of_ones_own_beside_shared_statistics(self):
+        agent, _ = made("ensemble=[{}, {clip_observations: 0.5}]")
+        agent.normalizer.update(torch.randn(50, SIZE))
+        first, second = (own.normalizer for own in agent.members)
+        assert torch.equal(first.mean, second.mean)
+        far = torch.full((1, SIZE), 9.0)
+        assert first(far).max() > 5
+        assert second(far).max() == 0.5
+
+    def test_an_offline_algorithm_has_none(self):
+        with pytest.raises(ConfigError, match="ensemble: an algorithm that learns from a dataset"):
+            made("ensemble=[{}]", "data=x", algorithm="td3_bc")
+
+    def test_a_mistake_leaves_an_older_run(self, tmp_path):
+        trainer(tmp_path / "run", algorithm="td3", steps=80).train()
+        words = ("train", "td3", ID, "--out", tmp_path / "run", "--overwrite", "--steps", 80)
+        done = mjgym_(*words, "ensemble=[{algorithm: ppo}]", code=2)
+        assert "ensemble[0]: ppo does not learn" in " ".join(done.stderr.split())
+        assert (tmp_path / "run" / "policy.npz").exists()
+
+
+class TestMixtures:
+    """Who acts in training where agents have no sub-environments of their own."""
+
+    def acted(self, acting, *settings):
+        agent, _ = made(
+            "ensemble=[{}, {algorithm: ddpg, history: 2}, {hidden: [6]}]",
+            f"ensemble_acting={acting}",
+            "exploration={none: 1}",
+            "acting_value=mean",
+            *settings,
+        )
+        with torch.no_grad():
+            for own in agent.members:
+                for body in (own.actor_body(), *own.critics.bodies):
+                    body[-1].weight.add_(torch.randn_like(body[-1].weight))
+        agent.normalizer.update(2 * torch.randn(50, SIZE) + 1)
+        stack = torch.randn(6, 2, SIZE)
+        with torch.no_grad():
+            seen = [own.normalizer(stack[:, -own.config.history :]) for own in agent.members]
+            pairs = list(zip(agent.members, seen, strict=True))
+            proposed = torch.stack([own.actor(x) for own, x in pairs], 1)
+            values = sum(
+                torch.stack(
+                    [own.acting_value(own.critics(x, proposed[:, k])).mean(0) for k in range(3)], 1
+                )
+                for own, x in pairs
+            )
+        return agent, stack, proposed, values / 3
+
+    def test_all_propose_everywhere(self):
+        agent, *_ = self.acted("mean")
+        assert [own.config.num_envs for own in agent.members] == [6, 6, 6]
+
+    @pytest.mark.parametrize("acting", ["critics", "mean", "softmax"])
+    def test_together(self, acting, tmp_path):
+        """In training without noise, and as the policy of the run's file."""
+        agent, stack, proposed, values = self.acted(acting, "ensemble_temperature=0.5")
+        weights_ = {
+            "critics": torch.nn.functional.one_hot(values.argmax(1), 3).float(),
+            "mean": torch.full((6, 3), 1 / 3),
+            "softmax": (values / 0.5).softmax(1),
+        }[acting]
+        wanted = (weights_[..., None] * proposed).sum(1)
+        torch.testing.assert_close(agent.act(stack), wanted, atol=1e-5, rtol=1e-4)
+        agent.policy(LOW, HIGH).save(tmp_path / "policy.npz")
+        together = policy.load(tmp_path / "policy.npz")
+        together(stack[:, 0].numpy())
+        action = together(stack[:, 1].numpy())
+        scaled = LOW + (wanted.numpy() + 1) / 2 * (HIGH - LOW)
+        np.testing.assert_allclose(action, scaled, atol=1e-4)
+
+    def test_an_episode_has_one_agent(self):
+        agent, stack, proposed, _ = self.acted("episodes", "num_envs=6")
+        rows = torch.arange(6)
+        for _ in range(3):
+            assert torch.equal(agent.act(stack), proposed[rows, agent.acting])
+        before, drawn_ = agent.acting.clone(), set()
+        begun = rows < 3
+        for _ in range(30):
+            agent.begin(begun)
+            drawn_ |= set(agent.acting[:3].tolist())
+        assert drawn_ == {0, 1, 2}
+        assert torch.equal(agent.acting[3:], before[3:])
+
+    @pytest.mark.parametrize("acting", ["episodes", "critics", "mean", "softmax"])
+    def test_a_run_goes_on_bit_for_bit(self, acting, tmp_path):
+        settings = (*SMALL_REPLAY, "ensemble=[{}, {algorithm: sac}]", f"ensemble_acting={acting}")
+        whole = trainer(tmp_path / "whole", *settings, algorithm="td3")
+        whole.train()
+        parts = trainer(tmp_path / "parts", *settings, algorithm="td3")
+        interrupt_at(parts, 120)
+        parts.train()
+        resumed = trainer(tmp_path / "parts", *settings, algorithm="td3", resume=True)
+        resumed.train()
+        assert_equal(weights(whole), weights(resumed))
+
+    def test_samplers_elsewhere_have_no_critics(self, tmp_path):
+        read = config.read(
+            TD3.Config, (), ["ensemble=[{}, {}]", "ensemble_acting=softmax"], algorithm="td3"
+        )
+        with pytest.raises(ConfigError, match="ensemble_acting: samplers have no critics"):
+            cluster.ClusterTrainer(Run(tmp_path / "run"), read)
+
+    def test_files_that_make_no_sense(self, tmp_path):
+        agent, *_ = self.acted("softmax")
+        agent.policy(LOW, HIGH).save(tmp_path / "p.npz")
+        with np.load(tmp_path / "p.npz") as file:
+            arrays = dict(file)
+        np.savez(tmp_path / "p.npz", **{**arrays, "temperature": -1.0})
+        with pytest.raises(policy.PolicyError, match=r"its temperature is -1\.0"):
+            policy.load(tmp_path / "p.npz")
+        fewer = {name: value for name, value in arrays.items() if name != "agent1/distribution"}
+        np.savez(tmp_path / "p.npz", **fewer)
+        with pytest.raises(policy.PolicyError, match="some of its agents have critics"):
+            policy.load(tmp_path / "p.npz")
 
 
 class TestJoined:
@@ -347,6 +560,15 @@ class TestJoined:
                         values[k] += own(inputs[:, None].astype(np.float32))[:, 0]
                 wanted = np.where(values.argmax(0)[:, None] == 0, *proposed)
             np.testing.assert_allclose(action, wanted, atol=1e-5)
+        file = tmp_path / "softmax.npz"
+        mjgym_("ensemble", *runs, "--out", file, "--by", "softmax", "--temperature", 1e-6)
+        weighted = policy.load(file)
+        assert weighted.temperature == 1e-6
+        np.testing.assert_allclose(
+            weighted(observation), policy.load(tmp_path / "critics.npz")(observation), atol=1e-3
+        )
+        words = ("--out", tmp_path / "no.npz", "--temperature", 2)
+        assert "--temperature is for" in mjgym_("ensemble", *runs, *words, code=2).output
         score = mjgym_("evaluate", tmp_path / "mean.npz", "--id", ID, "--episodes", 1)
         assert "return" in score.output
 

@@ -1,10 +1,13 @@
 """Noise that actors explore with: what is drawn, how far it moves actions, how it goes on."""
 
 import math
+from pathlib import Path
 
+import own_noise
 import pytest
 import torch
 from torch import nn
+from training_runs import SMALL_REPLAY, assert_equal, interrupt_at, mjgym_, trainer, weights
 
 from mjgym.train.learn import algorithms
 from mjgym.train.learn.algorithms.td3 import TD3Config
@@ -236,3 +239,99 @@ def test_mistakes_are_named(settings, message):
     with pytest.raises(ConfigError) as caught:
         config.read(algorithms.find("td3").Config, (), [settings])
     assert message in str(caught.value)
+
+
+OWN = "own_noise:OrnsteinUhlenbeck"
+
+
+class TestOfOnesOwn:
+    def test_acts_in_its_share_of_the_episodes(self):
+        body, explore = made(num_envs=900, exploration={OWN: 1, "none": 2}, noise_max=0.3)
+        inputs = torch.randn(900, INPUTS)
+        action = explore(body, inputs)
+        own = explore.strategies == len(STRATEGIES)
+        assert abs(int(own.sum()) - 300) < 5 * math.sqrt(200)
+        (noise,) = explore._own
+        assert torch.equal(noise.begun, own.long())
+        assert torch.equal(action[~own], still(body, inputs)[~own])
+        wanted = (still(body, inputs) + noise.state).clamp(-1, 1)
+        assert torch.equal(action[own], wanted[own])
+        assert noise.state.std().item() == pytest.approx(0.3, rel=0.1)
+
+    def test_only_its_own_episodes_begin_anew(self):
+        body, explore = made(num_envs=300, exploration={OWN: 1, "gaussian": 1})
+        explore(body, torch.zeros(300, INPUTS))
+        before = explore._own[0].begun.clone()
+        begun = torch.arange(300) % 3 == 0
+        explore.begin(begun)
+        explore(body, torch.zeros(300, INPUTS))
+        own = explore.strategies == len(STRATEGIES)
+        assert torch.equal(explore._own[0].begun - before, (begun & own).long())
+
+    def test_follows_the_schedule(self):
+        settings = {"noise_schedule": "linear", "noise_final": 0.01, "noise_steps": 1}
+        body, explore = made(num_envs=500, exploration={OWN: 1}, noise_max=0.5, **settings)
+        explore(body, torch.zeros(500, INPUTS))
+        explore.begin(every(500))
+        explore(body, torch.zeros(500, INPUTS))
+        assert explore._own[0].state.std().item() == pytest.approx(0.005, rel=0.1)
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("own_noise:Missing", "has no attribute 'Missing'"),
+            ("nowhere_at_all:Noise", "No module named 'nowhere_at_all'"),
+            (":Noise", "exploration: :Noise: "),
+            ("own_noise:not_a_class", "own_noise:not_a_class is no class"),
+            ("own_noise:Plain", "own_noise:Plain is no torch.nn.Module"),
+            ("own_noise:Restless", "own_noise:Restless has no begin"),
+            ("own_noise:Still", "own_noise:Still has no forward"),
+            ("own_noise:Short", "own_noise:Short.forward takes (action, inputs, factor): "),
+            ("own_noise:Needy", "is made with (config, n, action_size): missing a required"),
+        ],
+    )
+    def test_says_what_is_wrong_before_anything_is_made(self, name, message):
+        with pytest.raises(ConfigError) as caught:
+            made(exploration={name: 1})
+        assert message in str(caught.value)
+        assert str(caught.value).startswith("exploration: ")
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [("Narrow", r"Narrow gives \(16, 2\), not actions \(16, 3\)"), ("Endless", "not finite")],
+    )
+    def test_says_what_is_wrong_with_its_actions(self, name, message):
+        body, explore = made(exploration={f"own_noise:{name}": 1})
+        with pytest.raises(ConfigError, match=message):
+            explore(body, torch.randn(16, INPUTS))
+
+    def test_a_run_goes_on_bit_for_bit_and_keeps_its_source(self, tmp_path):
+        setting = f"exploration={{{OWN}: 0.6, gaussian: 0.2, parameter: 0.2}}"
+        settings = (*SMALL_REPLAY, setting)
+        whole = trainer(tmp_path / "whole", *settings, algorithm="td3")
+        whole.train()
+        first = trainer(tmp_path / "parts", *settings, algorithm="td3")
+        interrupt_at(first, 120)
+        first.train()
+        second = trainer(tmp_path / "parts", *settings, algorithm="td3", resume=True)
+        second.train()
+        assert_equal(weights(whole), weights(second))
+        kept = tmp_path / "whole" / "source" / "own_noise.py"
+        assert kept.read_text() == Path(own_noise.__file__).read_text()
+
+    def test_from_the_command_line_in_the_working_folder(self, tmp_path, monkeypatch):
+        """Named in a file of settings too; going on with it takes trust."""
+        text = Path(own_noise.__file__).read_text()
+        (tmp_path / "noise_of_this_folder.py").write_text(text)
+        monkeypatch.chdir(tmp_path)
+        name = "noise_of_this_folder:OrnsteinUhlenbeck"
+        (tmp_path / "own.yaml").write_text(f"exploration: {{{name}: 1}}\n")
+        words = ("train", "td3", "dmc/cartpole-balance-v0", *SMALL_REPLAY, "--out", "run")
+        mjgym_(*words, "--steps", 80, "--config", "own.yaml")
+        assert (tmp_path / "run" / "source" / "noise_of_this_folder.py").read_text() == text
+        done = mjgym_(*words, "--steps", 160, "--resume", code=2)
+        assert name in "".join(done.stderr.split())
+        mjgym_(*words, "--steps", 160, "--resume", "--trust")
+        done = mjgym_(*words, "exploration={nosuch_module:Noise: 1}", "--overwrite", code=2)
+        assert "nosuch_module" in done.stderr
+        assert (tmp_path / "run" / "policy.npz").exists()

@@ -446,7 +446,7 @@ def test_weights_of_entries():
     shapes = collector.envs.unwrapped.entry_shapes
     expected = [0.5 if name == "velocity" else 1.0 for name, k in shapes.items() for _ in range(*k)]
     assert collector.weights.tolist() == expected
-    assert {0.5, 1.0} == set(expected)
+    assert {0.5, 1.0} <= set(expected)
     collector.close()
     with pytest.raises(ConfigError, match="entry_weights: no entry 'velocty'; did you mean vel"):
         Collector(config.read(_config("td3"), entry_weights={"velocty": 0.5}, **words))

@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym import datasets as collection
 from mjgym.cli.app import app
-from mjgym.viewing import Command, Session, driving, native, recorded, terminal
-from mjgym.viewing.driving import APART, HELD, KEYS, LATE, MOVES, PLACE, TURN, Driver, DrivingError
+from mjgym.viewing import Command, Session, keyboard, native, recorded, terminal
+from mjgym.viewing.driving import PLACE, TURN, Driver, DrivingError
+from mjgym.viewing.keyboard import APART, HELD, KEYS, LATE, MOVES
 
 ID = "robosuite/Lift-v0"
 SCRIPT = Path(sys.executable).with_name("mjgym")
@@ -108,6 +109,7 @@ def test_a_key_goes_on_to_the_next_arm(robot, arms, numbers):
         assert np.count_nonzero(np.delete(action, [n[1] for n in numbers])) == 1
         clock.now += 2 * APART
         driver.press("f9")
+        driver.act()
     assert driver.arm == arms[0]
 
 
@@ -208,7 +210,7 @@ def test_keys_move_the_tool_and_are_forgotten_with_the_episode():
 
 
 def test_help_names_all_keys():
-    named = " ".join(keys.lower() for keys, _ in driving.HELP)
+    named = " ".join(keys.lower() for keys, _ in keyboard.HELP)
     assert all(key in named for key in KEYS)
 
 

@@ -28,6 +28,7 @@ from mjgym.cli import (
     new,
     record,
     replay,
+    submit,
     teleop,
     train,
     view,
@@ -58,6 +59,7 @@ app.command("train", rich_help_panel=TRAINING)(train.train)
 app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
 app.command("ensemble", rich_help_panel=TRAINING)(ensemble.ensemble)
 app.command("export", rich_help_panel=TRAINING)(export.export)
+app.command("submit", rich_help_panel=TRAINING)(submit.submit)
 app.command("compare", rich_help_panel=TRAINING)(compare.compare)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)

@@ -35,10 +35,15 @@ def demos(
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Standard deviation of what is added to actions, in half ranges; the sum is taken"
-            " and recorded.",
+            help="Standard deviation of what is added to the script's actions, in half ranges.",
         ),
     ] = 0.0,
+    actions: Annotated[
+        Literal["executed", "expert"],
+        typer.Option(
+            help="The actions to record: as executed, or the script's own, before the noise (DART)."
+        ),
+    ] = "executed",
     observation: Annotated[
         Literal["flat", "dict"],
         typer.Option(help="One vector, or entries by name."),
@@ -62,7 +67,7 @@ def demos(
     """Record demonstrations of a task's scripted policy.
 
     An episode ends a few steps after success. Its seed makes it again, and `mjgym replay NAME
-    --check` repeats each step bit for bit.
+    --check` repeats each step bit for bit, unless there is noise that the recorded actions lack.
 
     The name chooses the format: "lift" or "lift-v0" is a Minari dataset, "lift.hdf5" a file of
     robomimic's.
@@ -91,11 +96,12 @@ def demos(
         batch = fields.make_batch(id, set or [], envs, autoreset_mode="Disabled", **arguments)
         stack.callback(batch.close)
         try:
-            writer = datasets.create(
-                out, env, algorithm="scripted", description=_description(id, noise)
-            )
+            description = _description(id, noise, actions == "expert")
+            writer = datasets.create(out, env, algorithm="scripted", description=description)
             stack.callback(writer.close)
-            attempts = datasets.attempts(batch, policy, seed=seed, after=after, noise=noise)
+            attempts = datasets.attempts(
+                batch, policy, seed=seed, after=after, noise=noise, actions=actions
+            )
             stack.callback(attempts.close)
             _collect(attempts, writer, count, keep == "successes")
         except datasets.DemonstrationError as error:
@@ -103,9 +109,10 @@ def demos(
             raise typer.Exit(1) from None
 
 
-def _description(id: str, noise: float) -> str:
+def _description(id: str, noise: float, unperturbed: bool) -> str:
     perturbed = f", with noise of {noise:g} in its actions" * bool(noise)
-    return f"{id}, by its scripted policy{perturbed}"
+    recorded = "; recorded are those before the noise" * bool(noise and unperturbed)
+    return f"{id}, by its scripted policy{perturbed}{recorded}"
 
 
 def _script(task: Any, id: str) -> Any:

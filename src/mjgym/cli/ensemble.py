@@ -16,6 +16,7 @@ class By(StrEnum):
 
     CRITICS = "critics"
     MEAN = "mean"
+    SOFTMAX = "softmax"
 
 
 def ensemble(
@@ -23,8 +24,15 @@ def ensemble(
     out: Annotated[Path, typer.Option(help="The policy file to write.", dir_okay=False)],
     by: Annotated[
         By,
-        typer.Option(help="Act by the proposal that all critics value most, or by the mean."),
+        typer.Option(
+            help="Act by the proposal that all critics value most, by the mean, or by the mean"
+            " weighted by softmax(value / temperature)."
+        ),
     ] = By.CRITICS,
+    temperature: Annotated[
+        float | None,
+        typer.Option(min=1e-6, help="With --by softmax: in units of value. Default: 1."),
+    ] = None,
     trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
 ) -> None:
     """Join the policies of several runs of one task: algorithms and networks may differ.
@@ -36,6 +44,8 @@ def ensemble(
     from mjgym.train.results.policy import EnsemblePolicy, Policy, PolicyError, load_valuation
     from mjgym.util.atomic import require_new
 
+    if temperature is not None and by is not By.SOFTMAX:
+        raise typer.BadParameter("--temperature is for --by softmax")
     if len(runs) < 2:
         raise typer.BadParameter("an ensemble has two runs or more")
     members = [subject_of(run, None, None, trust=trust) for run in runs]
@@ -46,14 +56,15 @@ def ensemble(
     valuations = []
     try:
         require_new(out)
-        if by is By.CRITICS:
+        if by is not By.MEAN:
             for member in members:
                 if member.run is None or not member.run.critics_file.exists():
                     raise PolicyError(
                         f"{member.name} has no critics of actions: join with --by mean"
                     )
                 valuations.append(load_valuation(member.run.critics_file))
-        EnsemblePolicy(policies, valuations).save(out)
+        weighed = (temperature or 1.0) if by is By.SOFTMAX else None
+        EnsemblePolicy(policies, valuations, weighed).save(out)
     except (OSError, PolicyError) as error:
         console(stderr=True).print(str(error), soft_wrap=True)
         raise typer.Exit(1) from None

@@ -40,7 +40,7 @@ def evaluate(
     seeds. The scores of random and zero actions are shown beside it, unless the task's arguments
     were changed. With other seeds or fewer episodes, the score is printed but not kept.
     """
-    from mjgym.train.results import baselines, evaluation
+    from mjgym.train.results import baselines, evaluation, protocol
 
     if seeds is not None and episodes is not None:
         raise typer.BadParameter("give either --seeds or --episodes")
@@ -75,6 +75,7 @@ def evaluate(
         _show(subject, about)
     if subject.run is not None and tuple(chosen) == evaluation.SEEDS:
         try:
+            about["policy_sha256"] = protocol.policy_hash(subject.run)
             subject.run.write_json(subject.run.evaluation_file, about)
         except OSError as error:
             file = subject.run.evaluation_file

@@ -18,7 +18,7 @@ from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mjgym.train.learn.trainer import Progress
     from mjgym.train.results.config import Config
@@ -159,7 +159,7 @@ def train(
     }
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
-    import_own(algorithm, settings)
+    import_own({"algorithm": algorithm})
     try:
         new = functools.partial(_new, overwrite=overwrite)
         make = functools.partial(_resumed, trust=trust) if resume else new
@@ -250,6 +250,7 @@ def _new(
         RunError: the folder holds a run, which is not to be replaced.
     """
     from mjgym.train.learn import algorithms
+    from mjgym.train.learn.training import check
     from mjgym.train.results.config import BUDGETS, DataSettings, read
     from mjgym.train.results.run import Run
     from mjgym.train.results.run_errors import ConfigError
@@ -263,6 +264,8 @@ def _new(
     config = read(cls, files, settings, **given)
     if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
+    import_own(vars(config))
+    check(config)
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))
     if not overwrite:
         run.require_new()
@@ -304,7 +307,7 @@ def _resumed(
             f"{folder} cannot be continued with other settings: {'; '.join(different)}. Leave"
             " them out, or begin another run with --out"
         )
-    import_own(config.algorithm, [f"critic={getattr(config, 'critic', '')}"])
+    import_own(vars(config))
     return Job(run, config, resume=True, cluster={})
 
 
@@ -326,12 +329,12 @@ def require_trust(folder: Path, code: list[str], trust: bool) -> None:
         )
 
 
-def import_own(algorithm: str, settings: list[str]) -> None:
-    """Import the modules of the user's own that are named, from the working folder too."""
-    critics = [text.partition("=")[2] for text in settings if text.startswith("critic=")]
-    for name in (algorithm, *critics):
-        if ":" in name:
-            import_named(name.partition(":")[0])
+def import_own(settings: "Mapping[str, Any]") -> None:
+    """Import the modules of the user's own that a run learns by, from the working folder too."""
+    from mjgym.train.results.run import code_of_learner
+
+    for module in code_of_learner(settings):
+        import_named(module)
 
 
 def _module(id: str) -> str:
@@ -357,7 +360,7 @@ def _set_up(config: Any) -> None:
     """Import what a run needs beside the package, in a process that is new."""
     if config.module:
         load(config.module)
-    import_own(config.algorithm, [f"critic={getattr(config, 'critic', '')}"])
+    import_own(vars(config))
 
 
 def _train(job: Job) -> "Progress":

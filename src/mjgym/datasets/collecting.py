@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,14 +30,17 @@ def attempts(
     seed: int = 0,
     after: int = 5,
     noise: float = 0.0,
+    actions: Literal["executed", "expert"] = "executed",
 ) -> Generator[Attempt, None, None]:
     """Episodes of a policy, without end, in the order of their seeds: seed, seed + 1, ...
 
     They do not depend on the size of the batch. Each ends once its goal has been reached for
     `after` further control steps, or as the task ends it.
 
-    The noise is added to the actions that are taken, and these are recorded: each episode can be
-    played again, and in the long run errors cancel out for a policy that is trained on it.
+    With noise, "executed" actions repeat an episode, and their errors are zero on average for a
+    policy that is trained on them. The "expert" actions, before the noise, are labels without
+    errors, in the states that the noise leads to (DART, Laskey et al., 2017); the state after one
+    is not the next one of the episode.
 
     Args:
         envs: a vector environment of this package with `autoreset_mode="Disabled"`.
@@ -47,6 +50,7 @@ def attempts(
         after: control steps after success.
         noise: standard deviation of what is added to actions, in half ranges of these; each episode
             draws its own from its seed.
+        actions: that are recorded, those executed or the policy's own.
     """
     plain = envs.unwrapped
     space = envs.single_action_space
@@ -60,17 +64,19 @@ def attempts(
     finished: dict[int, Attempt] = {}
     while True:
         states = plain.get_state()
-        actions = np.asarray(policy(plain.observe()))
+        intended = np.asarray(policy(plain.observe()))
+        perturbed = intended
         if noise:
             draws = np.stack([each.normal(size=space.shape) for each in generators])
-            actions = actions + noise * (space.high - space.low) / 2 * draws
-        actions = np.clip(actions, space.low, space.high).astype(space.dtype)
-        observation, rewards, terminations, truncations, infos = envs.step(actions)
+            perturbed = intended + noise * (space.high - space.low) / 2 * draws
+        executed = _within(space, perturbed)
+        labels = executed if actions == "executed" else _within(space, intended)
+        observation, rewards, terminations, truncations, infos = envs.step(executed)
         successes = np.asarray(infos.get(SUCCESS, np.zeros(count, dtype=bool)))
         for i, recording in enumerate(recordings):
             recording.add(
                 _row(states, i),
-                actions[i],
+                labels[i],
                 _row(observation, i),
                 rewards[i],
                 terminations[i],
@@ -104,6 +110,12 @@ def _row(values: Any, i: int) -> Any:
     if isinstance(values, dict):
         return {name: rows[i] for name, rows in values.items()}
     return values[i]
+
+
+def _within(space: Any, actions: np.ndarray) -> np.ndarray:
+    """Actions clipped to a space, in its type."""
+    clipped: np.ndarray = np.clip(actions, space.low, space.high).astype(space.dtype)
+    return clipped
 
 
 def _generator(seed: Any) -> np.random.Generator:

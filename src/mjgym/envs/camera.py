@@ -117,6 +117,21 @@ class Cameras:
             hidden_groups=image.hidden_groups,
         )
 
+    def show(self, image: Image, mask: Any = None) -> Any:
+        """Pictures of all simulations as an observation asks for them, of shape lead and more.
+
+        Args:
+            image: what an observation asks for.
+            mask: of the simulations that are drawn; the others' pictures then have no meaning.
+        """
+        view, n = self._episodes.view, self._episodes.simulation.n
+        rows = np.arange(n) if mask is None else np.flatnonzero(view.to_numpy(mask))
+        pictures = drawn = self.draw(image, rows)
+        if mask is not None:
+            pictures = np.zeros((n, *drawn.shape[1:]), drawn.dtype)
+            pictures[rows] = drawn
+        return pictures.reshape(*view.lead, *drawn.shape[1:])
+
     def rewards(self, rows: np.ndarray) -> Any:
         """Rewards that the colours of bodies show, (len(rows),); None for the model's own."""
         if not self._options.visualize_reward:

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.arrays import all_finite, copied, known_empty, namespace, where_rows
+from mjgym.arrays import Array, all_finite, copied, known_empty, namespace, where_rows
 from mjgym.envs.camera import Cameras
 from mjgym.envs.layouts import layout_of, sensing_of
 from mjgym.envs.options import Options
@@ -39,7 +39,6 @@ class Observations:
         self.layout = layout_of(options, episodes, sensing)
         self._episodes = episodes
         self._cameras = cameras
-        self._rows = np.arange(episodes.simulation.n)
         # They take turns: arrays of their own in every step take as long as to fill them.
         self._now, self._before = self._buffer(), self._buffer()
         self._lead = episodes.view.lead
@@ -58,7 +57,7 @@ class Observations:
     def observe(self) -> Any:
         """Observe the present states."""
         self._now, self._before = self._before, self._now
-        return self._now.write(self._entries(), self._draw)
+        return self._now.write(self._entries(), self._cameras.show)
 
     def show(self, mask: Any = None) -> Any:
         """Observe the present states of all simulations, or of a mask; what others show stays.
@@ -81,15 +80,7 @@ class Observations:
 
     def _observe_some(self, mask: Any) -> Any:
         """The observation of those of a mask; what it holds of the others has no meaning."""
-
-        def draw(image: Image) -> np.ndarray:
-            rows = np.flatnonzero(mask)
-            drawn = self._cameras.draw(image, rows)
-            pictures = np.zeros((len(self._rows), *drawn.shape[1:]), drawn.dtype)
-            pictures[rows] = drawn
-            return pictures
-
-        return self._some.write(self._entries(), draw)
+        return self._some.write(self._entries(), lambda image: self._cameras.show(image, mask))
 
     @functools.cached_property
     def _some(self) -> "Buffer":
@@ -106,10 +97,6 @@ class Observations:
 
     def _entries(self) -> Arrays:
         return self._episodes.observe() if self.layout.needs_entries else {}
-
-    def _draw(self, image: Image) -> np.ndarray:
-        drawn = self._cameras.draw(image, self._rows)
-        return drawn.reshape(*self._episodes.view.lead, *drawn.shape[1:])
 
 
 class Buffer:
@@ -137,7 +124,7 @@ class Buffer:
         self._parts = [*layout.parts(self.observation).items()]
         self._pictures = layout.shown_pictures(self.observation)
 
-    def write(self, entries: Arrays, draw: Callable[[Image], np.ndarray]) -> Any:
+    def write(self, entries: Arrays, draw: Callable[[Image], Array]) -> Any:
         """The observation, with the entries and pictures of all simulations written into it.
 
         Args:
@@ -168,6 +155,8 @@ def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
         if isinstance(part, np.ndarray) and is_finite(part):
             continue
         xp = namespace(part)
+        if not xp.isdtype(part.dtype, "real floating"):  # a picture's
+            continue
         rows = ~xp.all(xp.isfinite(xp.reshape(part, (*lead, -1))), axis=-1)
         bad = rows if bad is None else bad | rows
     return None if bad is None or known_empty(bad) else bad

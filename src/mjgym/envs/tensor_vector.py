@@ -1,5 +1,6 @@
 """Many environments on a device: a task on MuJoCo Warp, whose arrays are torch's tensors."""
 
+import functools
 import warnings
 from contextlib import AbstractContextManager
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import known
 from mjgym.envs.observations import copy_observation, rows_of
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
 from mjgym.loop.timing import substeps
+from mjgym.observables import Image
 from mjgym.sim import Single
-from mjgym.sim.warp import Buffers, Device, Starts, Worlds, measured
+from mjgym.sim.warp import Buffers, Device, Pictures, Starts, Worlds, measured
 from mjgym.task import Task
 from mjgym.util import generators
 from mjgym.util.numbers import whole_number
@@ -33,6 +36,10 @@ class TensorVectorEnv(VectorEnv):
     Observations, rewards, flags and infos are torch tensors on the device, actions may be; all is
     float32. Sub-environment i of `reset(seed=s)` has the starts of the single environment seeded
     s + i, rounded to float32.
+
+    Pictures in observations are drawn on the device, by rays: geoms with their textures, lights and
+    the sky, without what OpenGL adds (sites, tendons, reflections, smooth edges). `camera()` and
+    `render()` draw on the processor.
 
     A step waits for the device once, before the physics: for whether all actions are finite and
     whether an episode has ended (in the mode "SameStep" once more behind it). Starts are drawn on
@@ -58,8 +65,8 @@ class TensorVectorEnv(VectorEnv):
         buffers: the room for contacts and constraints.
 
     Raises:
-        NotImplementedError: MuJoCo Warp lacks a feature that the task needs, or pictures are to be
-            observed; the message names it.
+        NotImplementedError: MuJoCo Warp lacks a feature that the task needs, or that its pictures
+            need; the message names it.
         ValueError: there is no such device, or another value is wrong.
     """
 
@@ -85,11 +92,6 @@ class TensorVectorEnv(VectorEnv):
         ):
             if number is not None:
                 whole_number(name, number, least)
-        if "pixels" in options.get("observation", "flat"):
-            raise NotImplementedError(
-                f"observation={options['observation']!r}: pictures are not drawn on the device;"
-                ' envs.camera() draws them on the processor, and backend="mujoco" observes them'
-            )
         self._device = Device(device)
         self._numpy = output == "numpy"
         self._room = nconmax, njmax
@@ -144,6 +146,12 @@ class TensorVectorEnv(VectorEnv):
             varying,
             deterministic=self._deterministic,
         )
+
+    def _open_cameras(self) -> "DeviceCameras":
+        cameras = DeviceCameras(self._episodes, self._options)
+        for image in self._options.pictures(self.model).values():
+            cameras.check(image)
+        return cameras
 
     def _generator_state(self, i: int) -> np.ndarray:
         return generators.encode(self._rng(i))
@@ -240,6 +248,53 @@ class TensorVectorEnv(VectorEnv):
             tensor = torch.as_tensor(values, device=self._device.torch)
             return tensor.float() if tensor.dtype == torch.float64 else tensor
         return values
+
+
+class DeviceCameras(Cameras):
+    """Pictures of episodes, on the device for observations and by OpenGL for people.
+
+    Args:
+        episodes: that are shown.
+        options: of `render()`, for what a call leaves open.
+    """
+
+    @functools.cached_property
+    def _pictures(self) -> Pictures:
+        episodes = self._episodes
+        simulation: Any = episodes.simulation
+        shadows = self._options.render_quality == "reference"
+        found: Pictures = simulation.pictures(episodes.task.model().compile(), shadows=shadows)
+        return found
+
+    def check(self, image: Image) -> None:
+        """Refuse a picture that the device cannot draw.
+
+        Raises:
+            NotImplementedError: the camera is the free one, or the task's states show in what the
+                device draws alike in all worlds; the message names it.
+        """
+        if image.camera == -1:
+            raise NotImplementedError(
+                "pixels: camera -1: the device has no free camera; name one of the model's"
+            )
+        if self._episodes.task.colours(self._episodes.view):
+            name = type(self._episodes.task).__name__
+            raise NotImplementedError(
+                f"pixels: pictures on the device do not show the colours of {name};"
+                ' backend="mujoco" draws them'
+            )
+        _ = self._pictures
+
+    def show(self, image: Image, mask: Any = None) -> torch.Tensor:
+        """Pictures of all sub-environments, whatever the mask: the device draws them at once."""
+        camera = self._episodes.simulation.model.camera(image.camera).id
+        hidden = image.hidden_groups
+        return self._pictures.draw(camera, image.width, image.height, image.kind, hidden)
+
+    def close(self) -> None:
+        """Let go of OpenGL and of what the device keeps of cameras; more than once is fine."""
+        self.__dict__.pop("_pictures", None)
+        super().close()
 
 
 def _arrays(values: Any) -> Any:

@@ -111,7 +111,7 @@ class VectorEnv(SubEnvironments):
         self._infos = Infos(self._episodes)
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
-        self.cameras = Cameras(self._episodes, self._options, self.threads)
+        self.cameras = self._open_cameras()
         self._observations = Observations(self._episodes, self._options, self.cameras)
         self.render_mode = self._options.render_mode
         self.metadata = {
@@ -142,6 +142,10 @@ class VectorEnv(SubEnvironments):
             without_visuals,
             apart=self.task.control_every_substep,
         )
+
+    def _open_cameras(self) -> Cameras:
+        """The cameras of all sub-environments."""
+        return Cameras(self._episodes, self._options, self.threads)
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:

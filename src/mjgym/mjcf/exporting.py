@@ -6,7 +6,6 @@ import shutil
 import tempfile
 import zipfile
 from pathlib import Path
-from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
@@ -142,6 +141,8 @@ def _encode_inertias(spec: Spec, archive: Path) -> None:
 
 def _unpack(archive: Path, folder: Path, name: str) -> Path:
     """Unpack the engine's archive: the XML on top, all other files in one folder beside it."""
+    from xml.etree import ElementTree
+
     with zipfile.ZipFile(archive) as packed:
         root = ElementTree.fromstring(packed.read("model.xml"))
         compiler = root.find("compiler")

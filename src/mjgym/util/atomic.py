@@ -7,7 +7,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
@@ -69,6 +69,32 @@ def write_text(path: str | Path, text: str) -> None:
         OSError: it cannot be written; what was there is untouched.
     """
     write_bytes(path, text.encode())
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write several files, all of them or none; folders are made where there are none.
+
+    Raises:
+        OSError: one cannot be written; what was there is untouched.
+    """
+    before = {path: path.read_bytes() if path.exists() else None for path in contents}
+    folders = {parent for path in contents for parent in path.parents if not parent.exists()}
+    try:
+        with contextlib.ExitStack() as stack:
+            for path, content in contents.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(replacing(path)).write_bytes(content)
+    except BaseException:
+        for path, content_before in before.items():
+            if content_before is None:
+                if path.is_file():
+                    path.unlink()
+            elif path.read_bytes() != content_before:
+                write_bytes(path, content_before)
+        for folder in sorted(folders, reverse=True):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ import numpy as np
 from mjgym import rendering
 from mjgym.contract.viewpoint import Viewpoint
 from mjgym.rendering import Camera
-from mjgym.viewing.driving import HELP
 from mjgym.viewing.session import Command, Progress, Session
 from mjgym.viewing.watch import ViewerError
 
@@ -19,7 +18,7 @@ REFRESH = 0.1  # s of the simulation between two texts
 # As GLFW counts keys. The window has uses of its own for nearly all letters.
 KEYS = {32: Command.PAUSE, 262: Command.STEP, 259: Command.RESET, 257: Command.NEXT}
 NAMES = {32: "Space", 262: "Right", 259: "Backspace", 257: "Enter"}
-# Keys that drive something, by the names of `mjgym.viewing.driving`.
+# Keys that drive something, by the names of `mjgym.viewing.keyboard`.
 DRIVING = {
     262: "right",
     263: "left",
@@ -168,8 +167,8 @@ class Native:
                 "\n".join(command.value for command in commands.values()),
             ),
         ]
-        if driven:
-            names, meanings = ("\n".join(column) for column in zip(*HELP, strict=True))
+        if session.keys is not None:
+            names, meanings = ("\n".join(row) for row in zip(*session.keys.help, strict=True))
             texts.append((None, mujoco.mjtGridPos.mjGRID_BOTTOMRIGHT.value, names, meanings))
         self._viewer.set_texts(texts)
 

@@ -2,9 +2,8 @@
 
 import enum
 import queue
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -35,14 +34,23 @@ class Command(enum.StrEnum):
 
 
 class Steering(Protocol):
-    """A mapping from keys to actions; see `mjgym.viewing.driving`."""
+    """Devices that drive something; see `mjgym.viewing.driving`."""
+
+    @property
+    def help(self) -> Sequence[tuple[str, str]]:
+        """The controls, and their meanings."""
+        ...
 
     def press(self, key: str) -> None:
         """Hear of a key that is down, from any thread."""
         ...
 
     def begin(self) -> None:
-        """Forget all keys, at the start of an episode."""
+        """Forget all keys and buttons, at the start of an episode."""
+        ...
+
+    def touched(self) -> bool:
+        """Whether a device is in use, or something has been pressed since the last action."""
         ...
 
 
@@ -59,7 +67,7 @@ class Progress:
         terms: the reward's, of the last step, by name; in a batch, the means.
         paused: nothing moves.
         ended: how the episode before ended, if it did by itself; empty if not.
-        waiting: the episode begins with the first key.
+        waiting: the episode begins once a device is used.
     """
 
     seed: int
@@ -83,8 +91,8 @@ class Session:
         act: gives an action for an observation; `mjgym.train.results.policy.begin` tells it where
             episodes begin.
         seed: of the first start. A batch uses as many seeds as it has sub-environments.
-        keys: what viewers pass keys to that are no commands; None if nothing is driven by them.
-            With it, each episode waits for its first key.
+        keys: what viewers pass keys to that are no commands; None if nothing is driven by hand.
+            With it, each episode waits until a key or another device is used.
 
     Attributes:
         env: the environment, unwrapped.
@@ -120,7 +128,6 @@ class Session:
         self.episode = 0
         self.over = False
         self.progress = Progress(seed)
-        self._touched = threading.Event()
         self._asked: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._due = 0.0  # s on the clock, when the next step is to be made
         self._pushed: float | None = None  # s on the clock, when a force was last renewed
@@ -131,17 +138,15 @@ class Session:
         self._asked.put(command)
 
     def press(self, key: str) -> None:
-        """Pass on a key that is down, and begin the episode if it waits; from any thread."""
+        """Pass on a key that is down; from any thread."""
         if self.keys is not None:
             self.keys.press(key)
-            self._touched.set()
 
     def reset(self, seed: int, ended: str = "") -> None:
         """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
         begin(self._act)
         self._over = np.zeros((), bool)
-        self._touched.clear()
         if self.keys is not None:
             self.keys.begin()
         self._pushed = None
@@ -205,7 +210,9 @@ class Session:
         self._obey()
         if self._pushed is not None and now - self._pushed > PUSH:
             self.push(None)
-        if self.progress.waiting and self._touched.is_set():
+        # Asked in a pause too: of reports that nobody reads, the system drops the last ones.
+        touched = self.keys is not None and self.keys.touched()
+        if self.progress.waiting and touched:
             self._renew(waiting=False)
         if not self._moves():
             self._due = now

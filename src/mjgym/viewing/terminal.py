@@ -23,7 +23,7 @@ KEYS = {
     "n": Command.NEXT,
     "q": Command.QUIT,
 }
-# What a terminal sends for keys that drive something, by the names of `mjgym.viewing.driving`.
+# What a terminal sends for keys that drive something, by the names of `mjgym.viewing.keyboard`.
 DRIVING = {
     "\x1b[A": "up",
     "\x1b[B": "down",

@@ -29,7 +29,6 @@ from mujoco.studio import (
 from mujoco.studio.dear_imgui import dear_imgui as imgui
 
 from mjgym.contract.viewpoint import Viewpoint
-from mjgym.viewing.driving import HELP
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
 from mjgym.viewing.watch import ViewerError
@@ -37,7 +36,7 @@ from mjgym.viewing.watch import ViewerError
 START = 30.0  # s, in which the server must be up
 _MOVED = ("qpos", "qvel", "mocap_pos", "mocap_quat")  # what a person can change by hand
 _BUTTONS = (Command.STEP, Command.RESET, Command.NEXT)
-# Keys of the page that drive something, by the names of `mjgym.viewing.driving`.
+# Keys of the page that drive something, by the names of `mjgym.viewing.keyboard`.
 _DRIVING = {
     "up": imgui.Key.UpArrow,
     "down": imgui.Key.DownArrow,
@@ -345,7 +344,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
         if shown:
             imgui.TextUnformatted(f"seed {progress.seed}, step {progress.steps}")
             if progress.waiting:
-                imgui.TextUnformatted("waiting for a key")
+                imgui.TextUnformatted("waiting for a key or a device")
             imgui.TextUnformatted(f"time {progress.time:.2f} s")
             imgui.TextUnformatted(f"return {progress.total:.2f}")
             for name, value in {**progress.terms, "reward": progress.reward}.items():
@@ -353,7 +352,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 imgui.SameLine()
                 imgui.TextUnformatted(name)
             if self._session.keys is not None:
-                for key, meaning in HELP:
+                for key, meaning in self._session.keys.help:
                     imgui.TextUnformatted(f"{key}: {meaning}")
             for command in _BUTTONS:
                 if imgui.Button(command.value.capitalize()):

@@ -4,7 +4,6 @@ import contextlib
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 from mjgym.mjcf.lint.reading import Node, Problem
 from mjgym.sim.engine import quiet
@@ -107,6 +106,8 @@ class Draft:
 
     def text(self) -> tuple[str, list[Node]]:
         """The tree as XML, and the element of each line."""
+        from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
+
         lines: list[str] = []
         nodes: list[Node] = []
         left: list[tuple[Node, bool]] = [(self.root, True)]

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 from lxml import etree
 
@@ -175,6 +174,8 @@ def _changed(
 
 def _with_values(tag: bytes, values: Mapping[str, str | None], encoding: str) -> bytes:
     """A start tag with other values of some attributes; new ones come last."""
+    from xml.sax.saxutils import escape  # which brings HTTP and TLS
+
     for name, value in values.items():
         if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
             raise ValueError(f"{name!r} cannot be the name of an attribute")

@@ -4,7 +4,6 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from xml.sax.saxutils import quoteattr
 
 import mujoco
 
@@ -145,6 +144,8 @@ def _refuses(
 
 def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str:
     """The parser's error about an element alone; empty if it is valid."""
+    from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
+
     given = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
     before = "".join(f"<{t}>" for t in path)
     after = "".join(f"</{t}>" for t in reversed(path))

@@ -37,6 +37,7 @@ _SEEN = (
     *(_NO_ROWS, _NO_ROWS, _NO_FLAGS, (_NO_ROWS, _NONE, _NONE, _NONE), _NO_FLAGS),
     *(_NONE, _NONE, _NONE),
 )
+PARTS = 8  # of a batch, for each thread
 _WARNING_STRIDE = 2  # int32: the last of a kind, and how many
 
 
@@ -254,19 +255,23 @@ class CompiledBatch:
 
         def work(k: int) -> None:
             outputs = self._sources, self._targets, self._sizes, self._warnings
-            _step(
-                parts[k], self._models[k]._address, self._data, _given(self._law, self._work[k]),
-                memory, controls, n, forces, engine(),
-                (
-                    self._state, self._known, self._begun, outputs, self.diverged, self._varied,
-                    self._settings[k], self._widths,
-                ),
+            given = _given(self._law, self._work[k])
+            kept = (
+                self._state, self._known, self._begun, outputs, self.diverged, self._varied,
+                self._settings[k], self._widths,
             )  # fmt: skip
+            for part in parts:
+                _step(
+                    part, self._models[k]._address, self._data, given, memory, controls, n, forces,
+                    engine(), kept,
+                )  # fmt: skip
 
-        parts = np.array_split(ids, len(self._models))
+        # Threads take a part after the other: with more contacts, one part takes longer.
+        count = len(self._models)
+        parts = iter(np.array_split(ids, min(count * PARTS, max(1, len(ids)))))
         with quiet():
             running = [] if self._others is None else [
-                self._others.submit(work, k) for k in range(1, len(parts))
+                self._others.submit(work, k) for k in range(1, count)
             ]  # fmt: skip
             try:
                 work(0)

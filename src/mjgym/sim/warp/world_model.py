@@ -89,7 +89,7 @@ class WorldModel:
         sizes = dict.fromkeys(batched, n)
         if "hfield_data" in varies:
             sizes["geom_dataid"] = n
-        self.engine = _put(_witness(model, varies), sizes)
+        self.engine = put(_witness(model, varies), sizes)
         self._fields = {name: self._held(name) for name in varies}
         everyone = torch.arange(n, device=device)
         for name, field in self._fields.items():
@@ -222,7 +222,16 @@ def _witness(model: mujoco.MjModel, varies: tuple[str, ...]) -> mujoco.MjModel:
     return witness
 
 
-def _put(model: mujoco.MjModel, sizes: dict[str, int]) -> Any:
+def put(model: mujoco.MjModel, sizes: dict[str, int]) -> Any:
+    """A model as the engine takes it.
+
+    Args:
+        model: the compiled model.
+        sizes: of the axes of worlds, by the fields that have one.
+
+    Raises:
+        NotImplementedError: the engine lacks something that the model needs.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of features that the engine approximates

@@ -19,6 +19,7 @@ from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
+from mjgym.sim.warp.pictures import Pictures
 from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.world_model import WorldModel
 from mjgym.sim.warp.world_view import WorldView, copies
@@ -39,6 +40,8 @@ _WITH_FORCES = (
 )
 # What decides where a geom is that no joint moves; the engine looks at that when worlds are made.
 _PLACES = frozenset({"geom_pos", "geom_quat", "body_pos", "body_quat"})
+# What pictures on the device read of the model that all worlds share.
+_UNSEEN = ("geom_rgba", "geom_matid", "mat_", "light_", "cam_fovy", "hfield_", "mesh_")
 _WHERE_STILL = ("geom_xpos", "geom_xmat")
 _HUGE = 1e10  # mjMAXVAL: MuJoCo takes a larger position, velocity or acceleration for divergence
 _OVERFLOWS = mujoco_warp.OverflowType
@@ -316,6 +319,24 @@ class Worlds:
         """States of some simulations, and the model fields that pictures of them depend on."""
         derived = () if self.varying is None else self.varying.derived
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
+
+    def pictures(self, scene: mujoco.MjModel, *, shadows: bool) -> Pictures:
+        """Cameras of the worlds, on the device.
+
+        Args:
+            scene: the model with its textures.
+            shadows: whether lights cast them.
+
+        Raises:
+            NotImplementedError: episodes vary what those would not show; the message names it.
+        """
+        unseen = [name for name in self._varied() if name.startswith(_UNSEEN)]
+        if unseen:
+            raise NotImplementedError(
+                f"pictures on the device show {', '.join(unseen)} alike in all worlds, but episodes"
+                ' vary it; backend="mujoco" draws it'
+            )
+        return Pictures(scene, self._engine, self._worlds, shadows=shadows)
 
     def overflow(self) -> str:
         """Names of the buffers that have been too small, in words; empty if none has.

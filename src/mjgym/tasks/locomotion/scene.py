@@ -133,12 +133,7 @@ class Scene(Task):
         if self.time_limit == float("inf"):
             return None
         substeps = max(1, round(self.control_timestep / self.physics_timestep))
-        clock, steps = 0.0, 0
-        while clock < self.time_limit:
-            for _ in range(substeps):
-                clock += self.physics_timestep
-            steps += 1
-        return steps
+        return _steps_of_clock(self.time_limit, self.physics_timestep, substeps)
 
     def model(self) -> Spec:
         spec = self.surroundings.model()
@@ -180,3 +175,14 @@ class Scene(Task):
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         self.surroundings.draw(v, rng)
+
+
+@functools.cache  # asked for again and again, and many ids have the same clock
+def _steps_of_clock(limit: float, timestep: float, substeps: int) -> int:
+    """Control steps until a sum of timesteps reaches a limit, both in seconds."""
+    clock, steps = 0.0, 0
+    while clock < limit:
+        for _ in range(substeps):
+            clock += timestep
+        steps += 1
+    return steps

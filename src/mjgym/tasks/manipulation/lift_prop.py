@@ -8,6 +8,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.resets import Box, put, random_pose, settle
 from mjgym.rewards import tolerance
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays
@@ -21,6 +22,7 @@ from mjgym.tasks.manipulation.props import (
     lowest_corner,
     prop_observation,
 )
+from mjgym.tasks.manipulation.scripted_policies import lifting
 
 LIFT = 0.3  # m, by which the lowest corner is to be lifted
 TARGET = "target_height"  # a site that lies as high
@@ -94,6 +96,9 @@ class LiftBrick(Lift):
 
     def furnish(self, scene: Spec) -> None:
         add_part(scene, brick(corners=True), self.thing, free=True)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return lifting.lift_brick(self)
 
 
 @features_and_vision("lift_large_box", "Lift a box that is too large for the hand by 30 cm")

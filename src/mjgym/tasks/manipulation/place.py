@@ -8,6 +8,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.resets import place_bodies, settle
 from mjgym.rewards import tolerance
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -17,6 +18,7 @@ from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name
 from mjgym.tasks.manipulation.pedestals import PEDESTAL, TARGET, Top, add_pedestal
 from mjgym.tasks.manipulation.props import prop_observation
+from mjgym.tasks.manipulation.scripted_policies import placing_brick
 
 BRICK = brick_name(0)
 CLOSE = 0.05  # m, between two points that are at the same place
@@ -90,3 +92,6 @@ class Place(Scene):
     def success(self, v: View) -> Array:
         terms = self.terms(v)
         return (terms["placed"] == 1) & (terms["away"] == 1)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return placing_brick.place(self, BRICK)

@@ -7,6 +7,7 @@ from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.resets import place_bodies, settle
 from mjgym.rewards import tolerance
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -15,6 +16,7 @@ from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name
 from mjgym.tasks.manipulation.props import prop_observation
+from mjgym.tasks.manipulation.scripted_policies import reaching
 
 RADIUS = 0.05  # m, from the target, within which it is reached
 TARGET = "target_site"
@@ -78,6 +80,9 @@ class ReachSite(Reach):
     def observe_goal(self, v: View) -> Arrays:
         return {"target_position": self.target(v)}
 
+    def scripted_policy(self) -> StagedPolicy:
+        return reaching.reach(self, "target_position")
+
 
 @features_and_vision("reach_duplo", "Bring the hand to a brick")
 @dataclass(frozen=True)
@@ -115,3 +120,6 @@ class ReachDuplo(Reach):
 
     def observe_things(self, v: View) -> Arrays:
         return prop_observation(v, BRICK)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return reaching.reach(self, f"{BRICK}/position")

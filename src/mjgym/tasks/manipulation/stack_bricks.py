@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjgym.resets import settle
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.tasks.manipulation.arm_scene import features_and_vision
 from mjgym.tasks.manipulation.brick_scene import BrickScene
 from mjgym.tasks.manipulation.bricks import CLOSE_WEIGHT, Base, Bricks
+from mjgym.tasks.manipulation.scripted_policies import stacking
 
 
 @features_and_vision("stack_2_bricks", "Press a brick onto one that is fixed, as shown", bricks=2)
@@ -78,3 +80,6 @@ class Stack(BrickScene):
         self.draw_fingers(v, rng)
         self.place_hand(v, rng)
         self.show_goal(v, rng)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return stacking.stack(self)

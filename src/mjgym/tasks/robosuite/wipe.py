@@ -9,12 +9,14 @@ import numpy as np
 
 from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, add
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.contacts import touches, watch_touches
 from mjgym.tasks.robosuite.furniture import add_table
+from mjgym.tasks.robosuite.scripted_policies import wiping
 from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
 from mjgym.tasks.robosuite.team import Robot
 
@@ -309,3 +311,6 @@ class Wipe(OneTable):
             f"site {spot}": v.xp.where(wiped[..., i, None], clean, dirt)
             for i, spot in enumerate(self.spots)
         }
+
+    def scripted_policy(self) -> StagedPolicy:
+        return wiping.wipe(self)

@@ -4,6 +4,7 @@ They are plain classes, which `cluster` makes actors of Ray.
 """
 
 import dataclasses
+import functools
 import os
 import queue
 import re
@@ -178,11 +179,8 @@ class Shards:
         stored = torch.tensor([float(len(buffer)) for buffer in self._buffers])
         drawn = torch.multinomial(stored, count, replacement=True)
         counts = drawn.bincount(minlength=len(stored)).tolist()
-        parts = [
-            vars(buffer.sample(n)) for buffer, n in zip(self._buffers, counts, strict=True) if n
-        ]
-        order = torch.randperm(count)
-        return Batch(**{k: torch.cat([part[k] for part in parts])[order] for k in parts[0]})
+        parts = [buffer.sample(n) for buffer, n in zip(self._buffers, counts, strict=True) if n]
+        return functools.reduce(Batch.beside, parts).at(torch.randperm(count))
 
     def state_dict(self) -> dict[str, Any]:
         """Contents, for a checkpoint."""

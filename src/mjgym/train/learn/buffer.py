@@ -1,6 +1,7 @@
 """Replay of transitions, from which n-step returns and histories are made when they are drawn."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 import torch
@@ -22,6 +23,7 @@ class Batch:
         following: the same after those steps.
         terminated: (B,) bool, whether the episode has terminated there: nothing follows. Where it
             was truncated, by a time limit for example, the following observation has a value.
+        shorter: the same transitions over fewer steps, if someone learns from those.
     """
 
     observation: Tensor
@@ -30,21 +32,48 @@ class Batch:
     steps: Tensor
     following: Tensor
     terminated: Tensor
+    shorter: "tuple[Batch, ...]" = ()
+
+    def over(self, n_step: int) -> "Batch":
+        """The same transitions over so many steps."""
+        return next(one for one in (self, *self.shorter) if one.rewards.shape[1] == n_step)
 
     def recent(self, history: int) -> "Batch":
         """The same with the last observations of each history alone."""
-        kept = {"observation": self.observation, "following": self.following}
-        return replace(self, **{name: stack[:, -history:] for name, stack in kept.items()})
+        return replace(
+            self,
+            observation=self.observation[:, -history:],
+            following=self.following[:, -history:],
+            shorter=(),
+        )
+
+    def at(self, rows: Tensor) -> "Batch":
+        """Some of these transitions, by their places."""
+        tensors = (value[rows] for value in self._tensors())
+        return _batch(tensors, (one.at(rows) for one in self.shorter))
 
     def beside(self, other: "Batch") -> "Batch":
         """These transitions and others, in one batch."""
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Batch(*(torch.cat(pair) for pair in pairs))
+        pairs = zip(self._tensors(), other._tensors(), strict=True)
+        shorter = zip(self.shorter, other.shorter, strict=True)
+        return _batch(map(torch.cat, pairs), (a.beside(b) for a, b in shorter))
 
     def split(self, size: int) -> "list[Batch]":
         """Batches of `size` each."""
-        parts = [value.split(size) for value in vars(self).values()]
-        return [Batch(*part) for part in zip(*parts, strict=True)]
+        parts = list(zip(*(torch.split(value, size) for value in self._tensors()), strict=True))
+        shorter = [one.split(size) for one in self.shorter]
+        return [_batch(part, (one[k] for one in shorter)) for k, part in enumerate(parts)]
+
+    def _tensors(self) -> list[Tensor]:
+        return [getattr(self, name) for name in _TENSORS]
+
+
+_TENSORS = [field.name for field in fields(Batch)][:-1]
+
+
+def _batch(tensors: Iterable[Any], shorter: Iterable[Batch]) -> Batch:
+    values: dict[str, Any] = dict(zip(_TENSORS, tensors, strict=True))
+    return Batch(**values, shorter=tuple(shorter))
 
 
 class Replay(Protocol):
@@ -80,6 +109,7 @@ class ReplayBuffer:
         observation_size: of an observation; pictures are kept as uint8.
         action_size: numbers in an action.
         n_step: rewards of a transition that is drawn.
+        shorter: lengths, less than `n_step`, over which the same transitions are drawn as well.
         history: observations of one.
     """
 
@@ -91,11 +121,12 @@ class ReplayBuffer:
         action_size: int,
         *,
         n_step: int = 1,
+        shorter: Sequence[int] = (),
         history: int = 1,
     ) -> None:
         self.num_envs = num_envs
         self._length = max(size // num_envs, n_step, history)
-        self._n_step, self._history = n_step, history
+        self._n_steps, self._history = (n_step, *shorter), history
         rows = self._length * num_envs
         vector = isinstance(observation_size, int)
         shape = (observation_size,) if isinstance(observation_size, int) else observation_size
@@ -150,11 +181,20 @@ class ReplayBuffer:
         oldest = self._added - stored
         time = torch.randint(stored, (count,), generator=generator) + oldest
         env = torch.randint(self.num_envs, (count,), generator=generator)
-        rows = self._rows(time, env)
+        observation = self._past(time, env, oldest, self._history)
+        action = self._arrays["action"][self._rows(time, env)]
+        longest, *shorter = (
+            _batch((observation, action, *self._steps(time, env, oldest, n)), ())
+            for n in self._n_steps
+        )
+        return replace(longest, shorter=tuple(shorter))
 
+    def _steps(self, time: Tensor, env: Tensor, oldest: int, n_step: int) -> tuple[Tensor, ...]:
+        """Rewards, their numbers, what they lead to and whether that is the end."""
+        count = len(time)
         going = torch.ones(count, dtype=torch.bool)
         rewards, last = [], time
-        for k in range(self._n_step):
+        for k in range(n_step):
             here = self._rows(time + k, env)
             going = going & (time + k < self._added)
             rewards.append(torch.where(going, self._arrays["reward"][here], 0.0))
@@ -166,14 +206,8 @@ class ReplayBuffer:
             # What precedes the last observation: those from which its step and earlier ones began.
             before = self._past(last, env, oldest, self._history - 1)
             following = torch.cat([before, following], 1)
-        return Batch(
-            observation=self._past(time, env, oldest, self._history),
-            action=self._arrays["action"][rows],
-            rewards=torch.stack(rewards, 1),
-            steps=last - time + 1,
-            following=following,
-            terminated=self._arrays["terminated"][end],
-        )
+        terminated = self._arrays["terminated"][end]
+        return torch.stack(rewards, 1), last - time + 1, following, terminated
 
     def _rows(self, time: Tensor, env: Tensor) -> Tensor:
         return time % self._length * self.num_envs + env

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mjgym.train.learn.actors import Report, Sampler, TrainerActor, off_policy_algorithm
+from mjgym.train.learn.algorithms.ensemble import BY_CRITICS
 from mjgym.train.learn.trainer import Progress, signalled
 from mjgym.train.results.config import Config
 from mjgym.train.results.run import Run
-from mjgym.train.results.run_errors import RunError
+from mjgym.train.results.run_errors import ConfigError, RunError
 from mjgym.util import atomic
 
 ATTEMPTS = 4  # an actor that dies so often without getting on dies of what it does
@@ -54,6 +55,11 @@ class ClusterTrainer:
         setup: Callable[[], None] | None = None,
     ) -> None:
         off_policy_algorithm(config.algorithm)
+        if getattr(config, "ensemble_acting", "slots") in BY_CRITICS:
+            raise ConfigError(
+                "ensemble_acting: samplers have no critics; with --ray, take slots, episodes or"
+                " mean"
+            )
         self._ray = _ray()
         self.run_folder = run
         self._given, self._kept = config, False  # the settings, and whether they are written

@@ -56,6 +56,7 @@ class Collector:
 
     Args:
         config: settings of the run.
+        history: observations of a stack; as many as the settings say by default.
 
     Attributes:
         envs: the vector environment.
@@ -72,8 +73,8 @@ class Collector:
         ConfigError: observations are neither vectors nor coloured pictures of one size.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._config = config
+    def __init__(self, config: Config, history: int | None = None) -> None:
+        self._config, self._history = config, history or config.history
         n = config.num_envs
         options = {**config.env, "autoreset_mode": "SameStep"}
         if options.get("backend", "mujoco") == "mujoco":
@@ -137,7 +138,7 @@ class Collector:
             observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
             self._whole = self._tensor(steps == 0)
         start = self._tensor(observation).to(self._kind, copy=True)
-        self.stack = start[:, None].repeat_interleave(config.longest_history, 1)
+        self.stack = start[:, None].repeat_interleave(self._history, 1)
         return start
 
     @property

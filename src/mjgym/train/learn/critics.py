@@ -9,7 +9,6 @@ Before anything is learned every critic expects returns near zero. A mistake the
 bootstrapped value, each turnover of the target networks corrects the part 1 - gamma^n alone.
 """
 
-import importlib
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mjgym.train.learn.references import imported
 from mjgym.train.results.config import OffPolicyConfig
 from mjgym.train.results.run_errors import ConfigError
-from mjgym.util.suggestions import or_else
 
 HUBER = 1.0  # where the quantile loss turns from quadratic to linear
 FALLOFF = 0.05  # of a support, over which a categorical critic's first probabilities fall by e
@@ -289,19 +288,3 @@ def value_weights(critic: Critic) -> tuple[Tensor, bool]:
         f"ensemble: {type(critic).__name__} has a value of its own, by which agents without PyTorch"
         " cannot choose; take the value of Mean, Categorical or Quantile"
     )
-
-
-def imported(name: str, setting: str, known: dict[str, type]) -> type:
-    """The class that "module:Class" names.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
-    try:
-        found: type = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{setting}: {name}: {error}") from None
-    return found

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,8 +84,8 @@ class Demonstrations:
         there = self.age[ahead] == self.age[rows, None] + torch.arange(chunk)
         return Chunks(self.observation[before], self.action[ahead], there)
 
-    def replay(self, *, n_step: int, history: int) -> ReplayBuffer:
-        """A buffer that holds all steps."""
+    def replay(self, *, n_step: int, history: int, shorter: Sequence[int] = ()) -> ReplayBuffer:
+        """A buffer that holds all steps; see `ReplayBuffer`."""
         size = tuple(self.observation.shape[1:])
         buffer = ReplayBuffer(
             len(self),
@@ -93,6 +93,7 @@ class Demonstrations:
             size[0] if len(size) == 1 else (size[0], size[1], size[2]),
             self.action.shape[1],
             n_step=n_step,
+            shorter=shorter,
             history=history,
         )
         arrays = {name: value for name, value in vars(self).items() if name != "success"}

@@ -2,16 +2,18 @@
 
 Each episode of each sub-environment draws its strategy: "gaussian", noise of its actions;
 "parameter", noise of the actor's weights, the same for the whole episode (Plappert et al., 2018);
-or "none".
+"none"; or noise of one's own by "module:Class", see `Noise`.
 """
 
+import inspect
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from mjgym.train.learn.references import imported
 from mjgym.train.results.config import FIXED, SHARED_OUT, Settings, at_least, positive
 from mjgym.train.results.run_errors import ConfigError
 from mjgym.util.suggestions import or_else
@@ -26,7 +28,7 @@ SEARCH = 16  # halvings of their ratio's logarithm: sigma is found to 0.03 %
 class ExplorationSettings(Settings):
     """Settings of the noise of a deterministic actor."""
 
-    exploration: dict[str, Any] = field(  # shares of the strategies
+    exploration: dict[str, Any] = field(  # shares of the strategies, by name or "module:Class"
         default_factory=lambda: {"gaussian": 1.0}, metadata=FIXED
     )
     noise_min: float = 0.05  # of actions within -1 and 1; each episode draws its scale (FastTD3)
@@ -47,12 +49,66 @@ class ExplorationSettings(Settings):
             )
         positive(self, "noise_final")
         for name, share in self.exploration.items():
-            if name not in STRATEGIES:
+            if name not in STRATEGIES and ":" not in name:
                 raise ConfigError(f"exploration: there is no {name!r}{or_else(name, STRATEGIES)}")
             if isinstance(share, bool) or not isinstance(share, int | float) or share < 0:
                 raise ConfigError(f"exploration.{name}: must be a share, at least 0, got {share!r}")
         if not sum(self.exploration.values()) > 0:
             raise ConfigError("exploration: the shares are all 0")
+
+
+class Noise(Protocol):
+    """Noise of one's own, a subclass of `torch.nn.Module`; its buffers are in checkpoints.
+
+    It is made with the settings, the number n of sub-environments and the size of an action. All
+    that it draws comes from PyTorch's global generator, so that resumed runs go on bit for bit.
+    """
+
+    def begin(self, begun: Tensor) -> None:
+        """Begin the episodes, (n,) bool, that have drawn this noise."""
+
+    def forward(self, action: Tensor, inputs: Tensor, factor: float) -> Tensor:
+        """Actions to explore with, (n, action size), which are then clipped to -1 and 1.
+
+        Args:
+            action: of the actor, (n, action size) within -1 and 1. Where an episode has drawn
+                another strategy, it is not taken.
+            inputs: of the actor, (n, inputs).
+            factor: of all noise, by `noise_schedule`.
+        """
+
+
+def made_noise(name: str, config: ExplorationSettings, n: int, action_size: int) -> nn.Module:
+    """The noise of "module:Class".
+
+    Raises:
+        ConfigError: there is none, or it is not as `Noise` says.
+    """
+    cls = imported(name, "exploration", STRATEGIES)
+    if not issubclass(cls, nn.Module):
+        raise ConfigError(
+            f"exploration: {name} is no torch.nn.Module, whose buffers checkpoints keep"
+        )
+    # nn.Module's own forward takes anything.
+    has_forward = cls.forward is not nn.Module.forward
+    methods = {"begin": ("begun",), "forward": ("action", "inputs", "factor")}
+    for method, wanted in methods.items():
+        found = getattr(cls, method, None)
+        if not callable(found) or (method == "forward" and not has_forward):
+            raise ConfigError(f"exploration: {name} has no {method}")
+        try:
+            inspect.signature(found).bind(cls, *wanted)
+        except TypeError as error:
+            words = ", ".join(wanted)
+            raise ConfigError(f"exploration: {name}.{method} takes ({words}): {error}") from None
+    try:
+        inspect.signature(cls).bind(config, n, action_size)
+    except TypeError as error:
+        raise ConfigError(
+            f"exploration: {name} is made with (config, n, action_size): {error}"
+        ) from None
+    noise: nn.Module = cls(config, n, action_size)
+    return noise
 
 
 class Exploration(nn.Module):
@@ -71,7 +127,8 @@ class Exploration(nn.Module):
         body: the actor's perceptron, whose shapes matter here.
 
     Attributes:
-        strategies: of each sub-environment's episode, (n,), places in `STRATEGIES`.
+        names: of the strategies: `STRATEGIES`, then those of one's own.
+        strategies: of each sub-environment's episode, (n,), places in `names`.
         scales: of the noise of actions, (n, 1); 0 where the strategy is another.
         sigmas: of the noise of weights, (n,); 0 where the strategy is another.
         steps: actions so far, of all sub-environments together.
@@ -88,7 +145,12 @@ class Exploration(nn.Module):
     def __init__(self, config: ExplorationSettings, n: int, body: nn.Sequential) -> None:
         super().__init__()
         self._config = config
-        shares = torch.tensor([float(config.exploration.get(name, 0)) for name in STRATEGIES])
+        own = sorted(set(config.exploration) - set(STRATEGIES))
+        self.names = (*STRATEGIES, *own)
+        layers = [layer for layer in body if isinstance(layer, nn.Linear)]
+        size = layers[-1].out_features
+        self._own = nn.ModuleList(made_noise(name, config, n, size) for name in own)
+        shares = torch.tensor([float(config.exploration.get(name, 0)) for name in self.names])
         self._shares = shares / shares.sum()
         self.register_buffer("strategies", torch.zeros(n, dtype=torch.int64))
         self.register_buffer("scales", torch.zeros(n, 1))
@@ -97,7 +159,6 @@ class Exploration(nn.Module):
         self.register_buffer("_begun", torch.ones(n, dtype=torch.bool))
         self._parametric = bool(self._shares[STRATEGIES.index("parameter")] > 0)
         if self._parametric:
-            layers = [layer for layer in body if isinstance(layer, nn.Linear)]
             self.register_buffer("_probes", torch.zeros(PROBES, layers[0].in_features))
             self.register_buffer("_probed", torch.zeros((), dtype=torch.int64))
             for k, layer in enumerate(layers):
@@ -131,12 +192,32 @@ class Exploration(nn.Module):
         if self._begun.any():
             self._draw(body)
         action = torch.tanh(body(inputs))
+        still = action.clone() if self._own else action
+        for place, noise in enumerate(self._own, len(STRATEGIES)):
+            rows = self.strategies == place
+            if rows.any():
+                found = noise(still.clone(), inputs, self.factor())
+                self._require_actions(self.names[place], found, action.shape)
+                action[rows] = found[rows]
         noisy = self.sigmas.nonzero()[:, 0]
         if len(noisy):
             perturbed = self.perturbed(body, inputs[noisy, None], noisy, self.sigmas[noisy])
             action[noisy] = perturbed[:, 0]
         self.steps += len(inputs)
         return (action + self.scales * torch.randn_like(action)).clamp(-1, 1)
+
+    @staticmethod
+    def _require_actions(name: str, found: Any, shape: torch.Size) -> None:
+        """See that noise of one's own gives actions.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        if not isinstance(found, Tensor) or found.shape != shape:
+            given = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise ConfigError(f"exploration: {name} gives {given}, not actions {tuple(shape)}")
+        if not found.isfinite().all():
+            raise ConfigError(f"exploration: {name} gives actions that are not finite")
 
     def perturbed(self, body: nn.Sequential, x: Tensor, envs: Tensor, sigmas: Tensor) -> Tensor:
         """Actions by noisy weights, (k, m, action size).
@@ -183,6 +264,10 @@ class Exploration(nn.Module):
                 noise[noisy] = torch.randn(len(noisy), *noise.shape[1:])
         if len(noisy):
             self.sigmas[noisy] = self._found(body, noisy, factor * self._config.parameter_noise)
+        own: Any = self._own
+        for place, one in enumerate(own, len(STRATEGIES)):
+            if (has_drawn_it := begun & (drawn == place)).any():
+                one.begin(has_drawn_it)
         self._begun = torch.zeros_like(begun)
 
     def _found(self, body: nn.Sequential, envs: Tensor, distance: float) -> Tensor:

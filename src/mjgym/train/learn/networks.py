@@ -1,27 +1,40 @@
 """Networks: perceptrons, actors on them, and several critics side by side."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+from mjgym.train.results.activations import LEAK
 
 ACTOR_SCALE = 1e-2  # of an actor's last weights: the first actions are near the middle
 _MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
 LOG_STD = (-10.0, 2.0)  # bounds of a Gaussian actor's log standard deviation
 
 
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": lambda: nn.ReLU(inplace=True),
+    "leaky_relu": lambda: nn.LeakyReLU(LEAK, inplace=True),
+    "elu": lambda: nn.ELU(inplace=True),
+    "silu": nn.SiLU,
+    "gelu": lambda: nn.GELU("tanh"),
+    "tanh": nn.Tanh,
+}
+"""As `mjgym.train.results.activations` has them."""
+
+
 def perceptron(
-    inputs: int, hidden: Sequence[int], outputs: int, *, layer_norm: bool
+    inputs: int, hidden: Sequence[int], outputs: int, *, layer_norm: bool, activation: str = "relu"
 ) -> nn.Sequential:
-    """Linear layers with ReLU in between, each normalised before if `layer_norm`."""
+    """Linear layers with activations in between, each normalised before if `layer_norm`."""
     layers: list[nn.Module] = []
     for width in hidden:
         layers.append(nn.Linear(inputs, width))
         if layer_norm:
             layers.append(nn.LayerNorm(width))
-        layers.append(nn.ReLU(inplace=True))
+        layers.append(ACTIVATIONS[activation]())
         inputs = width
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))
 
@@ -31,7 +44,7 @@ def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
     return [
         {name: value.detach().cpu().numpy().copy() for name, value in layer.named_parameters()}
         for layer in body
-        if not isinstance(layer, nn.ReLU)
+        if next(layer.parameters(), None) is not None
     ]
 
 
@@ -50,16 +63,25 @@ class _Actor(nn.Module):
         outputs: numbers in an action.
         hidden: widths of the layers.
         layer_norm: normalise them.
+        activation: between them.
     """
 
     outputs_per_action = 1
 
     def __init__(
-        self, inputs: int, outputs: int, hidden: Sequence[int], *, layer_norm: bool
+        self,
+        inputs: int,
+        outputs: int,
+        hidden: Sequence[int],
+        *,
+        layer_norm: bool,
+        activation: str = "relu",
     ) -> None:
         super().__init__()
         outputs *= self.outputs_per_action
-        self.body = perceptron(inputs, hidden, outputs, layer_norm=layer_norm)
+        self.body = perceptron(
+            inputs, hidden, outputs, layer_norm=layer_norm, activation=activation
+        )
         centre(self.body)
 
 
@@ -107,6 +129,7 @@ class Critics(nn.Module):
         heads: of each, one for each discount.
         initial: outputs of a head that learning begins near, (size,).
         layer_norm: normalise the layers.
+        activation: between them.
     """
 
     def __init__(
@@ -118,11 +141,15 @@ class Critics(nn.Module):
         initial: Tensor,
         *,
         layer_norm: bool,
+        activation: str = "relu",
     ) -> None:
         super().__init__()
         self._shape = (heads, len(initial))
         outputs = heads * len(initial)
-        bodies = [perceptron(inputs, hidden, outputs, layer_norm=layer_norm) for _ in range(count)]
+        bodies = [
+            perceptron(inputs, hidden, outputs, layer_norm=layer_norm, activation=activation)
+            for _ in range(count)
+        ]
         with torch.no_grad():
             for body in bodies:
                 *_, bias = body.parameters()

@@ -37,6 +37,10 @@ class Normalizer(nn.Module):
         """Multiply normalised observations from now on, (size,)."""
         self.weight.copy_(weights)
 
+    def share(self, other: "Normalizer") -> None:
+        """Have the statistics of another one from now on; the limit stays."""
+        self.mean, self.squares, self.count = other.mean, other.squares, other.count
+
     def update(self, observations: Tensor) -> None:
         """Count observations, (n, size)."""
         if not self.enabled:

@@ -1,15 +1,18 @@
 """The loop of the algorithms that learn from a replay buffer: act, store, learn."""
 
+import functools
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from mjgym.train.learn import demonstrations
+from mjgym.train.learn.algorithms import members
 from mjgym.train.learn.algorithms.ensemble import Ensemble
+from mjgym.train.learn.algorithms.members import Member
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Batch, Replay, ReplayBuffer
-from mjgym.train.learn.collector import Transition
+from mjgym.train.learn.collector import Collector, Transition
 from mjgym.train.learn.critics import ReturnRange
 from mjgym.train.learn.trainer import Trainer
 from mjgym.train.results.config import OffPolicyConfig
@@ -24,6 +27,23 @@ class OffPolicyTrainer(Trainer):
     config: OffPolicyConfig
     algorithm: type[OffPolicyAgent]
     agent: OffPolicyAgent | Ensemble
+
+    @functools.cached_property
+    def members(self) -> list[Member]:
+        """The agents of the settings."""
+        return members.of(self.config, self.algorithm)
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """Histories and numbers of steps that transitions are drawn with, for all agents."""
+        configs = [member.config for member in self.members]
+        longest, *shorter = sorted({config.n_step for config in configs}, reverse=True)
+        history = max(config.history for config in configs)
+        return {"n_step": longest, "shorter": shorter, "history": history}
+
+    def make_collector(self) -> Collector:
+        """Make the sub-environments, with histories for all agents."""
+        return Collector(self.config, self.drawn["history"])
 
     def make_agent(self) -> OffPolicyAgent | Ensemble:
         """One agent, or the ensemble of the settings."""
@@ -44,7 +64,7 @@ class OffPolicyTrainer(Trainer):
         if config.data:
             found = demonstrations.read(config, self.collector)
             self.digest = found.digest
-            self.recorded = found.replay(n_step=config.n_step, history=config.longest_history)
+            self.recorded = found.replay(**self.drawn)
             self.agent.normalizer.update(found.observation)
             self.range = found.returns(config.discount)
 
@@ -60,8 +80,7 @@ class OffPolicyTrainer(Trainer):
             config.num_envs,
             collector.observation_size,
             len(collector.low),
-            n_step=config.n_step,
-            history=config.longest_history,
+            **self.drawn,
         )
 
     def step(self) -> None:

@@ -5,10 +5,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import mjgym
 from mjgym.train.results.config import Config
+from mjgym.train.results.run import code_of_learner
 
 
 def commit() -> str:
@@ -32,14 +32,15 @@ def _git(folder: Path, *words: str) -> str:
 def keep(config: Config, algorithm: type, folder: Path) -> None:
     """Copy the files of the modules that a run uses and that are not the package's.
 
-    They are those of the task, the algorithm and the critic. A file of the same name is replaced.
+    They are those of the task, algorithms, critics and noise. A file of the same name is replaced.
 
     Args:
         config: settings of the run.
         algorithm: its class, or that of an ensemble.
         folder: where the copies go; it is made if there is something to copy.
     """
-    names = [algorithm.__module__, *_modules(config)]
+    task = [config.module] if config.module else []
+    names = [algorithm.__module__, *task, *code_of_learner(vars(config))]
     files = [Path(config.module)] if config.module.endswith(".py") else []
     for name in names:
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -49,10 +50,3 @@ def keep(config: Config, algorithm: type, folder: Path) -> None:
         if file.is_file():
             folder.mkdir(exist_ok=True)
             shutil.copyfile(file, folder / file.name)
-
-
-def _modules(config: Any) -> list[str]:
-    agents = config.members() if getattr(config, "ensemble", ()) else [config]
-    critics = [getattr(agent, "critic", "") for agent in agents]
-    references = [config.algorithm, *critics, f"{config.module}:"]
-    return [text.rpartition(":")[0] for text in references if ":" in text]

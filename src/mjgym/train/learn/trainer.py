@@ -315,6 +315,8 @@ class Trainer:
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
             if found.successes is not None:
                 values[metrics.SUCCESS] = found.successes.mean()
+            if not agent:
+                values[metrics.CPU_SECONDS] = self._cpu_seconds
             self._write(values, agent)
         self._evaluated = self._spent()
 

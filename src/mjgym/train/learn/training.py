@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from mjgym.train.learn import algorithms
+from mjgym.train.learn.algorithms import members
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.algorithms.offline_agent import OfflineAgent
 from mjgym.train.learn.algorithms.on_policy_agent import OnPolicyAgent
@@ -10,9 +11,20 @@ from mjgym.train.learn.off_policy import OffPolicyTrainer
 from mjgym.train.learn.offline import CloningTrainer, OfflineReplayTrainer
 from mjgym.train.learn.on_policy import OnPolicyTrainer
 from mjgym.train.learn.trainer import Progress, Trainer
-from mjgym.train.results.config import Config, OfflineReplaySettings
+from mjgym.train.results.config import Config, OfflineReplaySettings, OffPolicyConfig
 from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import ConfigError
+
+
+def check(config: Config) -> None:
+    """See whether the settings of an ensemble's agents fit, before anything is made.
+
+    Raises:
+        ConfigError: those of one do not, or there is no such algorithm.
+    """
+    algorithm = algorithms.find(config.algorithm)
+    if issubclass(algorithm, OffPolicyAgent) and isinstance(config, OffPolicyConfig):
+        members.of(config, algorithm)
 
 
 def make_trainer(

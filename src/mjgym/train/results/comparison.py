@@ -183,12 +183,18 @@ def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metr
     except (KeyError, TypeError, ValueError):
         raise RunError(f"{folder / 'evaluation.json'} is damaged: it has no mean") from None
     return {
-        _run_of(first): replace(first, metric=metrics.FINAL, value=score, machine=_machine(folder))
+        _run_of(first): replace(
+            first, metric=metrics.FINAL, value=score, machine=machine_of(folder)
+        )
     }
 
 
-def _machine(folder: Path) -> str:
-    """The processor of a run's folder, and the cores that were allowed."""
+def machine_of(folder: Path) -> str:
+    """The processor of a run's folder, and the cores that were allowed; empty if it is not known.
+
+    Raises:
+        RunError: its fingerprint is damaged.
+    """
     found = _json(folder / "fingerprint.json")
     if found is None:
         return ""

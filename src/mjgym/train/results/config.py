@@ -99,6 +99,8 @@ class NetworkSettings(Settings):
     history: int = fixed(1)  # observations that the networks see, the present one included
     hidden: tuple[int, ...] = fixed((256, 256))  # widths of the layers, of actor and critics
     layer_norm: bool = fixed(True)
+    # Of the layers of actor and critics; convolutions have ReLUs.
+    activation: Literal["relu", "leaky_relu", "elu", "silu", "gelu", "tanh"] = fixed("relu")
     normalize_observations: bool = fixed(True)
     # In standard deviations; None: not at all, as runs did that began before there was a bound.
     clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
@@ -128,11 +130,6 @@ class NetworkSettings(Settings):
 @dataclass(frozen=True)
 class Config(NetworkSettings, RunSettings):
     """Settings that every algorithm has."""
-
-    @property
-    def longest_history(self) -> int:
-        """Observations of the agent that sees the most."""
-        return self.history
 
 
 C = TypeVar("C", bound=Config)
@@ -246,11 +243,16 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
     target_rate: float = 0.02  # of the target networks towards the trained ones at each update
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
+    # Who acts in training: each agent in sub-environments of its own, one that each episode draws,
+    # or all together, by the proposal of highest value or by a mean of the proposals.
+    ensemble_acting: Literal["slots", "episodes", "critics", "mean", "softmax"] = fixed("slots")
+    ensemble_temperature: float = fixed(1.0)  # of softmax(value / temperature), the mean's weights
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 0, "weight_decay", "data_share")
         positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
+        positive(self, "ensemble_temperature")
         at_most(self, 1, "target_rate", "data_share")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
@@ -263,38 +265,6 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
                 f"ensemble: {len(self.ensemble)} agents need as many sub-environments, num_envs is"
                 f" {self.num_envs}"
             )
-        self.members()
-
-    def members(self) -> "list[OffPolicyConfig]":
-        """Settings of each agent, which share out the sub-environments; one without an ensemble.
-
-        Raises:
-            ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
-        """
-        agents: list[OffPolicyConfig] = []
-        groups = dataclasses.fields(RunSettings), dataclasses.fields(ReplaySettings)
-        of_run = {field.name for group in groups for field in group} | {"ensemble"}
-        for k, own in enumerate(self.ensemble):
-            envs = len(range(k, self.num_envs, len(self.ensemble)))
-            values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-            values |= {"ensemble": (), "num_envs": envs}
-            where = f"ensemble[{k}]"
-            for name, value in own.items():
-                if name in of_run:
-                    raise ConfigError(f"ensemble: {name} is the same for all agents")
-                _set(type(self), values, name, value, where)
-            for name in marked(type(self), SHARED_OUT):
-                values[name] = max(1, round(values[name] * envs / self.num_envs))
-            try:
-                agents.append(type(self)(**values))
-            except ConfigError as error:
-                raise ConfigError(f"{where}: {error}") from None
-        return agents or [self]
-
-    @property
-    def longest_history(self) -> int:
-        """Observations of the agent that sees the most."""
-        return max(agent.history for agent in self.members())
 
 
 @dataclass(frozen=True)
@@ -303,6 +273,11 @@ class OfflineReplaySettings(OfflineSettings):
 
     # "success": 1 and the end of an episode at its first success, 0 before; "recorded": as they are
     rewards: Literal["success", "recorded"] = fixed("success")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if getattr(self, "ensemble", ()):
+            raise ConfigError("ensemble: an algorithm that learns from a dataset alone has none")
 
 
 @dataclass(frozen=True)
@@ -373,6 +348,27 @@ def read_run(
         if BEFORE in f.metadata and f.name not in known
     }
     return read(cls, [file, *files], settings, _first=added, **given)
+
+
+def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], where: str) -> C:
+    """Settings with others over them.
+
+    Args:
+        cls: of the settings.
+        values: by name; the defaults hold for the others.
+        given: what wins over them, as YAML has it.
+        where: that is given, for messages.
+
+    Raises:
+        ConfigError: a name is unknown, or a value is refused.
+    """
+    whole = dict(values)
+    for name, value in given.items():
+        _set(cls, whole, name, value, where)
+    try:
+        return cls(**whole)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def differences(config: Config, before: Config) -> list[str]:
@@ -561,6 +557,9 @@ def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where
         values[name] = _converted(value, hints[name])
     except (TypeError, ValueError):
         wanted = str(getattr(hints[name], "__name__", hints[name])).replace("typing.", "")
+        if typing.get_origin(hints[name]) is Literal:
+            known = [str(word) for word in typing.get_args(hints[name])]
+            wanted = f"one of {', '.join(known)}"
         raise ConfigError(f"{where}: {name} must be {wanted}, got {value!r}") from None
     return name
 

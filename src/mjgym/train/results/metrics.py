@@ -13,6 +13,7 @@ from mjgym.util import atomic
 RETURN = "evaluation/return"  # mean over the episodes of an evaluation during training
 SUCCESS = "evaluation/success"  # the part of these episodes that succeeded at any time
 FINAL = "final/return"  # mean over the 100 episodes of `mjgym evaluate`
+FINAL_SUCCESS = "final/success"  # the part of these episodes that succeeded at any time
 CPU_SECONDS = "speed/cpu_seconds"  # of the process that trains, all of its threads together
 TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
 

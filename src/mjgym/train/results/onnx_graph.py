@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.train.results.activations import GELU, LEAK
 from mjgym.train.results.policy import LAYER_NORM, STRIDES, AnyPolicy, Layers, Policy, PolicyError
 
 OPSET = 17  # the first with layer normalisation
@@ -46,7 +47,7 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
     if policy.limit is not None:
         x = graph.add("Clip", x, graph.constant(-policy.limit), graph.constant(policy.limit))
     x = graph.convolutions(x, policy) if policy.encoder else graph.add("Flatten", x, axis=1)
-    x = graph.add("Tanh", graph.perceptron(x, policy.layers))
+    x = graph.add("Tanh", graph.perceptron(x, policy.layers, policy.activation))
     half = (policy.high - policy.low) / 2
     x = graph.add("Mul", x, graph.constant(half))
     graph.add("Add", x, graph.constant(policy.low + half), output=OUTPUT)
@@ -100,15 +101,29 @@ class _Graph:
         weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
         return self.add("LayerNormalization", x, weight, bias, epsilon=LAYER_NORM)
 
-    def perceptron(self, x: str, layers: Layers) -> str:
-        """A ReLU follows each normalisation or, where there are none, each layer but the last."""
+    def perceptron(self, x: str, layers: Layers, activation: str) -> str:
+        """The activation follows each normalisation or, without any, each layer but the last."""
         norms = any(layer["weight"].ndim == 1 for layer in layers)
         for layer in layers[:-1]:
             is_norm = layer["weight"].ndim == 1
             x = self.normalised(x, layer) if is_norm else self.linear(x, layer)
             if is_norm or not norms:
-                x = self.add("Relu", x)
+                x = self.activated(x, activation)
         return self.linear(x, layers[-1])
+
+    def activated(self, x: str, activation: str) -> str:
+        """An activation, as `activations` has it; opset 17 has neither SiLU nor GELU."""
+        if activation == "silu":
+            return self.add("Mul", x, self.add("Sigmoid", x))
+        if activation == "gelu":
+            factor, cube = (self.constant(value) for value in GELU)
+            cubed = self.add("Mul", self.add("Mul", self.add("Mul", x, x), x), cube)
+            inner = self.add("Mul", self.add("Add", x, cubed), factor)
+            share = self.add("Add", self.add("Tanh", inner), self.constant(1))
+            return self.add("Mul", self.add("Mul", x, self.constant(0.5)), share)
+        if activation == "leaky_relu":
+            return self.add("LeakyRelu", x, alpha=LEAK)
+        return self.add({"relu": "Relu", "elu": "Elu", "tanh": "Tanh"}[activation], x)
 
     def convolutions(self, x: str, policy: Policy) -> str:
         """Features of scaled pictures."""

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from mjgym.train.results.activations import ACTIVATIONS
 from mjgym.util import atomic
+from mjgym.util.suggestions import or_else
 
 LAYER_NORM = 1e-5
 """Added to the variance, as PyTorch's layer does."""
@@ -86,6 +88,15 @@ class Acting(ABC):
         return self._held.copy()
 
     @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
+    @abstractmethod
     def decided(self, observation: np.ndarray) -> np.ndarray:
         """The decision, (..., action size), for observations (..., size)."""
 
@@ -98,8 +109,8 @@ class Policy(Acting):
 
     Args:
         layers: with `weight` (outputs, inputs) and `bias`, linear, or with both of one shape
-            (width,), a layer normalisation, which a ReLU follows. Without normalisations, a ReLU
-            follows every layer but the last.
+            (width,), a layer normalisation, which the activation follows. Without normalisations,
+            it follows every layer but the last.
         mean: of the observations, (size,); for pictures, (height, width, channels).
         deviation: of the observations, by which they are divided, of the same shape.
         low: bounds of an action, (action size,).
@@ -119,6 +130,7 @@ class Policy(Acting):
         modes: of a Gaussian mixture: the layers give the means of each mode, then the logits of the
             modes; the most probable one acts.
         repeat: control steps of an action.
+        activation: of the layers, one of `activations.ACTIVATIONS`.
     """
 
     def __init__(
@@ -136,6 +148,7 @@ class Policy(Acting):
         ensembling: float = 0.0,
         modes: int = 1,
         repeat: int = 1,
+        activation: str = "relu",
     ) -> None:
         super().__init__(repeat)
         self.layers = layers
@@ -145,6 +158,7 @@ class Policy(Acting):
         self.encoder = encoder or []
         self.memory = memory or {}
         self.chunk, self.ensembling, self.modes = chunk, ensembling, modes
+        self.activation = activation
         self.begin()
 
     def begin(self) -> None:
@@ -193,7 +207,7 @@ class Policy(Acting):
 
     def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1, (n, chunk * action size), in the order of their steps."""
-        outputs = _perceptron(self.layers, inputs[:, None, :])[:, 0]
+        outputs = _perceptron(self.layers, inputs[:, None, :], self.activation)[:, 0]
         if self.modes > 1:
             means = outputs[:, : -self.modes].reshape(len(outputs), self.modes, -1)
             likeliest = outputs[:, -self.modes :].argmax(1)
@@ -228,7 +242,7 @@ class Policy(Acting):
         }
         if self.limit is not None:
             about["limit"] = self.limit
-        usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1}
+        usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1, "activation": "relu"}
         about |= {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
         about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
@@ -248,11 +262,6 @@ class Policy(Acting):
         if unseen is not None:
             layers[0]["weight"][:, unseen] = 0.0
         return _policy({**self.arrays(), **_named(layers)})
-
-    def save(self, path: str | Path) -> None:
-        """Write it into one .npz file."""
-        with atomic.replacing(path) as part:
-            np.savez(part, **self.arrays())
 
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
@@ -282,18 +291,25 @@ class Valuation:
         bodies: layers of each critic, as a policy's.
         weights: of a critic's outputs in its value, (heads, outputs of a head).
         distribution: whether the outputs are logits of probabilities, which the weights are for.
+        activation: of the layers, as a policy's.
     """
 
     def __init__(
-        self, bodies: list[list[dict[str, np.ndarray]]], weights: np.ndarray, distribution: bool
+        self,
+        bodies: list[list[dict[str, np.ndarray]]],
+        weights: np.ndarray,
+        distribution: bool,
+        activation: str = "relu",
     ) -> None:
         self.bodies, self.weights, self.distribution = bodies, weights, distribution
+        self.activation = activation
 
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """Values, (n, k), of encoded observations with actions within -1 and 1, (n, k, ...)."""
         values = np.zeros(inputs.shape[:2], np.float32)
         for body in self.bodies:
-            outputs = _perceptron(body, inputs).reshape(*inputs.shape[:2], *self.weights.shape)
+            outputs = _perceptron(body, inputs, self.activation)
+            outputs = outputs.reshape(*inputs.shape[:2], *self.weights.shape)
             if self.distribution:
                 outputs = np.exp(outputs - outputs.max(-1, keepdims=True))
                 outputs = outputs / outputs.sum(-1, keepdims=True)
@@ -308,6 +324,8 @@ class Valuation:
     def arrays(self) -> dict[str, Any]:
         """All that it is made of, by name."""
         arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
+        if self.activation != "relu":
+            arrays["activation"] = self.activation
         for k, body in enumerate(self.bodies):
             arrays |= {f"critic{k}/{name}": array for name, array in _named(body).items()}
         return arrays
@@ -316,16 +334,24 @@ class Valuation:
 class EnsemblePolicy(Acting):
     """Several agents together: each proposes an action, the one of highest mean Q is taken.
 
-    The mean is that over the agents' critics. Without critics, the mean of the actions is taken.
+    The mean is that over the agents' critics. Without critics, the mean of the actions is taken;
+    with a temperature, their mean weighted by softmax(mean Q / temperature).
 
     Args:
         policies: of the agents.
         valuations: of the agents' critics; none for the mean of the actions.
+        temperature: of the weights, in units of value; None for the one of highest mean Q.
     """
 
-    def __init__(self, policies: Sequence[Policy], valuations: Sequence[Valuation] = ()) -> None:
+    def __init__(
+        self,
+        policies: Sequence[Policy],
+        valuations: Sequence[Valuation] = (),
+        temperature: float | None = None,
+    ) -> None:
         super().__init__(policies[0].repeat)
         self.policies, self.valuations = list(policies), list(valuations)
+        self.temperature = temperature
         self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
 
     def begin(self) -> None:
@@ -352,16 +378,22 @@ class EnsemblePolicy(Acting):
         for valuation, x in zip(self.valuations, inputs, strict=True):
             repeated = np.repeat(x[:, None], len(self.policies), 1)
             values += valuation(np.concatenate([repeated, proposed], -1))
-        return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
+        if self.temperature is None:
+            return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
+        scaled = values / (len(self.valuations) * self.temperature)
+        weights = np.exp(scaled - scaled.max(1, keepdims=True))
+        weights /= weights.sum(1, keepdims=True)
+        return np.asarray((weights[..., None] * proposed).sum(1))
 
-    def save(self, path: str | Path) -> None:
-        """Write it into one .npz file."""
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
         arrays: dict[str, Any] = {}
         for k, agent in enumerate(self.policies):
             own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
             arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
-        with atomic.replacing(path) as part_file:
-            np.savez(part_file, **arrays)
+        if self.temperature is not None:
+            arrays["temperature"] = self.temperature
+        return arrays
 
 
 AnyPolicy = Policy | EnsemblePolicy
@@ -381,7 +413,14 @@ def load(path: str | Path) -> AnyPolicy:
         if not agents:
             return _policy(arrays)
         valued = [own for own in agents if "distribution" in own]
-        return EnsemblePolicy(list(map(_policy, agents)), list(map(_valuation, valued)))
+        temperature = float(arrays["temperature"]) if "temperature" in arrays else None
+        if valued and len(valued) < len(agents):
+            raise PolicyError("some of its agents have critics, others have none")
+        if temperature is not None and not (valued and temperature > 0):
+            raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
+        return EnsemblePolicy(
+            list(map(_policy, agents)), list(map(_valuation, valued)), temperature
+        )
     except OSError:
         raise
     except _DAMAGE as error:
@@ -450,8 +489,21 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         ensembling=float(arrays.get("ensembling", 0.0)),
         modes=modes,
         repeat=repeat,
+        activation=_activation(arrays),
         **about,
     )
+
+
+def _activation(arrays: Arrays) -> str:
+    """The activation of the layers.
+
+    Raises:
+        PolicyError: there is none of that name.
+    """
+    name = str(arrays.get("activation", "relu"))
+    if name not in ACTIVATIONS:
+        raise PolicyError(f"there is no activation {name!r}{or_else(name, ACTIVATIONS)}")
+    return name
 
 
 def _width(memory: Arrays, size: int) -> int:
@@ -474,7 +526,8 @@ def _width(memory: Arrays, size: int) -> int:
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
     bodies = [_layers(own) for own in _parts(arrays, "critic")]
-    return Valuation(bodies, arrays["weights"], bool(arrays["distribution"]))
+    distribution = bool(arrays["distribution"])
+    return Valuation(bodies, arrays["weights"], distribution, _activation(arrays))
 
 
 def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
@@ -529,7 +582,8 @@ def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: 
         raise PolicyError(f"its layers give {size} numbers, not {outputs}")
 
 
-def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray) -> np.ndarray:
+def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray, activation: str) -> np.ndarray:
+    activate = ACTIVATIONS[activation]
     normalised = any(layer["weight"].ndim == 1 for layer in layers)
     for layer in layers[:-1]:
         if layer["weight"].ndim == 2:
@@ -538,6 +592,6 @@ def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray) -> np.ndarra
                 continue
         else:
             x = _normalised(x, layer)
-        x = np.maximum(x, 0)
+        x = activate(x)
     last = layers[-1]
     return np.asarray(x @ last["weight"].T + last["bias"])

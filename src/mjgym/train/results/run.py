@@ -140,8 +140,8 @@ class Run:
 def code_of(settings: Mapping[str, Any]) -> list[str]:
     """Modules outside this package whose code runs when a run's settings are used.
 
-    They are the task's `module`, and every "module:name" among the values: a critic, an algorithm,
-    an id, an argument of the task.
+    They are the task's `module`, and every "module:name" among names and values: a critic,
+    an algorithm, noise, an id, an argument of the task.
 
     Args:
         settings: of a run, by name.
@@ -151,12 +151,25 @@ def code_of(settings: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*found, *_modules_in(list(settings.values()))]))
 
 
+def code_of_learner(settings: Mapping[str, Any]) -> list[str]:
+    """Modules outside this package that a run's learner is made of.
+
+    They are those of algorithms, critics and noise, an ensemble's included.
+
+    Args:
+        settings: of a run, by name.
+    """
+    names = ("algorithm", "critic", "exploration", "ensemble")
+    found = code_of({name: settings[name] for name in names if name in settings})
+    return list(dict.fromkeys(text.rpartition(":")[0] for text in found))
+
+
 _REFERENCE = re.compile(r"(?P<module>.+):[A-Za-z_][\w./-]*")  # "module:name"; not "cuda:0"
 
 
 def _modules_in(value: Any) -> list[str]:
     if isinstance(value, Mapping):
-        value = list(value.values())
+        value = [*value, *value.values()]
     if isinstance(value, list | tuple):
         return [name for item in value for name in _modules_in(item)]
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None

@@ -8,7 +8,7 @@ from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPo
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
-    QUARTER_TURN,
+    WHOLE_TURN,
     across,
     away_from,
     grasp,
@@ -16,6 +16,8 @@ from mjgym.tasks.robosuite.scripted_policies.motions import (
     level,
     over,
     smallest_angle,
+    upright,
+    within_reach,
 )
 from mjgym.tasks.robosuite.scripted_policies.tools import Tools, tools_of
 
@@ -26,11 +28,12 @@ CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the p
 MISSED = 0.05  # m, from its destination: an object that has not come to rest there
 STRAIGHT = 0.06  # rad, the largest turn of a nut that still fits over its peg
 # Of each object: the grasp along its x axis and above its frame, and the height of its frame at
-# release, m.
+# release, m. They are taken in this order: first what is tall, which the hand would knock over on
+# its way to the others; last what goes farthest, from where a stretched arm comes back badly.
 GRIPS = {
+    "Cereal": (0.0, 0.055, 0.904),
     "Milk": (0.0, 0.055, 0.89),
     "Bread": (0.0, 0.016, 0.92),
-    "Cereal": (0.0, 0.055, 0.904),
     "Can": (0.0, 0.022, 0.915),
     "SquareNut": (0.06, 0.004, 0.9),
     "RoundNut": (0.066, 0.004, 0.9),
@@ -45,10 +48,9 @@ def sort(task: "Sorting", aligned: bool) -> StagedPolicy:
         aligned: whether an object fits its place only when turned like the world's axes.
     """
     tools = tools_of(task, 1)
-    objects = [
-        _put_away(task, tools, label, names, aligned)
-        for label, names in task.labels_of_objects.items()
-    ]
+    order = list(GRIPS)
+    labels = sorted(task.labels_of_objects.items(), key=lambda item: order.index(item[1][0]))
+    objects = [_put_away(task, tools, label, names, aligned) for label, names in labels]
     parts = np.cumsum([len(stages) for stages in objects])[:-1].tolist()
     return StagedPolicy(tools, [[stage for stages in objects for stage in stages]], parts=parts)
 
@@ -88,10 +90,9 @@ def _put_away(
             np.concatenate(place, axis=-1) + tool.position(observation) - observation[pos]
         )
 
-    def to_square(observation: Observation) -> np.ndarray:
-        """The turn that aligns a square opening with the world's axes."""
-        angle = smallest_angle(-heading_of(observation[quat]), QUARTER_TURN)
-        return np.asarray(angle[..., None] * np.array([0.0, 0.0, 1.0]))
+    def to_place(observation: Observation) -> np.ndarray:
+        """The angle to an object whose x axis points back to the arm, where it can reach."""
+        return smallest_angle(np.pi - heading_of(observation[quat]), WHOLE_TURN) * aligned
 
     def away(observation: Observation) -> np.ndarray:
         """Whether the object has missed its destination."""
@@ -100,23 +101,36 @@ def _put_away(
         return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
 
     turn = across(tool, quat, HALF_TURN)
+    turn_to_place = within_reach(tool, upright(tool, to_place), WHOLE_TURN)
     lost = away_from(tool, grip)
+    # Turned near the arm: on the way, a handle that points away would stretch it.
+    turning = Stage(tool.position, CLOSE, turn_to_place, straight=0.2, lost=lost)
     return (
-        *grasp(tool, grip, turn, steps=3 * CLOSING),
+        # High above: a stretched arm that comes down on its way locks its elbow.
+        Stage(
+            lambda observation: over(grip(observation), CARRY_HEIGHT),
+            OPEN,
+            within_reach(tool, turn, HALF_TURN, to_place),
+            near=0.1,
+            straight=STRAIGHT,
+        ),
+        *grasp(tool, grip, turn),
         Stage(lambda observation: over(grip(observation), CARRY_HEIGHT), CLOSE, turn, near=0.03),
+        *((turning,) if aligned else ()),
         Stage(
             lambda observation: over(down(observation), CARRY_HEIGHT),
             CLOSE,
-            to_square if aligned else None,
+            turn_to_place,
             near=0.005,
             straight=STRAIGHT,
             lost=lost,
         ),
-        Stage(down, CLOSE, to_square if aligned else None, near=0.008, lost=lost),
+        Stage(down, CLOSE, turn_to_place, near=0.008, lost=lost),
         Stage(tool.position, OPEN, steps=CLOSING),
         Stage(
             lambda observation: over(tool.position(observation), CARRY_HEIGHT),
             OPEN,
+            upright(tool),
             near=0.03,
             lost=away,
         ),

@@ -16,17 +16,60 @@ from mjgym.rotations import (
     quaternion_to_rotation_vector,
     to_local,
     to_rotation_vector,
+    to_world,
     transposed,
 )
 from mjgym.tasks.robosuite import drive
 
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.tabletop import Tabletop
+    from mjgym.tasks.robosuite.team import Manipulator
 
 STEP, TURN = 0.05, 0.5  # m and rad per control step, at an action of 1
 LEAD = 2.0  # the action asks for twice the remaining way, because the tool lags behind
 LEAD_TURN = 1.5  # and for more of the remaining turn
+CLEAR = 0.35  # rad, that a planned turn leaves to the limits of the last joint
 PARALLEL = (1, 2)  # actuators of a hand with two fingers that move towards each other
+
+
+@dataclass(frozen=True)
+class Wrist:
+    """The last joint of an arm, which turns the tool about the direction it points in.
+
+    Args:
+        entry: the observation entry of the arm's joints.
+        number: of the joint in it.
+        sign: 1 if a tool that points down turns about the vertical as the joint does, -1 if the
+            other way round.
+        middle: the middle of the joint's range, rad.
+        half: half that range, rad; infinity without limits.
+    """
+
+    entry: str
+    number: int
+    sign: float
+    middle: float
+    half: float
+
+    def away_from_limits(
+        self, observation: Observation, turn: np.ndarray, last: np.ndarray, symmetry: float
+    ) -> np.ndarray:
+        """What to add to two turns about the vertical for them to stay clear of the limits.
+
+        Args:
+            observation: with the joint's angle.
+            turn: of the tool, which points down, (...) rad.
+            last: another one from the present angle, that follows.
+            symmetry: the angle after which other turns do as well, rad.
+
+        Returns:
+            0 if both stay clear, else that or one symmetry to either side, (...) rad: the best.
+        """
+        now = observation[self.entry][..., self.number] - self.middle
+        shifts = symmetry * np.array([0.0, 1.0, -1.0])
+        ends = [(now + self.sign * end)[..., None] + self.sign * shifts for end in (turn, last)]
+        excess = np.abs(ends).max(axis=0) - (self.half - CLEAR)
+        return np.asarray(shifts[np.maximum(excess, 0.0).argmin(axis=-1)])
 
 
 @dataclass(frozen=True)
@@ -38,12 +81,14 @@ class Tool:
         numbers: of the action that move and turn it, 6.
         gripper: number of the action that closes its fingers; None if there are none.
         origin: the rotation of the axes in which the action moves it, (9,).
+        wrist: the joint that turns it.
     """
 
     label: str
     numbers: np.ndarray
     gripper: int | None
     origin: np.ndarray
+    wrist: Wrist
 
     def position(self, observation: Observation) -> np.ndarray:
         """Its position, (..., 3) m."""
@@ -121,24 +166,51 @@ def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
                 " has not"
             )
         gripper = grippers[i].start if grippers[i].stop > grippers[i].start else None
-        tools.append(Tool(each.label, places[i], gripper, _rotation_at_rest(model, each.origin)))
+        origin = _rotation_at_rest(model, each.origin)
+        joints = task.robots[each.robot].joints
+        tools.append(Tool(each.label, places[i], gripper, origin, _wrist(model, each, joints)))
     return Tools(tuple(tools), len(task.actions(model)))
+
+
+def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> Wrist:
+    """The last joint of an arm, among the joints of its robot."""
+    last = manipulator.joints[-1]
+    joint = model.joint(last)
+    axis = to_world(_rotation_of_body(model, int(joint.bodyid[0])), joint.axis)
+    pointing = _rotation_at_rest(model, manipulator.tool)[2::3]
+    sign = -float(np.sign(axis @ pointing))
+    middle, half = 0.0, np.inf
+    if joint.limited[0]:
+        low, high = joint.range
+        middle, half = float(low + high) / 2, float(high - low) / 2
+    return Wrist(f"robot{manipulator.robot}_joint_pos", joints.index(last), sign, middle, half)
 
 
 def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
     """The rotation of a site in the world, with all joints at 0, (9,)."""
     found = model.site(site)
-    quaternion, body = found.quat, int(found.bodyid[0])
+    turned = compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
+    return np.asarray(turned)
+
+
+def _rotation_of_body(model: Model, body: int) -> np.ndarray:
+    """The rotation of a body in the world, with all joints at 0, (9,)."""
+    quaternion = np.array([1.0, 0.0, 0.0, 0.0])
     while body:
         quaternion = product(model.body_quat[body], quaternion)
         body = int(model.body_parentid[body])
+    return _matrix(quaternion)
+
+
+def _matrix(quaternion: np.ndarray) -> np.ndarray:
+    """The matrix (..., 9) of a quaternion w, x, y, z (..., 4)."""
     return np.asarray(from_rotation_vector(quaternion_to_rotation_vector(quaternion)))
 
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     """The matrix (..., 9) of an observed quaternion x, y, z, w (..., 4)."""
     scalar_first = np.concatenate([quaternion[..., 3:4], quaternion[..., 0:3]], axis=-1)
-    return np.asarray(from_rotation_vector(quaternion_to_rotation_vector(scalar_first)))
+    return _matrix(scalar_first)
 
 
 def rotation_between(rotation: np.ndarray, wanted: np.ndarray) -> np.ndarray:

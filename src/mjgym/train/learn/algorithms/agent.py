@@ -31,6 +31,7 @@ class Agent(ABC, nn.Module):
     Attributes:
         Config: settings that the algorithm has.
         inputs: numbers that the networks see of a history of observations.
+        layers: arguments of all perceptrons.
     """
 
     Config: ClassVar[type[AnyConfig]]
@@ -42,6 +43,10 @@ class Agent(ABC, nn.Module):
         vector = isinstance(observation_size, int)
         size = observation_size if isinstance(observation_size, int) else 0
         self.inputs = config.history * size
+        self.layers: dict[str, Any] = {
+            "layer_norm": config.layer_norm,
+            "activation": config.activation,
+        }
         self.normalizer = Normalizer(
             size,
             enabled=config.normalize_observations and vector,
@@ -120,6 +125,7 @@ class Agent(ABC, nn.Module):
             self.config.history,
             limit=limit,
             repeat=self.config.action_repeat,
+            activation=self.config.activation,
         )
 
     def valuation(self) -> Valuation | None:

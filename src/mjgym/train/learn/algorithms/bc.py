@@ -69,7 +69,7 @@ class BC(OfflineAgent):
             self.inputs,
             config.hidden,
             self.means + self.logits + deviations,
-            layer_norm=config.layer_norm,
+            **self.layers,
         )
         self.optimizer = torch.optim.AdamW(
             self.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=True

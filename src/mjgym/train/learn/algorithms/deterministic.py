@@ -30,7 +30,7 @@ class DeterministicAgent(OffPolicyAgent):
         self, config: DeterministicConfig, observation_size: Size, action_size: int
     ) -> None:
         super().__init__(config, observation_size, action_size)
-        self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
+        self.actor = Actor(self.inputs, action_size, config.hidden, **self.layers)
         self.target_actor = self.target_copy(self.actor)
         self.actor_optimizer = self.optimizer(self.actor.parameters(), config.actor_learning_rate)
         self.exploration = Exploration(config, config.num_envs, self.actor.body)

@@ -1,12 +1,12 @@
 """Several agents of different settings that learn from one buffer."""
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mjgym.train.learn.algorithms import members
 from mjgym.train.learn.algorithms.agent import Metrics
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Batch
@@ -15,18 +15,24 @@ from mjgym.train.learn.critics import ReturnRange
 from mjgym.train.results.config import OffPolicyConfig
 from mjgym.train.results.policy import AnyPolicy, EnsemblePolicy
 
+BY_CRITICS = ("critics", "softmax")  # values of `ensemble_acting` by which critics choose
+
 
 class Ensemble(nn.Module):
-    """Agents of one algorithm that share sub-environments, buffer and statistics of observations.
+    """Agents that share sub-environments, buffer and statistics of observations.
 
-    Of K agents, agent k acts in the sub-environments k, k + K, k + 2 K and so on, each with its own
-    noise. All learn from the same transitions, of whose histories each sees its own length.
-    Together they take the action of highest mean Q: each proposes an action, the critics of all
-    value every proposal, and the one with the highest mean is taken. (The scale of a value is that
-    of its discount: where discounts differ, the far-sighted weigh more.)
+    All learn from the same transitions, of whose histories and rewards each sees its own length.
+    The setting `ensemble_acting` says who acts in training: "slots": of K agents, agent k in the
+    sub-environments k, k + K, k + 2 K and so on; "episodes": each episode draws its agent. With the
+    others each agent proposes an action, with its own noise, in every sub-environment, and one
+    comes of them: "critics", that of highest mean Q, by the critics of all; "mean", their mean;
+    "softmax", their mean weighted by softmax(mean Q / ensemble_temperature). (The scale of a value
+    is that of its discount: where discounts differ, the far-sighted weigh more.)
+
+    Their policy together, without noise, is that of "critics" where each acts by itself.
 
     Args:
-        algorithm: of the agents.
+        algorithm: of the agents that name none.
         config: settings of the run.
         observation_size: of an observation.
         action_size: numbers in an action.
@@ -45,31 +51,68 @@ class Ensemble(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.names = _names(config.ensemble)
+        made = members.of(config, algorithm)
+        self.names = [member.name for member in made]
         self.members: list[OffPolicyAgent] = [
-            algorithm(own, observation_size, action_size) for own in config.members()
+            member.algorithm(member.config, observation_size, action_size) for member in made
         ]
         normalizers = [agent.normalizer for agent in self.members if agent.normalizer.enabled]
         self.normalizer = normalizers[0] if normalizers else self.members[0].normalizer
         for agent in self.members:
-            agent.valuation()  # says what a critic lacks before anything is learned
+            if config.ensemble_acting != "mean":
+                agent.valuation()  # says what a critic lacks before anything is learned
             if agent.normalizer.enabled:
-                agent.normalizer = self.normalizer
+                agent.normalizer.share(self.normalizer)
+        if config.ensemble_acting == "episodes":
+            self.acting = self._drawn()  # agent of each sub-environment's episode, (n,)
         self._registered = nn.ModuleList(self.members)  # what they are made of is in state_dict
 
     def act(self, observation: Tensor) -> Tensor:
-        """Actions to explore with, those of each slot by its agent."""
-        action = torch.empty(len(observation), self.members[0].action_size)
-        for slots, agent in self._slots():
-            action[slots] = agent.act(observation[slots, -agent.config.history :])
-        return action
+        """Actions to explore with, as `ensemble_acting` says."""
+        acting = self.config.ensemble_acting
+        if acting == "slots":
+            action = torch.empty(len(observation), self.members[0].action_size)
+            for slots, agent in self._slots():
+                action[slots] = agent.act(observation[slots, -agent.config.history :])
+            return action
+        proposed = torch.stack(
+            [agent.act(observation[:, -agent.config.history :]) for agent in self.members], 1
+        )
+        if acting == "mean":
+            return proposed.mean(1)
+        if acting == "softmax":
+            values = self._values(observation, proposed) / self.config.ensemble_temperature
+            return (values.softmax(1)[..., None] * proposed).sum(1)
+        if acting == "critics":
+            chosen = self._values(observation, proposed).argmax(1)
+        else:
+            chosen = self.acting
+        return proposed[torch.arange(len(proposed)), chosen]
+
+    @torch.no_grad()
+    def _values(self, observation: Tensor, proposed: Tensor) -> Tensor:
+        """Mean values by all critics, (n, agents), of raw histories with proposals."""
+        total = torch.zeros(proposed.shape[:2])
+        for agent in self.members:
+            seen = agent.encode(observation[:, -agent.config.history :])
+            for k, action in enumerate(proposed.unbind(1)):
+                total[:, k] += agent.acting_value(agent.critics(seen, action)).mean(0)
+        return total / len(self.members)
 
     def begin(self, begun: Tensor) -> None:
         """Note which sub-environments, (n,) bool, begin an episode with the next action."""
         for slots, agent in self._slots():
             agent.begin(begun[slots])
+        if self.config.ensemble_acting == "episodes":
+            self.acting = torch.where(begun, self._drawn(), self.acting)
+
+    def _drawn(self) -> Tensor:
+        return torch.randint(len(self.members), (self.config.num_envs,))
 
     def _slots(self) -> list[tuple[slice, OffPolicyAgent]]:
+        """The sub-environments that each agent acts in, or proposes for."""
+        if self.config.ensemble_acting != "slots":
+            return [(slice(None), agent) for agent in self.members]
         count = len(self.members)
         return [(slice(k, None, count), agent) for k, agent in enumerate(self.members)]
 
@@ -81,7 +124,8 @@ class Ensemble(nn.Module):
         """One update of each agent, on the same transitions; losses by agent and name."""
         losses: Metrics = {}
         for name, agent in zip(self.names, self.members, strict=True):
-            own = agent.update(agent.preprocess(batch.recent(agent.config.history)))
+            drawn = batch.over(agent.config.n_step).recent(agent.config.history)
+            own = agent.update(agent.preprocess(drawn))
             losses |= {f"{loss} {name}": value for loss, value in own.items()}
         return losses
 
@@ -104,8 +148,12 @@ class Ensemble(nn.Module):
             low: bounds of the action, (size,).
             high: the same.
         """
+        config = self.config
         policies = [agent.policy(low, high) for agent in self.members]
-        return EnsemblePolicy(policies, [agent.valuation() for agent in self.members])
+        if config.ensemble_acting == "mean":
+            return EnsemblePolicy(policies)
+        temperature = config.ensemble_temperature if config.ensemble_acting == "softmax" else None
+        return EnsemblePolicy(policies, [m.valuation() for m in self.members], temperature)
 
     def valuation(self) -> None:
         """None: the policy holds the agents' critics."""
@@ -117,20 +165,18 @@ class Ensemble(nn.Module):
 
     def checkpoint(self) -> dict[str, Any]:
         """Those of the agents."""
-        return {
+        found: dict[str, Any] = {
             "normalizer": self.normalizer.state_dict(),
             "agents": [agent.checkpoint() for agent in self.members],
         }
+        if self.config.ensemble_acting == "episodes":
+            found["acting"] = self.acting
+        return found
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint of an ensemble with the same settings."""
         self.normalizer.load_state_dict(checkpoint["normalizer"])
         for agent, own in zip(self.members, checkpoint["agents"], strict=True):
             agent.restore(own)
-
-
-def _names(settings: tuple[dict[str, Any], ...]) -> list[str]:
-    """Names of the agents: their own settings, with a number where several are alike."""
-    names = [",".join(f"{name}={value}" for name, value in own.items()) for own in settings]
-    counted = Counter(names)
-    return [name if name and counted[name] == 1 else f"{name}#{k}" for k, name in enumerate(names)]
+        if self.config.ensemble_acting == "episodes":
+            self.acting = checkpoint["acting"]

@@ -62,9 +62,9 @@ class IQL(OffPolicyAgent):
 
     def __init__(self, config: IQLConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
-        self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
+        self.actor = Actor(self.inputs, action_size, config.hidden, **self.layers)
         self.log_deviation = nn.Parameter(torch.zeros(action_size))
-        self.value = perceptron(self.inputs, config.hidden, 1, layer_norm=config.layer_norm)
+        self.value = perceptron(self.inputs, config.hidden, 1, **self.layers)
         self.actor_optimizer = self.optimizer([*self.actor.parameters(), self.log_deviation])
         self.value_optimizer = self.optimizer(self.value.parameters())
 

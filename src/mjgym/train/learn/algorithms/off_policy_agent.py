@@ -57,7 +57,7 @@ class OffPolicyAgent(Agent):
             config.hidden,
             len(gammas),
             self.critic.initial,
-            layer_norm=config.layer_norm,
+            **self.layers,
         )
         self.target_critics = self.target_copy(self.critics)
         seeing = self.encoder.parameters() if self.encoder else ()
@@ -209,4 +209,6 @@ class OffPolicyAgent(Agent):
         weights, distribution = value_weights(self.critic)
         of_heads = self.head_weights[:, None] * weights
         bodies = [plain(body.children()) for body in self.critics.bodies]
-        return Valuation(bodies, of_heads.cpu().numpy().copy(), distribution)
+        return Valuation(
+            bodies, of_heads.cpu().numpy().copy(), distribution, self.config.activation
+        )

@@ -40,9 +40,9 @@ class OnPolicyAgent(Agent):
                 f'env: {config.algorithm} learns from vectors, observation="flat"; from pictures'
                 " learn td3, ddpg, d4pg and sac"
             )
-        self.actor = Actor(self.inputs, action_size, config.hidden, layer_norm=config.layer_norm)
+        self.actor = Actor(self.inputs, action_size, config.hidden, **self.layers)
         self.log_deviation = nn.Parameter(torch.full((action_size,), math.log(config.deviation)))
-        self.critic = perceptron(self.inputs, config.hidden, 1, layer_norm=config.layer_norm)
+        self.critic = perceptron(self.inputs, config.hidden, 1, **self.layers)
 
     @abstractmethod
     def update(self, rollout: Rollout) -> Iterator[Metrics]:

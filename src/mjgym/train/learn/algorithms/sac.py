@@ -56,9 +56,7 @@ class SAC(OffPolicyAgent):
 
     def __init__(self, config: SACConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
-        self.actor = GaussianActor(
-            self.inputs, action_size, config.hidden, layer_norm=config.layer_norm
-        )
+        self.actor = GaussianActor(self.inputs, action_size, config.hidden, **self.layers)
         self.actor_optimizer = self.optimizer(self.actor.parameters(), config.actor_learning_rate)
         self.log_alpha = nn.Parameter(torch.tensor(math.log(config.temperature)))
         rate = config.temperature_learning_rate or config.learning_rate

@@ -1,0 +1,146 @@
+"""An arm and a hand whose joints are moved by velocity servos, as a scripted policy's tool."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mjgym.loop.models import compile_model
+from mjgym.robots.kinematics import Kinematics
+from mjgym.robots.staged_policy import Motion, Observation
+from mjgym.rotations import compose, from_rotation_vector, norm, to_rotation_vector, transposed
+
+if TYPE_CHECKING:
+    from mjgym.tasks.manipulation.arm_scene import Robot, Scene
+
+LOOK_AHEAD, TURN_AHEAD = 0.12, 0.3  # m and rad, of the way that is solved for at once
+GAIN = 9.0  # 1/s, from a joint's remaining way to its velocity
+BRAKING = 0.7  # share of a servo's acceleration with which a joint is to come to rest
+FINGER_GAIN = 10.0  # 1/s, from a finger's remaining way to its velocity
+HAND = "jaco_3_fingers"  # whose fingers' shape the grasps are made for
+AFFINE = 1  # mjtBias
+
+
+@dataclass(frozen=True)
+class VelocityArm:
+    """The arm and the hand of a scene, see `Body`.
+
+    Args:
+        robot: names of the observation's entries.
+        kinematics: of the arm.
+        fastest: velocity of each joint of the arm, rad/s.
+        braking: of each joint of the arm, rad/s^2.
+        stiffness: of each joint's servo, N m s/rad: it yields to a torque at this rate.
+        fingers: least and greatest angles of the fingers, (2, n) rad, for -1 and almost 1.
+        held: angles that they close to at `CLOSE`, rad: some stand still for others to press on.
+        finger_speed: the greatest velocity of each finger, rad/s.
+    """
+
+    robot: "Robot"
+    kinematics: Kinematics
+    fastest: np.ndarray
+    braking: np.ndarray
+    stiffness: np.ndarray
+    fingers: np.ndarray
+    held: np.ndarray
+    finger_speed: np.ndarray
+
+    count = 1
+
+    def position(self, observation: Observation, tool: int = 0) -> np.ndarray:
+        """The position of the point between the fingers, (..., 3) m."""
+        return observation[f"{self.robot.hand_name}/pinch_site_pos"]
+
+    def rotation(self, observation: Observation) -> np.ndarray:
+        """The hand's rotation, (..., 9): the fingers close along its x and point along its z."""
+        return observation[f"{self.robot.hand_name}/pinch_site_rmat"]
+
+    def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
+        """The rotation vector from the hand's rotation to another (..., 9), (..., 3) rad."""
+        between = compose(rotation, transposed(self.rotation(observation)))
+        return np.asarray(to_rotation_vector(between))
+
+    def angles(self, observation: Observation) -> np.ndarray:
+        """Angles of the fingers, (..., n) rad."""
+        return observation[f"{self.robot.hand_name}/joints_pos"]
+
+    def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
+        """Velocities of the joints, (..., n) float32 rad/s, towards the pose that is asked for.
+
+        The joints arrive together, as fast as the slowest of them can: the way is straight. A servo
+        yields to a load in proportion to it: what the load takes away is added.
+        """
+        (motion,) = motions
+        arm = self.robot.name
+        seen = observation[f"{arm}/joints_pos"]
+        q = np.arctan2(seen[..., 0], seen[..., 1])
+        place = self.position(observation) + _shortened(motion.way, LOOK_AHEAD)
+        turn = from_rotation_vector(_shortened(motion.turn, TURN_AHEAD))
+        wanted = self.kinematics.solve(q, place, compose(turn, self.rotation(observation)))
+        way = wanted - q
+        size = np.maximum(np.abs(way), 1e-9)
+        most = np.minimum(self.fastest / size, np.sqrt(2 * self.braking / size))
+        pace = np.minimum(GAIN, most.min(axis=-1)) * motion.speed
+        felt = observation[f"{arm}/joints_torque"]
+        load = np.sign(felt) * np.expm1(np.abs(felt))
+        velocity = pace[..., None] * way + load / self.stiffness
+        velocity = np.clip(velocity, -self.fastest, self.fastest)
+        least, greatest = self.fingers
+        share = (motion.fingers[..., None] + 1) / 2
+        angle = np.where(share < 1, least + share * (greatest - least), self.held)
+        closing = FINGER_GAIN * (angle - self.angles(observation))
+        closing = np.clip(closing, -self.finger_speed, self.finger_speed)
+        return np.concatenate([velocity, closing], axis=-1).astype(np.float32)
+
+
+def _shortened(vector: np.ndarray, longest: float) -> np.ndarray:
+    """Vectors (..., 3), shortened to a maximum length."""
+    return np.asarray(vector * (longest / np.maximum(norm(vector), longest))[..., None])
+
+
+def velocity_arm(task: "Scene", held: Sequence[float] | None = None) -> VelocityArm:
+    """The arm and the hand of a task.
+
+    Args:
+        task: the task.
+        held: see `VelocityArm`; None for the fingers' limits.
+
+    Raises:
+        ValueError: they are not moved by velocity servos, or have no sensors of torques; it is
+            another hand than the one that the script grasps with; or objects are not observed.
+    """
+    if task.vision:
+        raise ValueError("vision: a script reads the poses of objects, which are not observed")
+    if held is not None and task.hand != HAND:
+        raise ValueError(f"hand: the script knows how {HAND!r} holds a brick, not {task.hand!r}")
+    robot, model = task.robot, compile_model(task)
+    joints = (*robot.joints, *robot.finger_joints)
+    known = [model.actuator(i).name for i in range(model.nu)]
+    numbers = [known.index(name) for name in joints if name in known]
+    gains, biases = model.actuator_gainprm[numbers], model.actuator_biasprm[numbers]
+    servos = (
+        numbers == list(range(len(joints)))
+        and (model.actuator_biastype[numbers] == AFFINE).all()
+        and (biases[:, 0:2] == 0).all()
+        and (biases[:, 2] == -gains[:, 0]).all()
+    )
+    if not servos or not robot.torques:
+        raise ValueError(
+            f"arm, hand: a script moves joints by velocity servos and senses their torques, which"
+            f" {task.arm!r} with {task.hand!r} has not"
+        )
+    n = len(robot.joints)
+    speed, force = model.actuator_ctrlrange[:, 1], model.actuator_forcerange[:, 1]
+    dofs = [int(model.joint(name).dofadr[0]) for name in robot.joints]
+    limits = [model.joint(name).range for name in robot.finger_joints]
+    return VelocityArm(
+        robot=robot,
+        kinematics=Kinematics(model, robot.joints, robot.tool),
+        fastest=speed[:n].copy(),
+        braking=BRAKING * force[:n] / model.dof_armature[dofs],
+        stiffness=gains[:n, 0].copy(),
+        fingers=np.array(limits).T,
+        held=np.array(limits)[:, 1] if held is None else np.array(held),
+        finger_speed=speed[n : len(joints)].copy(),
+    )

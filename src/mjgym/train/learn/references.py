@@ -1,0 +1,30 @@
+"""Classes of one's own that settings name as "module:Class"."""
+
+import importlib
+from collections.abc import Iterable
+
+from mjgym.train.results.run_errors import ConfigError
+from mjgym.util.suggestions import or_else
+
+
+def imported(name: str, setting: str, known: Iterable[str]) -> type:
+    """The class that "module:Class" names.
+
+    Args:
+        name: as the settings give it.
+        setting: that gives it, for messages.
+        known: names of the package's own, for suggestions.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
+    try:
+        found: type = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"{setting}: {name}: {error}") from None
+    if not isinstance(found, type):
+        raise ConfigError(f"{setting}: {name} is no class")
+    return found

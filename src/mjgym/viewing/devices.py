@@ -1,0 +1,90 @@
+"""Input devices that drive a robot's tool: one protocol for all of them."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+AXES = ("x", "y", "z", "rx", "ry", "rz")
+"""Along and about the axes of the robot's base: x points ahead, y to the left, z up."""
+
+GRIP = "grip"  # closes or opens the fingers
+OTHER = "other"  # goes on to the next arm
+
+Help = tuple[tuple[str, str], ...]
+
+
+class DeviceError(RuntimeError):
+    """A device cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Deflection and presses of a device.
+
+    Attributes:
+        axes: (6,), -1 to 1, in the order of `AXES`.
+        presses: GRIP and OTHER since the last reading, in their order.
+    """
+
+    axes: np.ndarray
+    presses: tuple[str, ...] = ()
+
+
+class Device(Protocol):
+    """An input device with six axes and two buttons."""
+
+    @property
+    def help(self) -> Help:
+        """Its controls, and their meanings."""
+        ...
+
+    def begin(self) -> None:
+        """Forget what has been pressed, at the start of an episode."""
+        ...
+
+    def touched(self) -> bool:
+        """Whether it is in use, or something has been pressed since the last reading.
+
+        Raises:
+            DeviceError: it is disconnected.
+        """
+        ...
+
+    def read(self) -> Motion:
+        """The deflection now, and the presses since the last reading.
+
+        Raises:
+            DeviceError: it is disconnected.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release it; more than once is fine."""
+        ...
+
+
+def outside(values: np.ndarray, dead: float) -> np.ndarray:
+    """Deflections without a dead zone around 0, rescaled to reach -1 and 1."""
+    moved: np.ndarray = np.sign(values) * np.clip((np.abs(values) - dead) / (1 - dead), 0.0, 1.0)
+    return moved
+
+
+def open_device(name: str) -> Device | None:
+    """The first connected device of a kind.
+
+    Args:
+        name: "gamepad" or "spacemouse"; "keyboard" for None: viewers hear of keys by themselves.
+
+    Raises:
+        DeviceError: there is none, it cannot be opened, or a package is missing.
+    """
+    if name == "gamepad":
+        from mjgym.viewing.gamepad import Gamepad
+
+        return Gamepad()
+    if name == "spacemouse":
+        from mjgym.viewing import spacemouse
+
+        return spacemouse.first()
+    return None
