@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 from mjgym.train.learn import algorithms
+from mjgym.train.learn.normalization import FLOOR
 from mjgym.train.results import config, evaluation, trained
 from mjgym.train.results.evaluation import Evaluation
 from mjgym.train.results.policy import Policy
@@ -141,8 +142,12 @@ def bundled(folder: Path) -> trained.Trained:
 
 
 def halved(found: trained.Trained) -> trained.Trained:
-    """A policy rounded to half precision, with its score."""
-    policy = found.policy.rounded()
+    """A policy rounded to half precision, with its score.
+
+    What never varied in training is 0 once normalised: its weights are left out.
+    """
+    constant = found.policy.deviation <= np.float32(FLOOR)
+    policy = found.policy.rounded(constant if found.policy.history == 1 else None)
     score = _score(dict(found.about.settings), policy)
     return trained.Trained(policy, _scored(found.about, score))
 

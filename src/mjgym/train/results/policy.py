@@ -248,12 +248,19 @@ class Policy(Acting):
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
         return about | _named(self.layers) | encoder
 
-    def rounded(self) -> "Policy":
-        """The same with the numbers of its layers rounded to half precision."""
+    def rounded(self, unseen: np.ndarray | None = None) -> "Policy":
+        """The same with the numbers of its layers rounded to half precision.
+
+        Args:
+            unseen: inputs of the first layer that are always 0, whose weights become 0 too, (size,)
+                bool; None for none.
+        """
         layers = [
             {name: x.astype(np.float16).astype(np.float32) for name, x in layer.items()}
             for layer in self.layers
         ]
+        if unseen is not None:
+            layers[0]["weight"][:, unseen] = 0.0
         return _policy({**self.arrays(), **_named(layers)})
 
 
