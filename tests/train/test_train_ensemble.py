@@ -417,6 +417,9 @@ class TestOfSeveralAlgorithms:
         agent.normalizer.update(torch.randn(50, SIZE))
         first, second = (own.normalizer for own in agent.members)
         assert torch.equal(first.mean, second.mean)
+        agent.normalizer.weigh(torch.arange(1.0, SIZE + 1))
+        assert torch.equal(first.scale()[1], second.scale()[1])
+        agent.normalizer.weigh(torch.ones(SIZE))
         far = torch.full((1, SIZE), 9.0)
         assert first(far).max() > 5
         assert second(far).max() == 0.5

@@ -38,8 +38,9 @@ class Normalizer(nn.Module):
         self.weight.copy_(weights)
 
     def share(self, other: "Normalizer") -> None:
-        """Have the statistics of another one from now on; the limit stays."""
+        """Have the statistics and weights of another one from now on; the limit stays."""
         self.mean, self.squares, self.count = other.mean, other.squares, other.count
+        self.weight = other.weight
 
     def update(self, observations: Tensor) -> None:
         """Count observations, (n, size)."""

@@ -23,7 +23,7 @@ from mjgym.train.results.run_errors import ConfigError
 _OWN = {"algorithm", "n_step"}  # of the groups below, what an agent has for itself
 _GROUPS = (RunSettings, ReplaySettings, DataSettings)
 OF_RUN = {field.name for group in _GROUPS for field in dataclasses.fields(group)} - _OWN
-OF_RUN |= {"data_share", "ensemble", "ensemble_acting", "ensemble_temperature"}
+OF_RUN |= {"entry_weights", "data_share", "ensemble", "ensemble_acting", "ensemble_temperature"}
 """Settings that are the same for all agents."""
 
 
