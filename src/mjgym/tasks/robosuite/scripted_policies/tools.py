@@ -189,7 +189,7 @@ def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> W
 def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
     """The rotation of a site in the world, with all joints at 0, (9,)."""
     found = model.site(site)
-    return compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
+    return np.asarray(compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat)))
 
 
 def _rotation_of_body(model: Model, body: int) -> np.ndarray:

@@ -52,7 +52,7 @@ def wipe(task: "Wipe") -> StagedPolicy:
         return np.full(observation["wipe_centroid"].shape[:-1], HEADING)
 
     def pressed(observation: Observation) -> np.ndarray:
-        return tool.position(observation)[..., 2] < middle[2]
+        return np.asarray(tool.position(observation)[..., 2] < middle[2])
 
     def always(observation: Observation) -> np.ndarray:
         return np.full(observation["wipe_centroid"].shape[:-1], True)
