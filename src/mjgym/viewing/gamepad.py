@@ -118,7 +118,9 @@ class Gamepad:
         rx = button(sdl.SDL_CONTROLLER_BUTTON_DPAD_RIGHT) - button(
             sdl.SDL_CONTROLLER_BUTTON_DPAD_LEFT
         )
-        ry = button(sdl.SDL_CONTROLLER_BUTTON_DPAD_UP) - button(sdl.SDL_CONTROLLER_BUTTON_DPAD_DOWN)
+        ry = button(sdl.SDL_CONTROLLER_BUTTON_DPAD_UP) - button(
+            sdl.SDL_CONTROLLER_BUTTON_DPAD_DOWN
+        )
         return np.array([x, y, z, rx, ry, rz])
 
     def close(self) -> None:

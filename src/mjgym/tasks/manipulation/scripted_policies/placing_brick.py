@@ -17,10 +17,7 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.place import Place
 
-LAID = {
-    "brick": 0.038,
-    "cradle": 0.032,
-}  # m, over the target, of the brick's middle as it is let go
+LAID = {"brick": 0.038, "cradle": 0.032}  # m, over the target, of the brick's middle as it is let go
 CARRY = 0.08  # m, over the target, at which the brick is carried there
 UP = 0.26  # m, over the target, that the hand draws back to
 LETTING_GO = 8  # control steps
