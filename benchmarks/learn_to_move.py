@@ -5,7 +5,8 @@
     python benchmarks/learn_to_move.py --venv FOLDER --opensim FOLDER  # environments that are there
 
 It makes two virtual environments of its own (or takes those that are there): one with this
-checkout, in which it runs itself, and one with osim-rl on OpenSim. Where OpenSim has no wheel, its
+checkout and numba (the extra `fast`; NUMBA_DISABLE_JIT=1 times the array code), in which it runs
+itself, and one with osim-rl on OpenSim. Where OpenSim has no wheel, its
 column stays empty, and the reason is written below the table.
 
 - **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
@@ -31,6 +32,7 @@ from comparison.turns import compare_steps, missing
 IDS = tuple(f"l2m/walk_{name}{kind}-v0" for name in ("around", "planar") for kind in ("", "-fast"))
 BATCHES = (64, 256)
 AT_ONCE = 5  # control steps that OpenSim makes for each request: a second or less
+FAST = {"numba": "numba>=0.65"}  # beside this checkout: its extra, which compiles OpenSim's forces
 PEER = ("opensim==4.6", "osim-rl==3.0.11", "scipy==1.13.1")
 PROCESS = Path(__file__).parent / "comparison" / "opensim_process.py"
 GOALS = {"": 2000, "-fast": 6000}  # steps/s of a batch on two cores
@@ -91,7 +93,7 @@ def main() -> int:
     options = of.parse_args()
     options.num_envs = max(BATCHES)
     command.check(of, options)
-    status = command.begin(options.venv, options.python, {})
+    status = command.begin(options.venv, options.python, FAST)
     if status is not None:
         return status
     from mjgym import registry

@@ -2,19 +2,21 @@
 
 python scripts/bundle_policy.py RUN [RUN ...]          # folders of `mjgym train`
 python scripts/bundle_policy.py RUN --out FOLDER       # elsewhere than in assets/policies
+python scripts/bundle_policy.py RUN --half             # in half the bytes
+python scripts/bundle_policy.py FILE.npz --half        # the same of one that is bundled
 
 A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`, and by PyTorch,
 from the run's checkpoint. It is refused where the two disagree, where the run's own score is
 another one, where the task is not as it is registered any more, and where it is no perceptron of a
 state's observations. Of several runs of one task, the one with the best score is kept: that is a
-policy to look at, and no result.
+policy to look at, and no result. With `--half`, the numbers of its layers are rounded to half
+precision, and it is scored as it is then.
 """
 
 import argparse
 import json
 import math
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ import numpy as np
 import torch
 
 from mjgym.train.learn import algorithms
+from mjgym.train.learn.normalization import FLOOR
 from mjgym.train.results import config, evaluation, trained
 from mjgym.train.results.evaluation import Evaluation
 from mjgym.train.results.policy import Policy
@@ -135,10 +138,24 @@ def bundled(folder: Path) -> trained.Trained:
     if run.evaluation_file.exists():
         own = json.loads(run.evaluation_file.read_text())["returns"]
         _require_alike(score, np.array(own), "in the run's evaluation.json")
+    return trained.Trained(policy, _scored(about, score))
+
+
+def halved(found: trained.Trained) -> trained.Trained:
+    """A policy rounded to half precision, with its score.
+
+    What never varied in training is 0 once normalised: its weights are left out.
+    """
+    constant = found.policy.deviation <= np.float32(FLOOR)
+    policy = found.policy.rounded(constant if found.policy.history == 1 else None)
+    score = _score(dict(found.about.settings), policy)
+    return trained.Trained(policy, _scored(found.about, score))
+
+
+def _scored(about: trained.About, score: Evaluation) -> trained.About:
     returns = tuple(float(f"{value:.6g}") for value in score.returns)
     successes = () if score.successes is None else tuple(score.successes.tolist())
-    scored = {**asdict(about), "returns": returns, "successes": successes}
-    return trained.Trained(policy, trained.About(**scored))
+    return trained.About(**{**vars(about), "returns": returns, "successes": successes})
 
 
 def _score(settings: dict[str, Any], policy: Any) -> Evaluation:
@@ -188,12 +205,14 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
+    parser.add_argument("--half", action="store_true", help="round to half precision")
     parser.add_argument("--out", type=Path, default=trained.FOLDER, help="folder of the policies")
     given = parser.parse_args()
     refused = 0
     for folder in given.runs:
         try:
-            print(f"{folder}: {put(bundled(folder), given.out)}")
+            found = trained.read(folder) if folder.suffix == ".npz" else bundled(folder)
+            print(f"{folder}: {put(halved(found) if given.half else found, given.out)}")
         except (RefusedError, RunError) as error:
             print(f"{folder}: {error}", file=sys.stderr)
             refused += 1

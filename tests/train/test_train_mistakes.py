@@ -12,6 +12,7 @@ import pytest
 import torch
 from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
+from mjgym.train.learn.collector import Collector
 from mjgym.train.learn.training import make_trainer
 from mjgym.train.results import comparison, config, metrics, policy, trained
 from mjgym.train.results.run import Run, code_of
@@ -436,3 +437,22 @@ def test_a_run_from_before_there_was_a_setting_goes_on_without(run):
     file.write_text("\n".join(lines))
     assert config.read_run(_config("td3"), file).clip_observations is None
     assert config.read(_config("td3")).clip_observations == 10
+
+
+def test_weights_of_entries():
+    """Each number of an entry has its weight, in the order of the observation."""
+    words = {"algorithm": "td3", "id": "dmc/cartpole-balance-v0", "steps": 1, "num_envs": 2}
+    collector = Collector(config.read(_config("td3"), entry_weights={"velocity": 0.5}, **words))
+    shapes = collector.envs.unwrapped.entry_shapes
+    expected = [0.5 if name == "velocity" else 1.0 for name, k in shapes.items() for _ in range(*k)]
+    assert collector.weights.tolist() == expected
+    assert {0.5, 1.0} <= set(expected)
+    collector.close()
+    with pytest.raises(ConfigError, match="entry_weights: no entry 'velocty'; did you mean vel"):
+        Collector(config.read(_config("td3"), entry_weights={"velocty": 0.5}, **words))
+    with pytest.raises(ConfigError, match="entry_weights: 'velocity' must be more than 0"):
+        config.read(_config("td3"), entry_weights={"velocity": 0.0}, **words)
+    with pytest.raises(ConfigError, match="entry_weights: they are of normalised"):
+        config.read(
+            _config("td3"), entry_weights={"velocity": 0.5}, normalize_observations=False, **words
+        )

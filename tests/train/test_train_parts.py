@@ -309,6 +309,24 @@ class TestNormalizer:
         torch.testing.assert_close(mean, whole.mean(0).float())
         torch.testing.assert_close(deviation, whole.std(0, correction=0).float() + FLOOR)
 
+    def test_weights_multiply_what_is_normalised(self):
+        normalizer, plain = Normalizer(3, limit=1.0), Normalizer(3)
+        weights, x = torch.tensor([1.0, 0.5, 2.0]), torch.randn(9, 3)
+        normalizer.weigh(weights)
+        for each in (normalizer, plain):
+            each.update(x)
+        torch.testing.assert_close(normalizer(x), (plain(x) * weights).clamp(-1, 1))
+        again = Normalizer(3, limit=1.0)
+        again.load_state_dict(normalizer.state_dict())
+        assert torch.equal(again(x), normalizer(x))
+
+    def test_a_checkpoint_from_before_there_were_weights(self):
+        normalizer, again = Normalizer(3), Normalizer(3)
+        normalizer.update(torch.randn(9, 3))
+        state = {k: v for k, v in normalizer.state_dict().items() if k != "weight"}
+        again.load_state_dict(state)
+        assert torch.equal(again(torch.ones(3)), normalizer(torch.ones(3)))
+
     def test_without_it_observations_stay(self):
         normalizer = Normalizer(3, enabled=False)
         normalizer.update(torch.randn(9, 3))

@@ -152,6 +152,21 @@ class TestBundling:
         assert "stays, with 900" in bundle_policy.put(found, tmp_path / "policies")
         assert trained.read(path).about.mean == 900.0
 
+    def test_half_the_bytes(self, run, tmp_path):
+        found = bundle_policy.halved(bundle_policy.bundled(run.path))
+        bundle_policy.put(found, tmp_path)
+        again = trained.read(tmp_path / f"{ID}.npz")
+        with np.load(tmp_path / f"{ID}.npz") as file:
+            assert {file[name].dtype.name for name in file.files if "." in name} == {"float16"}
+        assert again.about == found.about
+        assert {x.dtype for layer in again.policy.layers for x in layer.values()} == {
+            np.dtype(np.float32)
+        }
+        observation = np.random.default_rng(0).normal(size=(5, 5)).astype(np.float32)
+        acted = again.policy(observation)
+        assert np.array_equal(acted, found.policy(observation))
+        np.testing.assert_allclose(acted, run.policy()(observation), atol=1e-2)
+
     def test_another_score_is_refused(self, run):
         run.write_json(run.evaluation_file, {"returns": [900.0] * 100})
         with pytest.raises(RefusedError, match=r"by NumPy, and 900.0 in the run's evaluation"):

@@ -109,7 +109,10 @@ def _packaged(env: Any) -> Callable[[Any], Any]:
 
 def _scripted(env: Any) -> Callable[[Any], Any]:
     """The task's own policy by rules."""
-    policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
+    try:
+        policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
+    except ValueError as error:
+        raise _refused(f"{env.spec.id}: {error}.") from None
     if policy is None:
         raise _refused(f"There is no scripted policy for {env.spec.id}.")
     return _ByEntries(policy, env.unwrapped.entry_shapes)

@@ -62,7 +62,8 @@ class OptionalHooks(Fields):
         """`control` and `substep` as one compiled function; None for the hooks themselves.
 
         With `control_every_substep`, a simulation on the processor then makes all physics steps of
-        a control step in one call. The function gives the hooks' own numbers.
+        a control step in one call. The function gives the hooks' own numbers, or differs from them
+        by rounding alone.
 
         Args:
             model: the compiled model.

@@ -32,13 +32,12 @@ class Motion:
 
 
 class Device(Protocol):
-    """An input device with six axes and two buttons.
+    """An input device with six axes and two buttons."""
 
-    Attributes:
-        help: its controls, and their meanings.
-    """
-
-    help: Help
+    @property
+    def help(self) -> Help:
+        """Its controls, and their meanings."""
+        ...
 
     def begin(self) -> None:
         """Forget what has been pressed, at the start of an episode."""
@@ -67,7 +66,8 @@ class Device(Protocol):
 
 def outside(values: np.ndarray, dead: float) -> np.ndarray:
     """Deflections without a dead zone around 0, rescaled to reach -1 and 1."""
-    return np.sign(values) * np.clip((np.abs(values) - dead) / (1 - dead), 0.0, 1.0)
+    moved: np.ndarray = np.sign(values) * np.clip((np.abs(values) - dead) / (1 - dead), 0.0, 1.0)
+    return moved
 
 
 def open_device(name: str) -> Device | None:

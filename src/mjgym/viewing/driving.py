@@ -45,9 +45,9 @@ class Driver:
     ) -> None:
         advice = ": use --set controller=OSC_POSE" if controlled else ""
         self._keyboard = Keyboard(clock)
-        self._devices: tuple[Device, ...] = (self._keyboard,)
+        self._devices: list[Device] = [self._keyboard]
         if device is not None:
-            self._devices += (device,)
+            self._devices.append(device)
         self.help = self._devices[-1].help
         self._size = len(actions)
         self._moved: dict[str, dict[str, tuple[int, float]]] = {}  # of each arm, by axis
@@ -83,7 +83,8 @@ class Driver:
 
     def touched(self) -> bool:
         """Whether a device is in use, or something has been pressed since the last action."""
-        return any([device.touched() for device in self._devices])  # all are asked
+        touched = [device.touched() for device in self._devices]  # all are asked
+        return any(touched)
 
     def act(self, observation: object = None) -> np.ndarray:
         """The action of what is held and deflected now, float64."""

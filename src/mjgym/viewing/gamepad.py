@@ -98,29 +98,26 @@ class Gamepad:
             if down and not self._down[button]:
                 self._presses.append(meaning)
             self._down[button] = down
-
-        def stick(axis: int) -> float:
-            return float(sdl.SDL_GameControllerGetAxis(pad, axis)) / _MOST
-
-        def button(which: int) -> float:
-            return float(sdl.SDL_GameControllerGetButton(pad, which))
-
-        # Sticks count to the right and down.
-        sticks = -np.array(
-            [
-                stick(sdl.SDL_CONTROLLER_AXIS_LEFTY),
-                stick(sdl.SDL_CONTROLLER_AXIS_LEFTX),
-                stick(sdl.SDL_CONTROLLER_AXIS_RIGHTY),
-                stick(sdl.SDL_CONTROLLER_AXIS_RIGHTX),
-            ]
+        sticks = (
+            sdl.SDL_CONTROLLER_AXIS_LEFTY,
+            sdl.SDL_CONTROLLER_AXIS_LEFTX,
+            sdl.SDL_CONTROLLER_AXIS_RIGHTY,
+            sdl.SDL_CONTROLLER_AXIS_RIGHTX,
         )
-        x, y, z, rz = outside(sticks, DEAD)
-        rx = button(sdl.SDL_CONTROLLER_BUTTON_DPAD_RIGHT) - button(
-            sdl.SDL_CONTROLLER_BUTTON_DPAD_LEFT
+        deflections = np.array([sdl.SDL_GameControllerGetAxis(pad, axis) for axis in sticks])
+        x, y, z, rz = outside(-deflections / _MOST, DEAD)  # they count to the right and down
+        directions = (
+            (sdl.SDL_CONTROLLER_BUTTON_DPAD_RIGHT, sdl.SDL_CONTROLLER_BUTTON_DPAD_LEFT),
+            (sdl.SDL_CONTROLLER_BUTTON_DPAD_UP, sdl.SDL_CONTROLLER_BUTTON_DPAD_DOWN),
         )
+<<<<<<< HEAD
         ry = button(sdl.SDL_CONTROLLER_BUTTON_DPAD_UP) - button(
             sdl.SDL_CONTROLLER_BUTTON_DPAD_DOWN
         )
+=======
+        get = sdl.SDL_GameControllerGetButton
+        rx, ry = (float(get(pad, more)) - float(get(pad, less)) for more, less in directions)
+>>>>>>> main
         return np.array([x, y, z, rx, ry, rz])
 
     def close(self) -> None:

@@ -34,13 +34,12 @@ class Command(enum.StrEnum):
 
 
 class Steering(Protocol):
-    """Devices that drive something; see `mjgym.viewing.driving`.
+    """Devices that drive something; see `mjgym.viewing.driving`."""
 
-    Attributes:
-        help: the controls, and their meanings.
-    """
-
-    help: Sequence[tuple[str, str]]
+    @property
+    def help(self) -> Sequence[tuple[str, str]]:
+        """The controls, and their meanings."""
+        ...
 
     def press(self, key: str) -> None:
         """Hear of a key that is down, from any thread."""

@@ -9,6 +9,7 @@ a batch. There is no callback (`mjcb_control`), which a process has but once: an
 and environments go on side by side. A law is the address of a compiled function as well. It calls
 the BLAS and LAPACK that NumPy itself calls, so that its numbers are NumPy's to the bit; a task
 whose law cannot be compiled, or gives other numbers on this machine, is stepped with NumPy as ever.
+The forces of a walker with muscles are NumPy's to rounding alone.
 """
 
 import functools

@@ -248,6 +248,21 @@ class Policy(Acting):
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
         return about | _named(self.layers) | encoder
 
+    def rounded(self, unseen: np.ndarray | None = None) -> "Policy":
+        """The same with the numbers of its layers rounded to half precision.
+
+        Args:
+            unseen: inputs of the first layer that are always 0, whose weights become 0 too, (size,)
+                bool; None for none.
+        """
+        layers = [
+            {name: x.astype(np.float16).astype(np.float32) for name, x in layer.items()}
+            for layer in self.layers
+        ]
+        if unseen is not None:
+            layers[0]["weight"][:, unseen] = 0.0
+        return _policy({**self.arrays(), **_named(layers)})
+
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
@@ -541,7 +556,8 @@ def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
-            found.setdefault(int(index), {})[name] = array
+            single = array.astype(np.float32) if array.dtype == np.float16 else array
+            found.setdefault(int(index), {})[name] = single
     if sorted(found) != list(range(len(found))):
         raise PolicyError(f"its layers are {sorted(found)}")
     layers = [found[k] for k in range(len(found))]

@@ -7,14 +7,11 @@ import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage
 from mjgym.rotations import (
-    compose,
     from_rotation_vector,
     norm,
     quaternion_to_rotation_vector,
     to_local,
-    to_rotation_vector,
     to_world,
-    transposed,
 )
 from mjgym.tasks.manipulation.scripted_policies.velocity_arm import VelocityArm
 
@@ -90,6 +87,8 @@ class Brick:
         """
         x = self.arm.rotation(observation)[..., 0::3]
         now = np.arctan2(x[..., 1], x[..., 0])
+        around = [points(other, observation, OUTLINE) for other in self.others]
+        outlines = np.concatenate(around, axis=-2) if around else None
         ways = []
         for side in (0.0, np.pi):
             turn = smallest_angle(self.heading(observation) + side - now, 2 * np.pi)
@@ -98,26 +97,15 @@ class Brick:
                 aside = to_world(rotation, BETWEEN + np.array([0.0, shift, 0.0]))
                 place = self.position(observation) - aside + np.array([0.0, 0.0, GRASP_HEIGHT])
                 cost = np.abs(turn) + abs(shift) / SHIFT_COST
-                ways.append((cost + self.hindrance(observation, rotation, place), rotation, place))
+                if outlines is not None:
+                    cost = cost + hindrance(outlines, rotation, place)
+                ways.append((cost, rotation, place))
         costs, rotations, places = (np.stack(each) for each in zip(*ways, strict=True))
         best = costs.argmin(axis=0)[None, ..., None]
         return (
             np.take_along_axis(rotations, best, axis=0)[0],
             np.take_along_axis(places, best, axis=0)[0],
         )
-
-    def hindrance(
-        self, observation: Observation, rotation: np.ndarray, place: np.ndarray
-    ) -> np.ndarray:
-        """The cost of other bricks where the fingers of a hand come down, (...) rad."""
-        deepest = np.zeros(place.shape[:-1])
-        for other in self.others:
-            corners = points(other, observation, OUTLINE) - place[..., None, :]
-            seen = to_local(rotation[..., None, :], corners)[..., 0:2]
-            for low, high in FINGERS_COME_DOWN:
-                depth = np.minimum(seen - low, high - seen).min(axis=-1).max(axis=-1)
-                deepest = np.maximum(deepest, depth)
-        return deepest / HINDRANCE
 
     def straight(self, observation: Observation) -> np.ndarray:
         """The turn of the hand to point down and close along its short side, (..., 3) rad."""
@@ -159,6 +147,16 @@ def points(brick: Brick, observation: Observation, local: np.ndarray) -> np.ndar
     return np.asarray(brick.position(observation)[..., None, :] + to_world(rotation, local))
 
 
+def hindrance(outlines: np.ndarray, rotation: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The cost of other bricks, by points of them, where a hand's fingers come down, (...)."""
+    deepest = np.zeros(place.shape[:-1])
+    seen = to_local(rotation[..., None, :], outlines - place[..., None, :])[..., 0:2]
+    for low, high in FINGERS_COME_DOWN:
+        depth = np.minimum(seen - low, high - seen).min(axis=-1).max(axis=-1)
+        deepest = np.maximum(deepest, depth)
+    return np.asarray(deepest / HINDRANCE)
+
+
 def pointing_down(heading: np.ndarray) -> np.ndarray:
     """The rotation of a hand that points down and closes along a heading, (...) rad to (..., 9)."""
     cos, sin, zero = np.cos(heading), np.sin(heading), np.zeros_like(heading)
@@ -172,13 +170,21 @@ def smallest_angle(angle: np.ndarray, symmetry: float) -> np.ndarray:
 
 def lost(brick: Brick) -> Reading:
     """Whether the brick is no longer between the fingers."""
-    return lambda observation: norm(brick.in_hand(observation)) > LOST
+
+    def away(observation: Observation) -> np.ndarray:
+        return np.asarray(norm(brick.in_hand(observation)) > LOST)
+
+    return away
 
 
 def holding(arm: VelocityArm) -> Reading:
     """Whether all fingers have come to rest."""
     entry = f"{arm.robot.hand_name}/joints_vel"
-    return lambda observation: (np.abs(observation[entry]) < AT_REST).all(axis=-1)
+
+    def at_rest(observation: Observation) -> np.ndarray:
+        return np.asarray((np.abs(observation[entry]) < AT_REST).all(axis=-1))
+
+    return at_rest
 
 
 def grasp(brick: Brick, above: float = ABOVE) -> tuple[Stage, ...]:

@@ -17,8 +17,16 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.place import Place
 
+<<<<<<< HEAD
 LAID = {"brick": 0.038, "cradle": 0.032}  # m, over the target, of the brick's middle as it is let go
+=======
+LAID = {
+    "brick": 0.038,
+    "cradle": 0.032,
+}  # m, over the target, where it is let go
+>>>>>>> main
 CARRY = 0.08  # m, over the target, at which the brick is carried there
+CLEAR = 0.06  # m, over the target, at which the hand may pass it
 UP = 0.26  # m, over the target, that the hand draws back to
 LETTING_GO = 8  # control steps
 
@@ -45,7 +53,17 @@ def place(task: "Place", brick_name: str) -> StagedPolicy:
         height = observation["pedestal/position"][..., 2:3] + UP
         return np.concatenate([tool[..., 0:2], height], axis=-1)
 
+    def rise(observation: Observation) -> np.ndarray:
+        tool = arm.position(observation)
+        height = observation["pedestal/position"][..., 2:3] + CLEAR
+        return np.concatenate([tool[..., 0:2], np.maximum(tool[..., 2:3], height)], axis=-1)
+
+    def high(observation: Observation) -> np.ndarray:
+        return np.concatenate([brick.grip(observation)[..., 0:2], rise(observation)[..., 2:3]], -1)
+
     stages = (
+        Stage(rise, HALF_OPEN, near=0.02),
+        Stage(high, HALF_OPEN, brick.turn, near=0.03, straight=0.3),
         *grasp(brick),
         Stage(lift, CLOSE, brick.straight, near=0.02, lost=dropped),
         Stage(lambda seen: over(seen, CARRY), CLOSE, brick.straight, near=0.02, lost=dropped),

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mjgym.robots.staged_policy import OPEN, Observation, Stage, StagedPolicy
 from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
 
@@ -17,7 +19,7 @@ def reach(task: "Reach", target: str) -> StagedPolicy:
         target: the entry of the target's position.
     """
 
-    def place(observation: Observation):
+    def place(observation: Observation) -> np.ndarray:
         return observation[target]
 
     return StagedPolicy(velocity_arm(task), [[Stage(place, OPEN)]])

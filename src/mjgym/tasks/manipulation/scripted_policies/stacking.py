@@ -1,5 +1,6 @@
 """Scripted policies of Stack: bricks are pressed onto each other, one after the other."""
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.rotations import compose, norm, to_local, to_rotation_vector, to_world, transposed
-from mjgym.tasks.manipulation.bricks import BOUNDS, CLICK, HEIGHT, brick_name, pair_distance
+from mjgym.tasks.manipulation.bricks import CLICK, HEIGHT, brick_name, pair_distance
 from mjgym.tasks.manipulation.scripted_policies.brick_grasp import (
     ABOVE,
     HELD,
@@ -128,7 +129,7 @@ def press(pair: Pair) -> tuple[Stage, ...]:
         way = upper.position(observation) - pair.place(observation, ON_STUDS)
         aside = to_local(pair.lower.rotation(observation), way)
         lying = (norm(aside[..., 0:2]) < ASIDE) & (aside[..., 2] < LEVEL)
-        return lying | (upper.in_hand(observation)[..., 2] < 0)
+        return np.asarray(lying | (upper.in_hand(observation)[..., 2] < 0))
 
     def slipped(observation: Observation) -> np.ndarray:
         return upper.in_hand(observation)[..., 2] < -SLIPPED
@@ -137,7 +138,7 @@ def press(pair: Pair) -> tuple[Stage, ...]:
         return lambda observation: upper.over(observation, height)
 
     def pressed(observation: Observation) -> np.ndarray:
-        return pair.snapped(observation) | slipped(observation)
+        return np.asarray(pair.snapped(observation) | slipped(observation))
 
     away, clear = gone(pair), raised(upper)
 
@@ -165,10 +166,10 @@ def strike(pair: Pair) -> tuple[Stage, ...]:
     def down(observation: Observation) -> np.ndarray:
         way = upper.position(observation) - pair.place(observation, 0.0)
         low = to_local(pair.lower.rotation(observation), way)[..., 2] < 0
-        return low | pair.snapped(observation)
+        return np.asarray(low | pair.snapped(observation))
 
     def again(observation: Observation) -> np.ndarray:
-        return clear(observation) & ~pair.snapped(observation)
+        return np.asarray(clear(observation) & ~pair.snapped(observation))
 
     return (
         Stage(over(FIST_ABOVE), FIST, upper.straight, near=np.inf, until=closed, lost=away),
@@ -182,7 +183,7 @@ def gone(pair: Pair) -> Reading:
 
     def far(observation: Observation) -> np.ndarray:
         way = pair.place(observation, 0.0) - pair.upper.position(observation)
-        return norm(way) > GONE
+        return np.asarray(norm(way) > GONE)
 
     return far
 
@@ -193,7 +194,7 @@ def stack(task: "Stack") -> StagedPolicy:
     bricks = floors(arm, task)
     stages: list[Stage] = []
     parts = []
-    for lower, upper in zip(bricks[:-1], bricks[1:], strict=True):
+    for lower, upper in itertools.pairwise(bricks):
         pair = Pair(lower, upper)
         parts.append(len(stages))
         stages += [*grasp(upper, ABOVE + len(parts) // 2 * HEIGHT), *press(pair)]

@@ -18,6 +18,7 @@ LOOK_AHEAD, TURN_AHEAD = 0.12, 0.3  # m and rad, of the way that is solved for a
 GAIN = 9.0  # 1/s, from a joint's remaining way to its velocity
 BRAKING = 0.7  # share of a servo's acceleration with which a joint is to come to rest
 FINGER_GAIN = 10.0  # 1/s, from a finger's remaining way to its velocity
+HAND = "jaco_3_fingers"  # whose fingers' shape the grasps are made for
 AFFINE = 1  # mjtBias
 
 
@@ -106,14 +107,17 @@ def velocity_arm(task: "Scene", held: Sequence[float] | None = None) -> Velocity
         held: see `VelocityArm`; None for the fingers' limits.
 
     Raises:
-        ValueError: they are not moved by velocity servos, or have no sensors of torques; or the
-            objects are not observed.
+        ValueError: they are not moved by velocity servos, or have no sensors of torques; it is
+            another hand than the one that the script grasps with; or objects are not observed.
     """
     if task.vision:
         raise ValueError("vision: a script reads the poses of objects, which are not observed")
+    if held is not None and task.hand != HAND:
+        raise ValueError(f"hand: the script knows how {HAND!r} holds a brick, not {task.hand!r}")
     robot, model = task.robot, compile_model(task)
     joints = (*robot.joints, *robot.finger_joints)
-    numbers = [int(model.actuator(name).id) for name in joints if name in _actuators(model)]
+    known = [model.actuator(i).name for i in range(model.nu)]
+    numbers = [known.index(name) for name in joints if name in known]
     gains, biases = model.actuator_gainprm[numbers], model.actuator_biasprm[numbers]
     servos = (
         numbers == list(range(len(joints)))
@@ -140,7 +144,3 @@ def velocity_arm(task: "Scene", held: Sequence[float] | None = None) -> Velocity
         held=np.array(limits)[:, 1] if held is None else np.array(held),
         finger_speed=speed[n : len(joints)].copy(),
     )
-
-
-def _actuators(model: "object") -> tuple[str, ...]:
-    return tuple(model.actuator(i).name for i in range(model.nu))  # type: ignore[attr-defined]

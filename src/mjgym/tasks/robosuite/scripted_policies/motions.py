@@ -43,6 +43,22 @@ def pointing_down(heading: np.ndarray) -> np.ndarray:
     return frame(x, np.broadcast_to([0.0, 0.0, -1.0], x.shape))
 
 
+def upright(tool: Tool, angle: Reading | None = None) -> Reading:
+    """The turn of a tool to point down, and by an angle about the vertical.
+
+    Args:
+        tool: that turns.
+        angle: (...) rad; None: 0.
+    """
+
+    def turn(observation: Observation) -> np.ndarray:
+        x = tool.rotation(observation)[..., 0::3]
+        wanted = np.arctan2(x[..., 1], x[..., 0]) + (0.0 if angle is None else angle(observation))
+        return tool.turn_to(observation, pointing_down(wanted))
+
+    return turn
+
+
 def facing(tool: Tool, heading: Reading, symmetry: float) -> Reading:
     """The turn of a tool to point down and close along a heading.
 
@@ -52,16 +68,17 @@ def facing(tool: Tool, heading: Reading, symmetry: float) -> Reading:
         symmetry: the angle after which another heading does as well, rad; the nearest is taken.
     """
 
-    def turn(observation: Observation) -> np.ndarray:
+    def angle(observation: Observation) -> np.ndarray:
         x = tool.rotation(observation)[..., 0::3]
         now = np.arctan2(x[..., 1], x[..., 0])
-        wanted = now + smallest_angle(heading(observation) - now, symmetry)
-        return tool.turn_to(observation, pointing_down(wanted))
+        return smallest_angle(heading(observation) - now, symmetry)
 
-    return turn
+    return upright(tool, angle)
 
 
-def within_reach(tool: Tool, turn: Reading, symmetry: float, then: Reading) -> Reading:
+def within_reach(
+    tool: Tool, turn: Reading, symmetry: float, then: Reading | None = None
+) -> Reading:
     """A turn about the vertical that leaves the wrist clear of its limits.
 
     Args:
@@ -69,14 +86,14 @@ def within_reach(tool: Tool, turn: Reading, symmetry: float, then: Reading) -> R
         turn: of the tool, which points down, see `Stage`.
         symmetry: the angle after which another turn does as well, rad; the given turn is taken
             unless it, or what follows, comes near the wrist's limits.
-        then: the turn that follows.
+        then: the angle about the vertical, (...) rad, of a turn that follows.
     """
 
     def turn_within(observation: Observation) -> np.ndarray:
         first = turn(observation)
-        more = tool.wrist.away_from_limits(
-            observation, first[..., 2], first[..., 2] + then(observation)[..., 2], symmetry
-        )
+        angle = first[..., 2]
+        last = angle if then is None else angle + then(observation)
+        more = tool.wrist.away_from_limits(observation, angle, last, symmetry)
         return np.asarray(first + more[..., None] * np.array([0.0, 0.0, 1.0]))
 
     return turn_within

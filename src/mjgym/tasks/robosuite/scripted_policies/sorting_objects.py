@@ -8,7 +8,6 @@ from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPo
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
-    QUARTER_TURN,
     WHOLE_TURN,
     across,
     away_from,
@@ -16,6 +15,8 @@ from mjgym.tasks.robosuite.scripted_policies.motions import (
     heading_of,
     level,
     over,
+    smallest_angle,
+    upright,
     within_reach,
 )
 from mjgym.tasks.robosuite.scripted_policies.tools import Tools, tools_of
@@ -27,8 +28,8 @@ CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the p
 MISSED = 0.05  # m, from its destination: an object that has not come to rest there
 STRAIGHT = 0.06  # rad, the largest turn of a nut that still fits over its peg
 # Of each object: the grasp along its x axis and above its frame, and the height of its frame at
-# release, m. They are taken in this order: first what is tall, which the hand would knock over on its
-# way to the others; last what goes farthest, from where a stretched arm comes back badly.
+# release, m. They are taken in this order: first what is tall, which the hand would knock over on
+# its way to the others; last what goes farthest, from where a stretched arm comes back badly.
 GRIPS = {
     "Cereal": (0.0, 0.055, 0.904),
     "Milk": (0.0, 0.055, 0.89),
@@ -90,11 +91,8 @@ def _put_away(
         )
 
     def to_place(observation: Observation) -> np.ndarray:
-        """The turn that aligns an object with the world's axes, its x axis not away from the arm."""
-        heading = heading_of(observation[quat]) % WHOLE_TURN
-        quarter = np.clip(np.round(heading / QUARTER_TURN), 1, 3) * QUARTER_TURN
-        angle = (quarter - heading) if aligned else np.zeros_like(heading)
-        return np.asarray(angle[..., None] * np.array([0.0, 0.0, 1.0]))
+        """The angle to an object whose x axis points back to the arm, where it can reach."""
+        return smallest_angle(np.pi - heading_of(observation[quat]), WHOLE_TURN) * aligned
 
     def away(observation: Observation) -> np.ndarray:
         """Whether the object has missed its destination."""
@@ -103,7 +101,10 @@ def _put_away(
         return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
 
     turn = across(tool, quat, HALF_TURN)
+    turn_to_place = within_reach(tool, upright(tool, to_place), WHOLE_TURN)
     lost = away_from(tool, grip)
+    # Turned near the arm: on the way, a handle that points away would stretch it.
+    turning = Stage(tool.position, CLOSE, turn_to_place, straight=0.2, lost=lost)
     return (
         # High above: a stretched arm that comes down on its way locks its elbow.
         Stage(
@@ -115,19 +116,21 @@ def _put_away(
         ),
         *grasp(tool, grip, turn),
         Stage(lambda observation: over(grip(observation), CARRY_HEIGHT), CLOSE, turn, near=0.03),
+        *((turning,) if aligned else ()),
         Stage(
             lambda observation: over(down(observation), CARRY_HEIGHT),
             CLOSE,
-            to_place,
+            turn_to_place,
             near=0.005,
             straight=STRAIGHT,
             lost=lost,
         ),
-        Stage(down, CLOSE, to_place, near=0.008, lost=lost),
+        Stage(down, CLOSE, turn_to_place, near=0.008, lost=lost),
         Stage(tool.position, OPEN, steps=CLOSING),
         Stage(
             lambda observation: over(tool.position(observation), CARRY_HEIGHT),
             OPEN,
+            upright(tool),
             near=0.03,
             lost=away,
         ),

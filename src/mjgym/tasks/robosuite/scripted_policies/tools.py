@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STEP, TURN = 0.05, 0.5  # m and rad per control step, at an action of 1
 LEAD = 2.0  # the action asks for twice the remaining way, because the tool lags behind
 LEAD_TURN = 1.5  # and for more of the remaining turn
-CLEAR = 0.5  # rad, that a planned turn leaves to the limits of the last joint
+CLEAR = 0.35  # rad, that a planned turn leaves to the limits of the last joint
 PARALLEL = (1, 2)  # actuators of a hand with two fingers that move towards each other
 
 
@@ -41,15 +41,15 @@ class Wrist:
         number: of the joint in it.
         sign: 1 if a tool that points down turns about the vertical as the joint does, -1 if the
             other way round.
-        low: the joint's lower limit, rad; -infinity without one.
-        high: its upper limit, rad.
+        middle: the middle of the joint's range, rad.
+        half: half that range, rad; infinity without limits.
     """
 
     entry: str
     number: int
     sign: float
-    low: float
-    high: float
+    middle: float
+    half: float
 
     def away_from_limits(
         self, observation: Observation, turn: np.ndarray, last: np.ndarray, symmetry: float
@@ -63,13 +63,13 @@ class Wrist:
             symmetry: the angle after which other turns do as well, rad.
 
         Returns:
-            0, or one symmetry to one side, (...) rad.
+            0 if both stay clear, else that or one symmetry to either side, (...) rad: the best.
         """
-        now = observation[self.entry][..., self.number]
-        ends = now + self.sign * turn, now + self.sign * last
-        up = np.minimum(*ends) < self.low + CLEAR
-        down = np.maximum(*ends) > self.high - CLEAR
-        return np.asarray(self.sign * symmetry * (1.0 * up - 1.0 * down))
+        now = observation[self.entry][..., self.number] - self.middle
+        shifts = symmetry * np.array([0.0, 1.0, -1.0])
+        ends = [(now + self.sign * end)[..., None] + self.sign * shifts for end in (turn, last)]
+        excess = np.abs(ends).max(axis=0) - (self.half - CLEAR)
+        return np.asarray(shifts[np.maximum(excess, 0.0).argmin(axis=-1)])
 
 
 @dataclass(frozen=True)
@@ -178,15 +178,19 @@ def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> W
     joint = model.joint(last)
     axis = to_world(_rotation_of_body(model, int(joint.bodyid[0])), joint.axis)
     pointing = _rotation_at_rest(model, manipulator.tool)[2::3]
-    low, high = joint.range if joint.limited[0] else (-np.inf, np.inf)
     sign = -float(np.sign(axis @ pointing))
-    return Wrist(f"robot{manipulator.robot}_joint_pos", joints.index(last), sign, low, high)
+    middle, half = 0.0, np.inf
+    if joint.limited[0]:
+        low, high = joint.range
+        middle, half = float(low + high) / 2, float(high - low) / 2
+    return Wrist(f"robot{manipulator.robot}_joint_pos", joints.index(last), sign, middle, half)
 
 
 def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
     """The rotation of a site in the world, with all joints at 0, (9,)."""
     found = model.site(site)
-    return compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
+    turned = compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
+    return np.asarray(turned)
 
 
 def _rotation_of_body(model: Model, body: int) -> np.ndarray:

@@ -52,13 +52,13 @@ def wipe(task: "Wipe") -> StagedPolicy:
         return np.full(observation["wipe_centroid"].shape[:-1], HEADING)
 
     def pressed(observation: Observation) -> np.ndarray:
-        return tool.position(observation)[..., 2] < middle[2]
+        return np.asarray(tool.position(observation)[..., 2] < middle[2])
 
     def always(observation: Observation) -> np.ndarray:
         return np.full(observation["wipe_centroid"].shape[:-1], True)
 
     turn = facing(tool, heading, WHOLE_TURN)
-    places = _winding(np.array(task.room))
+    places = winding(np.array(task.room))
     stages = (
         Stage(on(places[0], ABOVE), CLOSE, turn, near=0.03, straight=0.2),
         *(
@@ -70,7 +70,7 @@ def wipe(task: "Wipe") -> StagedPolicy:
     return StagedPolicy(tools, [stages], parts=(1,))
 
 
-def _winding(room: np.ndarray) -> list[tuple[float, float]]:
+def winding(room: np.ndarray) -> list[tuple[float, float]]:
     """Places of the sponge, lane by lane to and fro, that cover an area.
 
     Args:
