@@ -289,11 +289,7 @@ def test_a_joystick_that_is_no_gamepad_is_named():
     ("device", "module", "message"),
     [
         ("gamepad", "sdl2", "no gamepad is connected"),
-<<<<<<< HEAD
-        ("spacemouse", "hidraw" if sys.platform == "linux" else "hid", "no SpaceMouse is connected"),
-=======
         ("spacemouse", "hid", "no SpaceMouse is connected"),
->>>>>>> main
     ],
 )
 def test_a_device_that_is_not_there_is_a_sentence(device, module, message):

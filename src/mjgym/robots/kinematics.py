@@ -78,7 +78,9 @@ class Kinematics:
                 raise ValueError(f"site {site!r}: joints other than {', '.join(joints)} move it")
             body = int(model.body_parentid[body])
         if found[::-1] != list(range(len(joints))):
-            raise ValueError(f"site {site!r}: not all of {', '.join(joints)} move it, in this order")
+            raise ValueError(
+                f"site {site!r}: not all of {', '.join(joints)} move it, in this order"
+            )
         self._links = tuple(reversed(links))
 
     def pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -110,14 +110,8 @@ class Gamepad:
             (sdl.SDL_CONTROLLER_BUTTON_DPAD_RIGHT, sdl.SDL_CONTROLLER_BUTTON_DPAD_LEFT),
             (sdl.SDL_CONTROLLER_BUTTON_DPAD_UP, sdl.SDL_CONTROLLER_BUTTON_DPAD_DOWN),
         )
-<<<<<<< HEAD
-        ry = button(sdl.SDL_CONTROLLER_BUTTON_DPAD_UP) - button(
-            sdl.SDL_CONTROLLER_BUTTON_DPAD_DOWN
-        )
-=======
         get = sdl.SDL_GameControllerGetButton
         rx, ry = (float(get(pad, more)) - float(get(pad, less)) for more, less in directions)
->>>>>>> main
         return np.array([x, y, z, rx, ry, rz])
 
     def close(self) -> None:

@@ -128,9 +128,7 @@ class Brick:
         """The hand's position at the grasp, (..., 3) m."""
         return self.grasp(observation)[1]
 
-    def moved(
-        self, observation: Observation, place: np.ndarray, turn: np.ndarray
-    ) -> np.ndarray:
+    def moved(self, observation: Observation, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
         """The hand's position (..., 3) that brings the brick it holds to a place by a turn."""
         held = self.arm.position(observation) - self.position(observation)
         return np.asarray(place + to_world(from_rotation_vector(turn), held))

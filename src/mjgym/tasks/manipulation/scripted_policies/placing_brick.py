@@ -17,14 +17,10 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.place import Place
 
-<<<<<<< HEAD
-LAID = {"brick": 0.038, "cradle": 0.032}  # m, over the target, of the brick's middle as it is let go
-=======
 LAID = {
     "brick": 0.038,
     "cradle": 0.032,
 }  # m, over the target, where it is let go
->>>>>>> main
 CARRY = 0.08  # m, over the target, at which the brick is carried there
 CLEAR = 0.06  # m, over the target, at which the hand may pass it
 UP = 0.26  # m, over the target, that the hand draws back to

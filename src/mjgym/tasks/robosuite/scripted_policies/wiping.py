@@ -61,10 +61,7 @@ def wipe(task: "Wipe") -> StagedPolicy:
     places = winding(np.array(task.room))
     stages = (
         Stage(on(places[0], ABOVE), CLOSE, turn, near=0.03, straight=0.2),
-        *(
-            Stage(on(place, -PRESS), CLOSE, turn, near=PRESSED, until=pressed)
-            for place in places
-        ),
+        *(Stage(on(place, -PRESS), CLOSE, turn, near=PRESSED, until=pressed) for place in places),
         Stage(tool.position, CLOSE, lost=always),  # to the first place again
     )
     return StagedPolicy(tools, [stages], parts=(1,))
