@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.cli.app import app
-from mjgym.viewing import Session, devices, spacemouse
+from mjgym.viewing import Session, devices, driving, spacemouse
 from mjgym.viewing.devices import AXES, DeviceError
 from mjgym.viewing.driving import PLACE, TURN, Driver
 from mjgym.viewing.spacemouse import SpaceMouse
@@ -206,7 +206,7 @@ class VirtualPad:
 
 
 def opened():
-    device = devices.open_device("gamepad")
+    device = driving.open_device("gamepad")
     assert device is not None
     return device
 

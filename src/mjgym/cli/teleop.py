@@ -54,7 +54,7 @@ def teleop(
         try:
             place = viewers.place_of(camera, plain)
             actions = plain.task.actions(plain.model)
-            other = devices.open_device(device)
+            other = driving.open_device(device)
             if other is not None:
                 stack.callback(other.close)
             driver = driving.Driver(actions, controlled=_controlled(plain.task), device=other)

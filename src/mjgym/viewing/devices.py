@@ -68,23 +68,3 @@ def outside(values: np.ndarray, dead: float) -> np.ndarray:
     """Deflections without a dead zone around 0, rescaled to reach -1 and 1."""
     moved: np.ndarray = np.sign(values) * np.clip((np.abs(values) - dead) / (1 - dead), 0.0, 1.0)
     return moved
-
-
-def open_device(name: str) -> Device | None:
-    """The first connected device of a kind.
-
-    Args:
-        name: "gamepad" or "spacemouse"; "keyboard" for None: viewers hear of keys by themselves.
-
-    Raises:
-        DeviceError: there is none, it cannot be opened, or a package is missing.
-    """
-    if name == "gamepad":
-        from mjgym.viewing.gamepad import Gamepad
-
-        return Gamepad()
-    if name == "spacemouse":
-        from mjgym.viewing import spacemouse
-
-        return spacemouse.first()
-    return None

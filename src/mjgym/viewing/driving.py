@@ -109,3 +109,23 @@ class Driver:
             self._closing[self.arm] = -1.0 if self._closing[self.arm] > 0 else 1.0
         else:
             self.arm = self.arms[(self.arms.index(self.arm) + 1) % len(self.arms)]
+
+
+def open_device(name: str) -> Device | None:
+    """The first connected device of a kind.
+
+    Args:
+        name: "gamepad" or "spacemouse"; "keyboard" for None: viewers hear of keys by themselves.
+
+    Raises:
+        DeviceError: there is none, it cannot be opened, or a package is missing.
+    """
+    if name == "gamepad":
+        from mjgym.viewing.gamepad import Gamepad
+
+        return Gamepad()
+    if name == "spacemouse":
+        from mjgym.viewing import spacemouse
+
+        return spacemouse.first()
+    return None
