@@ -247,3 +247,8 @@ def quaternion_to_rotation_vector(a: Array) -> Array:
     turns = sine > 0
     angle = 2 * xp.atan2(sine, a[..., :1])
     return a[..., 1:] * xp.where(turns, angle / xp.where(turns, sine, 1.0), 0.0)
+
+
+def smallest_angle(angle: Array, symmetry: float) -> Array:
+    """The equivalent angle of least size under a rotational symmetry, both in rad."""
+    return (angle + symmetry / 2) % symmetry - symmetry / 2

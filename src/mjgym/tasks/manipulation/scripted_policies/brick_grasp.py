@@ -10,6 +10,7 @@ from mjgym.rotations import (
     from_rotation_vector,
     norm,
     quaternion_to_rotation_vector,
+    smallest_angle,
     to_local,
     to_world,
 )
@@ -159,11 +160,6 @@ def pointing_down(heading: np.ndarray) -> np.ndarray:
     """The rotation of a hand that points down and closes along a heading, (...) rad to (..., 9)."""
     cos, sin, zero = np.cos(heading), np.sin(heading), np.zeros_like(heading)
     return np.stack([cos, sin, zero, sin, -cos, zero, zero, zero, zero - 1], axis=-1)
-
-
-def smallest_angle(angle: np.ndarray, symmetry: float) -> np.ndarray:
-    """The equivalent angle of least size under a rotational symmetry, rad."""
-    return np.asarray((angle + symmetry / 2) % symmetry - symmetry / 2)
 
 
 def lost(brick: Brick) -> Reading:

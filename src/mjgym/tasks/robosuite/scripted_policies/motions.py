@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage
+from mjgym.rotations import smallest_angle
 from mjgym.tasks.robosuite.scripted_policies.tools import Tool
 
 Reading = Callable[[Observation], np.ndarray]
@@ -20,11 +21,6 @@ def heading_of(quaternion: np.ndarray) -> np.ndarray:
     """The angle about the vertical of a frame's x axis, rad, from x, y, z, w."""
     x, y, z, w = np.moveaxis(quaternion, -1, 0)
     return np.asarray(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
-
-
-def smallest_angle(angle: np.ndarray, symmetry: float) -> np.ndarray:
-    """The equivalent angle of least size under a rotational symmetry, rad."""
-    return np.asarray((angle + symmetry / 2) % symmetry - symmetry / 2)
 
 
 def frame(x: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -71,7 +67,7 @@ def facing(tool: Tool, heading: Reading, symmetry: float) -> Reading:
     def angle(observation: Observation) -> np.ndarray:
         x = tool.rotation(observation)[..., 0::3]
         now = np.arctan2(x[..., 1], x[..., 0])
-        return smallest_angle(heading(observation) - now, symmetry)
+        return np.asarray(smallest_angle(heading(observation) - now, symmetry))
 
     return upright(tool, angle)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.rotations import smallest_angle
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
@@ -15,7 +16,6 @@ from mjgym.tasks.robosuite.scripted_policies.motions import (
     heading_of,
     level,
     over,
-    smallest_angle,
     upright,
     within_reach,
 )
@@ -92,7 +92,8 @@ def _put_away(
 
     def to_place(observation: Observation) -> np.ndarray:
         """The angle to an object whose x axis points back to the arm, where it can reach."""
-        return smallest_angle(np.pi - heading_of(observation[quat]), WHOLE_TURN) * aligned
+        turn = smallest_angle(np.pi - heading_of(observation[quat]), WHOLE_TURN)
+        return np.asarray(turn * aligned)
 
     def away(observation: Observation) -> np.ndarray:
         """Whether the object has missed its destination."""
