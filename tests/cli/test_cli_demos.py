@@ -103,7 +103,12 @@ def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "many.hdf5"
     program = [sys.executable, "-c", "from mjgym.cli import main; main()"]
     words = ["demos", LIFT, "--out", str(file), "--count", "1000", "--num-envs", "4"]
-    running = subprocess.Popen([*program, *words], env=os.environ, stdout=subprocess.DEVNULL)
+    running = subprocess.Popen(
+        [*program, *words],
+        env=os.environ,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=_listen,  # noqa: PLW1509  (this process has no thread that holds a lock then)
+    )
     end = time.monotonic() + 240
     while time.monotonic() < end and not (file.exists() and _count(file) >= 2):
         time.sleep(0.5)
@@ -112,6 +117,11 @@ def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
     found = datasets.load(str(file))
     assert 2 <= found.count < 1000
     assert all(found.episode(k).successes[-1] for k in range(found.count))
+
+
+def _listen() -> None:
+    """Hear of Ctrl-C again: a shell has programs in the background ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _count(file: Path) -> int:

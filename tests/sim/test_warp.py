@@ -258,7 +258,7 @@ def test_all_measurements_on_a_device_in_a_small_form(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert {line["measurement"] for line in lines} == {
-        *("correctness", "speed", "loop", "parts", "memory", "learning"),
+        *("correctness", "speed", "loop", "parts", "memory", "pictures", "learning"),
     }
     for line in lines:
         assert line["device"] == "cpu"

@@ -17,7 +17,7 @@ SOLVED = {
     "Door": (12, 120, 11),
     "Wipe": (4, 600, 4),
     "PickPlace": (3, 800, 3),
-    "PickPlaceCan": (4, 200, 4),
+    "PickPlaceCan": (4, 260, 4),
     "NutAssembly": (4, 500, 4),
     "NutAssemblyRound": (4, 200, 4),
     "TwoArmLift": (6, 120, 6),

@@ -315,7 +315,7 @@ class Trainer:
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
             if found.successes is not None:
                 values[metrics.SUCCESS] = found.successes.mean()
-            if not agent:
+            if not agent and self._logged[0] != self.env_step:  # a line there says it already
                 values[metrics.CPU_SECONDS] = self._cpu_seconds
             self._write(values, agent)
         self._evaluated = self._spent()

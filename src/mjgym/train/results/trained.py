@@ -9,7 +9,7 @@ what it is. `scripts/bundle_policy.py` writes them from runs of `mjgym train`.
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,9 @@ class About:
         if (here["id"], here["task"]) != (there["id"], there["task"]):
             names = f"{there['id']} ({there['task']})", f"{here['id']} ({here['task']})"
             raise TrainedError(f"it was trained on {names[0]}, here is {names[1]}")
-        arguments = {**there["arguments"], **self.settings.get("evaluation_env", {})}
+        # A field that the task has been given since has its default in what was learned.
+        since = {field.name: field.default for field in fields(env.unwrapped.task)}
+        arguments = {**since, **there["arguments"], **self.settings.get("evaluation_env", {})}
         differing = [
             f"{name}={arguments.get(name)!r}, here {name}={value!r}"
             for name, value in here["arguments"].items()

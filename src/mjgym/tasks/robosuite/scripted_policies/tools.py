@@ -54,7 +54,7 @@ class Wrist:
     def away_from_limits(
         self, observation: Observation, turn: np.ndarray, last: np.ndarray, symmetry: float
     ) -> np.ndarray:
-        """What to add to two turns about the vertical for them to stay clear of the limits.
+        """The correction of two turns about the vertical that keeps them clear of the limits.
 
         Args:
             observation: with the joint's angle.
