@@ -1,5 +1,6 @@
 """Input devices that drive a robot's tool: one protocol for all of them."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,6 +63,36 @@ class Device(Protocol):
     def close(self) -> None:
         """Release it; more than once is fine."""
         ...
+
+
+class PolledDevice(ABC):
+    """A device that is asked for its state; see `Device`."""
+
+    def __init__(self) -> None:
+        self._presses: list[str] = []
+
+    @abstractmethod
+    def _axes(self) -> np.ndarray:
+        """The deflections now, (6,); presses are noted.
+
+        Raises:
+            DeviceError: it is disconnected.
+        """
+
+    def begin(self) -> None:
+        """See `Device`."""
+        self._axes()
+        self._presses.clear()
+
+    def touched(self) -> bool:
+        """See `Device`."""
+        return bool(self._axes().any() or self._presses)
+
+    def read(self) -> Motion:
+        """See `Device`."""
+        axes = self._axes()
+        presses, self._presses = self._presses, []
+        return Motion(axes, tuple(presses))
 
 
 def outside(values: np.ndarray, dead: float) -> np.ndarray:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from mjgym.viewing import devices
-from mjgym.viewing.devices import DeviceError, Motion, outside
+from mjgym.viewing.devices import DeviceError, PolledDevice, outside
 
 INSTALL = 'pip install "mjgym[teleop]"'
 DEAD = 0.15  # of a stick's deflection
 _MOST = 32767.0  # of a stick's axis
 
 
-class Gamepad:
+class Gamepad(PolledDevice):
     """The first gamepad that is connected; see `Device`.
 
     Buttons are named by their places on Xbox's.
@@ -31,6 +31,7 @@ class Gamepad:
     )
 
     def __init__(self) -> None:
+        super().__init__()
         self._sdl = sdl = _sdl()
         self._pad: Any = None
         # The terminal's signals remain ours, and a pad is read whichever window has the focus.
@@ -46,7 +47,6 @@ class Gamepad:
             self._quit()
             raise
         self._down = dict.fromkeys(self._buttons(), False)
-        self._presses: list[str] = []
 
     def _open(self) -> None:
         sdl, others = self._sdl, []
@@ -62,21 +62,6 @@ class Gamepad:
             others.append(f"{name!r}, which does not open: {sdl.SDL_GetError().decode()}")
         there = f"; there is {' and '.join(others)}" * bool(others)
         raise DeviceError(f"no gamepad is connected{there}")
-
-    def begin(self) -> None:
-        """See `Device`."""
-        self._axes()
-        self._presses.clear()
-
-    def touched(self) -> bool:
-        """See `Device`."""
-        return bool(self._axes().any() or self._presses)
-
-    def read(self) -> Motion:
-        """See `Device`."""
-        axes = self._axes()
-        presses, self._presses = self._presses, []
-        return Motion(axes, tuple(presses))
 
     def _buttons(self) -> dict[int, str]:
         sdl = self._sdl

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mjgym.viewing import devices
-from mjgym.viewing.devices import DeviceError, Motion, outside
+from mjgym.viewing.devices import DeviceError, PolledDevice, outside
 
 INSTALL = 'pip install "mjgym[teleop]"'
 DEAD = 0.05  # of the greatest deflection
@@ -41,7 +41,7 @@ class Stream(Protocol):
         ...
 
 
-class SpaceMouse:
+class SpaceMouse(PolledDevice):
     """A SpaceMouse; see `Device`.
 
     Args:
@@ -57,26 +57,11 @@ class SpaceMouse:
     )
 
     def __init__(self, stream: Stream, name: str = "SpaceMouse") -> None:
+        super().__init__()
         self._stream = stream
         self._name = name
         self._raw = np.zeros(6)
         self._down = 0  # a bit for each button
-        self._presses: list[str] = []
-
-    def begin(self) -> None:
-        """See `Device`."""
-        self._axes()
-        self._presses.clear()
-
-    def touched(self) -> bool:
-        """See `Device`."""
-        return bool(self._axes().any() or self._presses)
-
-    def read(self) -> Motion:
-        """See `Device`."""
-        axes = self._axes()
-        presses, self._presses = self._presses, []
-        return Motion(axes, tuple(presses))
 
     def _axes(self) -> np.ndarray:
         """The deflections after all reports so far, (6,); presses are noted."""
