@@ -221,7 +221,7 @@ CURVE = 480, 160  # pixels
 
 
 def _scores(id: str, rows: Iterable[score_table.Row]) -> str:
-    """What no learning earns, and the scores and curves of the table's runs."""
+    """Scores without learning, and those and the curves of the table's runs."""
     own = [row for row in rows if row.env_name == id]
     parts = [f"{name} actions {found.mean:.0f}" for name, found in baselines.of(id).items()]
     for method in sorted({row.exp_name for row in own}):
