@@ -40,7 +40,8 @@ RING = 0.0935  # m, to the middle of the larger ring, against its x axis
 ABOVE_HOOK = 0.03  # m, from the hook to the ring before it is lowered
 ON_ROD = 0.005  # m, from the rod to the middle of the ring at release
 
-LEAN = np.pi / 4  # rad, of the hand that grasps the frame: half of the turn that sets it upright
+LEAN = 0.3  # rad, of the hand that grasps the frame
+RETREAT = 0.008  # m, of the tool from the middle of the grip: long fingers clear the table
 BACK = 0.1  # m, from the grasp of the frame to the tool before and after it
 SIDE = np.array([0.0, -1.0, 0.0])  # in which the hand points, besides down, at the stand
 
@@ -65,7 +66,8 @@ def hang(task: "ToolHang") -> StagedPolicy:
         return np.asarray(np.cos(LEAN) * side(observation) * y - np.sin(LEAN) * z)
 
     def grip(observation: Observation) -> np.ndarray:
-        return np.asarray(observation["frame_pos"] - GRIP * axes(observation)[2])
+        middle = observation["frame_pos"] - GRIP * axes(observation)[2]
+        return np.asarray(middle - RETREAT * pointing(observation))
 
     def before(observation: Observation) -> np.ndarray:
         return np.asarray(grip(observation) - BACK * pointing(observation))
@@ -93,7 +95,7 @@ def hang(task: "ToolHang") -> StagedPolicy:
     assembled = lambda observation: observation["frame_is_assembled"][..., 0] > 0
     insert = (
         Stage(before, OPEN, turn_to_grip, near=0.02, straight=0.1, steps=CLOSING),
-        Stage(grip, OPEN, turn_to_grip, near=0.005, straight=0.05),
+        Stage(grip, OPEN, turn_to_grip, near=0.012, straight=0.1, steps=CLOSING),
         Stage(grip, CLOSE, turn_to_grip, near=np.inf, steps=CLOSING),
         Stage(lambda o: over(tool.position(o), CARRY_HEIGHT), CLOSE, near=0.05, lost=lost),
         Stage(
@@ -126,7 +128,7 @@ def hang(task: "ToolHang") -> StagedPolicy:
         return target
 
     def middle(observation: Observation) -> np.ndarray:
-        return observation["tool_pos"]
+        return np.asarray(observation["tool_pos"] + RETREAT * UP)
 
     turn = across(tool, "tool_quat", HALF_TURN)
     from mjgym.rotations import smallest_angle
@@ -147,7 +149,7 @@ def hang(task: "ToolHang") -> StagedPolicy:
             near=0.005, straight=0.05, lost=slipped,
         ),
         Stage(ring_at(HOOK_TOP + ABOVE_HOOK), CLOSE, turn_out, near=0.003, straight=0.03, lost=slipped),
-        Stage(ring_at(ROD_TOP + ON_ROD), CLOSE, turn_out, near=0.004, speed=0.3, lost=slipped),
+        Stage(ring_at(ROD_TOP + ON_ROD), CLOSE, turn_out, near=0.006, speed=0.3, lost=slipped),
         Stage(tool.position, OPEN, steps=CLOSING),
         Stage(lambda o: over(tool.position(o), CARRY_HEIGHT), OPEN, near=0.05, steps=40),
         Stage(tool.position, OPEN),
