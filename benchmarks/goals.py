@@ -6,6 +6,7 @@
     python benchmarks/goals.py peer                             # stable-baselines3's SAC
     python benchmarks/goals.py ray                              # with samplers, and without
     python benchmarks/goals.py walk                             # a walker of 22 muscles
+    python benchmarks/goals.py candidates --seeds 0             # recipes beside each other
     python benchmarks/goals.py rate                             # steps a second while learning
     python benchmarks/goals.py table                            # what there is so far
     python benchmarks/goals.py collect                          # keep that in assets/baselines
@@ -15,8 +16,9 @@ Parts: **recipe** is `mjgym train td3` as it is, on the tasks that have a goal; 
 one thing of it each (critics, discounts, noise of weights, an ensemble), at equal environment
 steps; **peer** is stable-baselines3's SAC with its defaults in one environment; **ray** compares
 `--ray` with one process, also at equal environment steps; **walk** has three settings learn to walk
-with muscles, within equal processor time; **rate** compares environment steps a
-second with SB3's TD3 at the same updates, networks and batches, by turns. Scores are means of 100
+with muscles, within equal processor time; **candidates** has settings that may become the default
+one on eight tasks, each within five minutes of processor time; **rate** compares environment steps
+a second with SB3's TD3 at the same updates, networks and batches, by turns. Scores are means of 100
 episodes with fixed seeds; none of them was used in training.
 
 Runs come one after the other, each with all cores, into folders under `--out`: one that is done is
@@ -57,7 +59,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     for names, known in (
         (given.parts, PARTS),
-        (given.ids, (*plan.GOALS, *plan.WALK_IDS)),
+        (given.ids, (*plan.CANDIDATE_IDS, *plan.WALK_IDS)),
         (given.methods, tuple(plan.METHODS)),
     ):
         for name in names:

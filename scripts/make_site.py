@@ -26,6 +26,7 @@ from make_gallery import dimensions
 
 import mjgym
 from mjgym.cli.guide import guides
+from mjgym.train.results import baselines, comparison, metrics, score_table
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES, GALLERY, BASELINES = (ROOT / "assets" / name for name in ("guides", "gallery", "baselines"))
@@ -203,6 +204,7 @@ def task_page(id: str) -> str:
         "Terms: " + ", ".join(f"`{term}`" for term in data["terms"]),
         _titled("Start", data["start"]),
         _titled("End", data["end"]),
+        _scores(id, score_table.read()),
         f"## Observation\n\nNumbers: {seen}.\n",
         *_observation(data["observation"]),
         "## Action\n",
@@ -213,6 +215,48 @@ def task_page(id: str) -> str:
         table(("version", ""), ((f"v{n}", text) for n, text in data["versions"].items())),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+CURVE = 480, 160  # pixels
+
+
+def _scores(id: str, rows: Iterable[score_table.Row]) -> str:
+    """Scores without learning, and those and the curves of the table's runs."""
+    own = [row for row in rows if row.env_name == id]
+    parts = [f"{name} actions {found.mean:.0f}" for name, found in baselines.of(id).items()]
+    for method in sorted({row.exp_name for row in own}):
+        line = score_table.line(own, method, id)
+        each = ", ".join(f"{score:.0f}" for score in line.scores)
+        parts.append(f"`{method}` {each} ([protocol](../../guides/scores.md))")
+    if not parts:
+        return ""
+    text = f"## Scores\n\nMean returns of 100 episodes: {'; '.join(parts)}.\n\n"
+    return text + (_curve(id, own) if own else "")
+
+
+def _curve(id: str, rows: Iterable[score_table.Row]) -> str:
+    """Returns over control steps, a line for each run."""
+    runs: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for row in rows:
+        if row.metric == metrics.RETURN:
+            runs.setdefault((row.exp_name, row.seed), []).append((row.env_step, row.value))
+    points = list(itertools.chain(*runs.values()))
+    last = max(step for step, _ in points)
+    top = comparison.NORMALIZED if comparison.scaled(id) else max(value for _, value in points)
+    low = min(0.0, *(value for _, value in points))
+    width, height = CURVE
+    lines = []
+    for run in runs.values():
+        places = (
+            f"{width * step / last:.1f},{height * (top - value) / ((top - low) or 1):.1f}"
+            for step, value in sorted(run)
+        )
+        lines.append(f"<polyline points='{' '.join(places)}' fill='none' stroke='#1f77b4'/>")
+    frame = f"<rect width='{width}' height='{height}' fill='none' stroke='#999'/>"
+    box = f"-1 -1 {width + 2} {height + 2}"
+    drawn = f"<svg viewBox='{box}' width='{width}'>{frame}{''.join(lines)}</svg>"
+    words = f"Return, {low:.0f} to {top:.0f}, over {last:,.0f} control steps; a line for each run."
+    return f"```{{raw}} html\n<figure>{drawn}<figcaption>{words}</figcaption></figure>\n```\n"
 
 
 ACTION = ("index", "name", "range", "unit", "gear", "meaning")

@@ -33,7 +33,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 METHOD_IDS = ("dmc/walker-walk-v0", "dmc/cartpole-swingup-v0")
 METHOD_STEPS = 30_000
-PARTS = ("recipe", "methods", "peer", "ray", "walk")
+PARTS = ("recipe", "methods", "peer", "ray", "walk", "candidates")
 RAY_ID = "dmc/walker-walk-v0"
 RAY: dict[str, tuple[str, ...]] = {
     "one process": (),
@@ -52,6 +52,20 @@ WALK: dict[str, tuple[str, ...]] = {
 WALK_CPU_MINUTES = 10.0
 WALK_SETTINGS = ("threads=1", "tensorboard=false", "keep_buffer=false", "evaluation_episodes=1")
 """Of all of them: on these tasks every episode of a policy is the same."""
+
+SMALL = ("hidden=[128,128]", "batch_size=128")
+CANDIDATES: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "small": SMALL,
+    "small-51-atoms": (*SMALL, "atoms=51"),
+    "small-large-batches": (SMALL[0],),
+    "small-many-updates": (*SMALL, "updates_per_step=0.5"),
+    "small-growing-updates": (*SMALL, "updates_per_step=0.1", "updates_per_step_end=0.5"),
+}
+"""Settings of TD3 of which the default recipe is to be chosen, by the mean score on some ids."""
+CANDIDATE_IDS = (*GOALS, "dmc/hopper-hop-v0")
+CANDIDATE_CPU_MINUTES = 5.0
+CANDIDATE_SETTINGS = ("threads=1", "tensorboard=false", "keep_buffer=false")
 
 SEEDS = (0, 1, 2)
 PEER = "sb3-sac"
@@ -157,8 +171,9 @@ def jobs(
         if part == "ray":
             found += _ray(ids, seeds, (*usual, *settings), quick)
             continue
-        if part == "walk":
-            found += _walk(ids, seeds, (*usual, *settings), quick)
+        if part in ("walk", "candidates"):
+            chosen_jobs = _walk if part == "walk" else _candidates
+            found += chosen_jobs(ids, seeds, (*usual, *settings), quick)
             continue
         own = METHOD_IDS if part == "methods" else tuple(GOALS)
         steps = (QUICK_STEPS if quick else METHOD_STEPS) if part == "methods" else None
@@ -207,9 +222,24 @@ def _walk(
     return jobs
 
 
+def _candidates(
+    ids: Sequence[str], seeds: Sequence[int], settings: tuple[str, ...], quick: bool
+) -> list[Job]:
+    """The runs of the part "candidates", all of a seed before those of the next."""
+    steps, minutes = (QUICK_STEPS, None) if quick else (None, CANDIDATE_CPU_MINUTES)
+    chosen = [id for id in CANDIDATE_IDS if not ids or id in ids][: 1 if quick else None]
+    return [
+        Job("candidates", name, id, seed, None, (*given, *CANDIDATE_SETTINGS, *settings),
+            steps=steps, cpu_minutes=minutes)
+        for seed in seeds
+        for name, given in CANDIDATES.items()
+        for id in chosen
+    ]  # fmt: skip
+
+
 def whole(experiment: str) -> str:
     """The run's own experiment, of that of one agent of its ensemble."""
-    known = {"recipe", PEER, *METHODS, *RAY, *WALK}
+    known = {"recipe", PEER, *METHODS, *RAY, *WALK, *CANDIDATES}
     return experiment if experiment in known else experiment.rpartition(" ")[0]
 
 

@@ -1,17 +1,22 @@
-"""Tables of the scores of every task; what no run has been made for says "not measured"."""
+"""Tables and pictures of the scores of every task; what has no run yet says "not measured"."""
 
+import csv
 import functools
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from comparison import report
 
 from mjgym import registry
-from mjgym.train.results import baselines, score_table
+from mjgym.train.results import baselines, comparison, metrics, score_table
+from mjgym.train.results.comparison import Curve
 from mjgym.train.results.score_table import CPU_MINUTES, Row
-from mjgym.train.results.statistics import mean_interval
+from mjgym.train.results.statistics import mean_interval, performance_profile
+from mjgym.util.packaged import assets
 from training.tables import MISSING
 
 RECIPE = "td3"  # the method of the table
@@ -20,6 +25,11 @@ HEADER = (
     *(f"after {minutes} CPU min" for minutes in CPU_MINUTES),
     *("CPU min", "success", "random", "zero"),
 )
+BASELINES = assets() / "baselines"
+PUBLISHED = BASELINES / "published.csv"
+SHARE = 0.1  # of the scale above both baselines, below which a task counts as not learned
+COLUMNS = 6  # of panels
+PANEL = 2.1, 1.5  # inches
 
 
 def suites() -> dict[str, list[str]]:
@@ -36,6 +46,9 @@ def _is_dense(id: str) -> bool:
     registration = registry.registration(id)
     default = getattr(registration.task_class, "reward_type", None)
     return bool(registration.fields.get("reward_type", default) == "dense")
+
+
+# Tables.
 
 
 def table(ids: Sequence[str], rows: Sequence[Row], method: str = RECIPE) -> str:
@@ -71,7 +84,203 @@ def _score(line: score_table.Line) -> list[str]:
     ]
 
 
-def every(folder: Path = score_table.FOLDER) -> dict[str, Callable[[], str]]:
+@dataclass(frozen=True)
+class Published:
+    """A score that somebody else has published, a mean over runs.
+
+    Args:
+        id: of the task.
+        method: its name.
+        steps: of training, control steps.
+        score: mean return of an episode.
+        source: repository and files.
+    """
+
+    id: str
+    method: str
+    steps: int
+    score: float
+    source: str
+
+
+def published(file: Path = PUBLISHED) -> list[Published]:
+    """Scores that others have published."""
+    with file.open(newline="") as lines:
+        return [
+            Published(id, method, int(steps), float(score), source)
+            for id, method, steps, score, source in list(csv.reader(lines))[1:]
+        ]
+
+
+BESIDE = ("D4PG", "DreamerV3", "TD-MPC2", "SimbaV2", "SAC", "D4PG from pixels")
+"""Methods with a column of their own, at equal steps first."""
+
+
+def beside_published(rows: Sequence[Row], method: str = RECIPE) -> str:
+    """The suite's scores beside those that others have published."""
+    others: dict[str, list[Published]] = {}
+    for found in published():
+        others.setdefault(found.id, []).append(found)
+    of_method = {found.method: found for found in published()}
+    cells = []
+    for id in suites()["suite"]:
+        scores = score_table.line(rows, method, id).scores
+        own = f"{statistics.mean(scores):.0f}" if scores else MISSING
+        theirs = {found.method: found for found in others.get(id, [])}
+        named = [f"{theirs[name].score:.0f}" if name in theirs else "" for name in BESIDE]
+        rest = ", ".join(
+            f"{name} {found.score:.0f} ({_millions(found.steps)})"
+            for name, found in theirs.items()
+            if name not in BESIDE
+        )
+        cells.append([id, own, *named, rest])
+    columns = (f"{name}, {_millions(of_method[name].steps)}" for name in BESIDE)
+    return report.table(("id", "here, 0.5M", *columns, "others"), cells)
+
+
+def _millions(steps: int) -> str:
+    return f"{steps / 1e6:g}M"
+
+
+def sources() -> str:
+    """The sources of the published scores."""
+    by_source: dict[str, set[str]] = {}
+    for found in published():
+        by_source.setdefault(found.source, set()).add(found.method)
+    return "\n".join(
+        f"- {', '.join(sorted(methods))}: `{source}`" for source, methods in by_source.items()
+    )
+
+
+def not_learned(rows: Sequence[Row], method: str = RECIPE) -> str:
+    """The ids of the suite whose scores are near what no learning earns, and what others reach."""
+    best = {found.id: found for found in sorted(published(), key=lambda found: found.score)}
+    lines = []
+    for id in suites()["suite"]:
+        scores = score_table.line(rows, method, id).scores
+        nothing = max((baseline.mean for baseline in baselines.of(id).values()), default=0.0)
+        if scores and comparison.scaled(id):
+            mean = statistics.mean(scores)
+            if mean < nothing + SHARE * (comparison.NORMALIZED - nothing):
+                other = best.get(id)
+                most = (
+                    f"{other.score:.0f}, {other.method} after {_millions(other.steps)}"
+                    if other
+                    else ""
+                )
+                lines.append([id, f"{mean:.0f}", f"{nothing:.0f}", most])
+    if not lines:
+        return "No run has ended that far below." if rows else f"{MISSING.capitalize()}."
+    return report.table(("id", "score", "without learning", "most of those published"), lines)
+
+
+# Pictures.
+
+
+def curves(rows: Sequence[Row], method: str = RECIPE) -> list[Curve]:
+    """The evaluations of a method's runs, whose seconds are those of processor time."""
+    runs: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        if row.exp_name == method and row.metric == metrics.RETURN:
+            runs.setdefault((row.env_name, row.seed), []).append(row)
+    finals = {
+        (row.env_name, row.seed): row.value
+        for row in rows
+        if row.exp_name == method and row.metric == metrics.FINAL
+    }
+    return [
+        Curve(
+            method,
+            id,
+            seed,
+            steps=np.array([row.env_step for row in own]),
+            seconds=np.array([row.cpu_s for row in own]),
+            returns=np.array([row.value for row in own]),
+            updates=np.array([row.updates for row in own]),
+            final=finals.get((id, seed)),
+        )
+        for (id, seed), own in sorted(runs.items())
+    ]
+
+
+def picture(name: str, by: str, folder: Path = BASELINES) -> Path:
+    """Path of the curves of a table, or of its profile."""
+    return folder / f"scores_{name}_{by}.webp"
+
+
+def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
+    """Draw the curves of each table over steps and over processor time, and the suite's profile.
+
+    Returns:
+        What has been written: nothing for a table without runs.
+    """
+    from matplotlib.figure import Figure
+
+    every, drawn = curves(rows), []
+    for name, ids in suites().items():
+        known = [id for id in ids if any(curve.id == id for curve in every)]
+        for by in comparison.LABELS if known else ():
+            count = -(-len(known) // COLUMNS)
+            size = PANEL[0] * COLUMNS, PANEL[1] * count + 0.3
+            figure: Any = Figure(figsize=size, layout="constrained")
+            axes = figure.subplots(count, COLUMNS, squeeze=False)
+            for axis in axes.flat[len(known) :]:
+                axis.set_axis_off()
+            for axis, id in zip(axes.flat, known, strict=False):
+                comparison.panel(axis, every, id, by)
+                axis.set_title(id.partition("/")[2].removesuffix("-v0"), fontsize=7)
+                axis.set(xlabel="", ylabel="")
+                axis.tick_params(labelsize=6)
+                if comparison.scaled(id):
+                    axis.set_ylim(0, comparison.NORMALIZED)
+            label = {"steps": "control steps, thousands", "seconds": "minutes of processor time"}
+            figure.supxlabel(label[by], fontsize=8)
+            drawn.append(_saved(figure, picture(name, by, folder)))
+    normalised = [
+        np.array([c.final for c in every if c.id == id and c.final is not None])
+        / comparison.NORMALIZED
+        for id in suites()["suite"]
+        if comparison.scaled(id)
+    ]
+    measured = [scores for scores in normalised if len(scores)]
+    if measured:
+        figure = Figure(figsize=(5, 3), layout="constrained")
+        axis = figure.subplots()
+        thresholds = np.linspace(0, 1, 101)
+        axis.plot(thresholds, performance_profile(measured, thresholds))
+        axis.set(xlabel="score / 1,000", ylabel="share of runs above it", xlim=(0, 1), ylim=(0, 1))
+        axis.set_title(f"{len(measured)} ids of the suite", fontsize=9)
+        axis.grid(alpha=0.3)
+        drawn.append(_saved(figure, picture("suite", "profile", folder)))
+    return drawn
+
+
+def _saved(figure: Any, path: Path) -> Path:
+    figure.savefig(path, dpi=100, pil_kwargs={"quality": 85, "method": 6})
+    return path
+
+
+def _with_pictures(name: str, text: Callable[[], str]) -> str:
+    words = {
+        "seconds": "Returns over minutes of processor time",
+        "steps": "Returns over control steps",
+        "profile": "Share of runs above each score",
+    }
+    found = ((by, picture(name, by)) for by in words)
+    shown = [f"![{words[by]}](../baselines/{path.name})" for by, path in found if path.exists()]
+    return "\n\n".join([text(), *shown])
+
+
+def every(folder: Path = score_table.FOLDER) -> Mapping[str, Callable[[], str]]:
     """All tables, by name."""
     rows = score_table.read(folder)
-    return {name: functools.partial(table, ids, rows) for name, ids in suites().items()}
+    made = {
+        name: functools.partial(_with_pictures, name, functools.partial(table, ids, rows))
+        for name, ids in suites().items()
+    }
+    return {
+        **made,
+        "not-learned": functools.partial(not_learned, rows),
+        "published": functools.partial(beside_published, rows),
+        "sources": sources,
+    }

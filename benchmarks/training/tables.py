@@ -152,6 +152,24 @@ def walk(curves: Sequence[Curve]) -> str:
     return report.table(header, rows)
 
 
+def candidates(curves: Sequence[Curve]) -> str:
+    """By settings: the mean score over the ids, none where one is missing, and that of each."""
+    rows = []
+    for name, settings in plan.CANDIDATES.items():
+        scores = []
+        for id in plan.CANDIDATE_IDS:
+            final = _finals(_own(curves, id, name))
+            scores.append(statistics.mean(final) if final else None)
+        measured = [score for score in scores if score is not None]
+        mean = f"{statistics.mean(measured):.0f}" if len(measured) == len(scores) else MISSING
+        seeds = {curve.seed for curve in curves if curve.experiment == name}
+        shown = " ".join(f"`{setting}`" for setting in settings)
+        cells = ["" if score is None else f"{score:.0f}" for score in scores]
+        rows.append([name, shown, str(len(seeds) or ""), mean, *cells])
+    tasks = [id.partition("/")[2].removesuffix("-v0") for id in plan.CANDIDATE_IDS]
+    return report.table(["settings", "beside the defaults", "seeds", "mean", *tasks], rows)
+
+
 def every(found: results.Results, folder: Path = results.FOLDER) -> dict[str, str]:
     """All tables, by name.
 
@@ -167,4 +185,5 @@ def every(found: results.Results, folder: Path = results.FOLDER) -> dict[str, st
         "methods": methods(results.variants(found)),
         "ray": ray(found.get("ray", [])),
         "walk": walk(found.get("walk", [])),
+        "candidates": candidates(found.get("candidates", [])),
     }

@@ -96,7 +96,8 @@ class Task(OptionalHooks):
         Args:
             v: a scratch simulation at the model's defaults, writable (`v.qpos`, `v.qvel`, `v.act`,
                 the fields in `varies`, ...), with `v.forward()` and `v.step(n)`; nothing has been
-                computed of the defaults. The engine takes over what is written.
+                computed of the defaults. The engine takes over what is written. Of a batch,
+                starts with a long `v.step(n)` are written by several threads, each with its own `v`.
             rng: the sub-environment's `numpy.random.Generator`.
         """
 

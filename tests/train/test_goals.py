@@ -29,7 +29,14 @@ def test_ids_are_registered() -> None:
 
 def test_all_runs() -> None:
     count = {part: len(plan.jobs([part])) for part in plan.PARTS}
-    assert count == {"recipe": 21, "methods": 36, "peer": 21, "ray": 6, "walk": 18}
+    assert count == {
+        "recipe": 21,
+        "methods": 36,
+        "peer": 21,
+        "ray": 6,
+        "walk": 18,
+        "candidates": 144,
+    }
     minutes = {job.id: job.minutes for job in plan.jobs(["recipe"])}
     assert minutes == {id: goal[1] for id, goal in plan.GOALS.items()}
     folders = [job.folder(Path("out")) for job in plan.jobs(plan.PARTS)]
@@ -51,7 +58,7 @@ def test_runs_that_are_named() -> None:
 def test_methods_are_settings_of_td3() -> None:
     config = pytest.importorskip("mjgym.train.results.config", exc_type=ImportError)
     algorithms = pytest.importorskip("mjgym.train.learn.algorithms", exc_type=ImportError)
-    for job in plan.jobs(["methods", "walk"]):
+    for job in plan.jobs(["methods", "walk", "candidates"]):
         files = [option.removeprefix("--config=") for option in job.options]
         read = config.read(algorithms.find("td3").Config, files, job.settings)
         if job.part == "walk":
@@ -91,6 +98,13 @@ def test_methods_and_ray_have_as_many_steps(tmp_path: Path) -> None:
         assert "--minutes" not in words
     assert "name=one process" in alone
     assert str(tmp_path / "ray" / "one-process_walker-walk_0") in alone
+
+
+def test_candidates_have_as_much_processor_time() -> None:
+    jobs = plan.jobs(["candidates"], seeds=[3])
+    assert {job.cpu_minutes for job in jobs} == {plan.CANDIDATE_CPU_MINUTES}
+    assert {job.id for job in jobs} == set(plan.CANDIDATE_IDS)
+    assert {job.name for job in jobs} == set(plan.CANDIDATES)
 
 
 def test_experiments_of_agents_belong_to_their_ensembles() -> None:

@@ -87,7 +87,7 @@ class TestAdded:
         assert (final.metric, final.seeds) == (metrics.FINAL, "10000-10001")
         assert final.value == pytest.approx(score["mean"], rel=1e-5)
         assert [row.decisions for row in rows] == [80, 160, 160]
-        assert 0 < first.cpu_s <= second.cpu_s == final.cpu_s
+        assert 0 <= first.cpu_s <= second.cpu_s == final.cpu_s  # to a tenth of a second
         assert len({row.config for row in rows}) == 1
         assert first.machine
 

@@ -29,7 +29,9 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
+from mjgym.sim.scratches import Scratches
 from mjgym.sim.shards import NotingBatch, Shard, may_be_missing, shares
+from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
@@ -193,10 +195,12 @@ class Batched:
         derived = () if varying is None else varying.derived
         self.state_fields = state_fields(model)
         # Starts are written into a simulation of its own, with a model that they may write to.
-        self._scratch = Single(copy.copy(model) if self.varies else model, varies, varying)
-        self._scratch.restore_defaults()
-        self._scratch.forward()
-        self.sample = self._scratch.view
+        scratch = Single(copy.copy(model) if self.varies else model, varies, varying)
+        scratch.restore_defaults()
+        scratch.forward()
+        self.sample = scratch.view
+        # What a user varies is drawn and written for one episode after the other.
+        self._scratches = Scratches(scratch, model, varies, threads if varying is None else 1)
         # Simulations that others step for these need no MjData of their own: half of the memory.
         own_models = bool(ASSET_FIELDS.intersection(self.varies))
         stands_by = apart and n >= MIN_SHARDED and not own_models and _divides(model)
@@ -241,13 +245,11 @@ class Batched:
         off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
         self._forward(np.arange(self.n), off=off)
 
-    def reset(self, start: Callable[[int, Single], None], where: Array | None = None) -> None:
+    def reset(self, start: Start, where: Array | None = None) -> None:
         """Begin an episode in some simulations and compute everything else about its start."""
         ids = self._ids(where)
         self._clear(ids)
-        for i in ids.tolist():
-            start(i, self._scratch)
-            self._copy_scratch(i)
+        self._scratches.write(ids.tolist(), start, self._copy_start)
         self._forward(ids)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
@@ -440,6 +442,7 @@ class Batched:
         """
         self.view.release()
         self._join()
+        self._scratches.close()
         for name in _OF_THE_BATCH:
             self.__dict__.pop(name, None)
 
@@ -454,9 +457,8 @@ class Batched:
         if self._compiled is not None:
             self._compiled.forget(ids)
 
-    def _copy_scratch(self, i: int) -> None:
-        """Copy the scratch simulation into simulation i."""
-        scratch = self._scratch
+    def _copy_start(self, scratch: Single, i: int) -> None:
+        """Copy a scratch simulation into simulation i."""
         for name, rows in self._state.items():
             rows[i] = getattr(scratch.data, name)
         for name, values in self.episode_fields.items():

@@ -82,7 +82,8 @@ class Simulation(Part, Protocol):
         """Begin an episode in some simulations and compute everything else about its start.
 
         Args:
-            start: writes the start of one of them; called for each, in ascending order.
+            start: writes the start of one of them; called for each, in ascending order, and by
+                several threads at once where physics runs in starts.
             where: those that begin; None for all.
         """
 

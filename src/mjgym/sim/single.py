@@ -33,11 +33,17 @@ ONLY = np.zeros(1, dtype=np.int64)  # the number of the one simulation
 
 
 class SingleView(View):
-    """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize."""
+    """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize.
+
+    Attributes:
+        longest: physics steps that one call of `step` has made so far.
+    """
+
+    longest: int
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(_model=model, _data=data, _bounds={}, _filters={})
+        self.__dict__.update(_model=model, _data=data, _bounds={}, _filters={}, longest=0)
 
     def _field(self, name: str) -> Array:
         for source in (self._data, self._model):
@@ -150,6 +156,7 @@ class SingleView(View):
             follow: whether to recompute what depends on positions and velocities; False leaves that
                 to `forward`.
         """
+        self.__dict__["longest"] = max(self.longest, n)
         _step(self._model, self._data, n, _splits(self._model), follow)
 
 

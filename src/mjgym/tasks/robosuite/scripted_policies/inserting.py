@@ -28,7 +28,7 @@ def insert_peg(task: "TwoArmPegInHole") -> StagedPolicy:
         """The level direction from the first tool to the second."""
         way = second.position(observation) - first.position(observation)
         way = way * np.array([1.0, 1.0, 0.0])
-        return np.asarray(way / norm(way)[..., None])
+        return np.asarray(way / np.asarray(norm(way))[..., None])
 
     def axis(observation: Observation) -> np.ndarray:
         """The direction in which the peg enters."""

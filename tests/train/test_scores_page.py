@@ -1,0 +1,142 @@
+"""The pages of scores: published numbers, what was not learned, curves, and the runs to make."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from places import SCRIPTS
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(SCRIPTS))
+
+import make_site
+import scores as program
+from training import scores
+
+from mjgym import registry
+from mjgym.train.results import baselines, metrics
+from mjgym.train.results.score_table import Row
+
+WALK, RUN, BALANCE = "dmc/walker-walk-v0", "dmc/dog-run-v0", "dmc/cartpole-balance-v0"
+
+
+def rows(id: str, seed: int, *returns: float) -> list[Row]:
+    """Evaluations of a run every thousand steps and every minute; the last one is its score."""
+    return [
+        Row(
+            exp_name="td3",
+            env_name=id,
+            seed=seed,
+            metric=metrics.FINAL if last else metrics.RETURN,
+            env_step=1000 * count,
+            value=value,
+            updates=count,
+            wall_s=90.0 * count,
+            machine="A processor, 2 cores",
+            cpu_s=60.0 * count,
+            decisions=1000 * count,
+            repeat=1,
+            config="0123",
+            seeds="10000-10099",
+        )
+        for last, values in ((False, returns), (True, returns[-1:]))
+        for count, value in enumerate(values, 1 if not last else len(returns))
+    ]
+
+
+def cells(table: str, id: str) -> list[str]:
+    (line,) = (line for line in table.splitlines() if line.startswith(f"| {id} "))
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+class TestPublished:
+    def test_ids_methods_and_sources(self):
+        found = scores.published()
+        assert {row.id for row in found} <= set(registry.ids(namespace="dmc"))
+        assert len({(row.id, row.method) for row in found}) == len(found)
+        assert all(0 <= row.score <= 1000 and row.steps >= 500_000 and row.source for row in found)
+        assert {row.method for row in found} > set(scores.BESIDE)
+
+    def test_beside_ours(self):
+        table = scores.beside_published([*rows(WALK, 0, 100.0, 800.0), *rows(WALK, 1, 900.0)])
+        assert cells(table, WALK)[0] == "850"
+        simba = {row.id: row.score for row in scores.published() if row.method == "SimbaV2"}
+        assert cells(table, WALK)[1 + scores.BESIDE.index("SimbaV2")] == f"{simba[WALK]:.0f}"
+        assert cells(table, RUN)[0] == "not measured"
+        assert "PPO 216 (8M)" in cells(table, "dmc/cartpole-two_poles-v0")[-1]
+
+    def test_every_source_is_named(self):
+        for row in scores.published():
+            assert f"`{row.source}`" in scores.sources()
+
+
+class TestNotLearned:
+    def test_what_is_near_doing_nothing(self):
+        zero = baselines.of(BALANCE)["zero"].mean
+        made = [*rows(WALK, 0, 700.0), *rows(RUN, 0, 60.0), *rows(BALANCE, 0, zero + 10)]
+        table = scores.not_learned(made)
+        assert cells(table, RUN)[0] == "60"
+        assert cells(table, RUN)[2].startswith("391, SimbaV2")
+        assert cells(table, BALANCE)[1] == f"{zero:.0f}"
+        assert WALK not in table
+
+    def test_nothing_measured_is_no_success(self):
+        assert scores.not_learned([]) == "Not measured."
+        assert scores.not_learned(rows(WALK, 0, 700.0)).startswith("No run")
+
+
+class TestPictures:
+    def test_curves_and_profile(self, tmp_path):
+        made = [*rows(WALK, 0, 100.0, 800.0), *rows(WALK, 1, 90.0, 900.0), *rows(RUN, 0, 5.0, 9.0)]
+        drawn = scores.draw(made, tmp_path)
+        names = {"scores_suite_steps", "scores_suite_seconds", "scores_suite_profile"}
+        assert {path.stem for path in drawn} == names
+        for path in drawn:
+            with Image.open(path) as picture:
+                assert len(picture.convert("RGB").getcolors(1 << 20)) > 50
+
+    def test_none_without_runs(self, tmp_path):
+        assert scores.draw([], tmp_path) == []
+        assert list(tmp_path.iterdir()) == []
+
+    def test_curves_are_over_processor_time(self):
+        first, second = scores.curves([*rows(WALK, 0, 1.0, 2.0), *rows(WALK, 1, 3.0)])
+        assert first.seconds.tolist() == [60.0, 120.0]
+        assert (first.final, second.final) == (2.0, 3.0)
+
+
+class TestSite:
+    def test_a_page_has_its_scores_and_curve(self):
+        text = make_site._scores(WALK, [*rows(WALK, 0, 0.0, 500.0), *rows(WALK, 1, 0.0, 1000.0)])
+        assert "`td3` 500, 1000" in text
+        assert "random actions" in text
+        assert text.count("<polyline") == 2
+        assert "240.0,160.0 480.0,80.0" in text  # half of the scale at the end of the steps
+
+    def test_without_runs_there_are_the_baselines_alone(self):
+        assert "zero actions" in make_site._scores(WALK, [])
+        assert "svg" not in make_site._scores(WALK, [])
+
+
+class TestRuns:
+    def test_all_ids_of_a_seed_before_the_next(self):
+        made = list(program.jobs(["suite", "locomotion"], [], []))
+        assert len(made) == len(set(made)) == 3 * 51 + 19
+        assert [seed for _, seed in made] == sorted(seed for _, seed in made)
+        assert list(program.jobs(["suite"], [WALK], [2, 5])) == [(WALK, 2), (WALK, 5)]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["sweet"], "no 'sweet'; there are suite"),
+            (["--ids", "dmc/walker-fly-v0"], "no table has 'dmc/walker-fly-v0'"),
+            (["--part", "3/2"], "--part: must be like 1/2, got 3/2"),
+        ],
+    )
+    def test_mistakes(self, arguments, message, monkeypatch, capsys):
+        monkeypatch.setattr(sys, "argv", ["scores.py", *arguments])
+        with pytest.raises(SystemExit) as end:
+            program.main()
+        assert end.value.code == 2
+        assert message in capsys.readouterr().err
