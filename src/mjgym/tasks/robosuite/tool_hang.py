@@ -177,7 +177,7 @@ class ToolHang(OneTable):
         return self.assembled(v) & self.hung(v)
 
     def scripted_policy(self) -> StagedPolicy:
-        return hanging_up.hang(self)
+        return hanging_up.hang_up(self)
 
 
 def share_along(point: Array, start: Array, end: Array) -> Array:

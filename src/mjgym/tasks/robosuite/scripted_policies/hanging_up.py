@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.rotations import smallest_angle
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
+    STRAIGHT,
     WHOLE_TURN,
+    Reading,
     across,
     away_from,
     frame,
@@ -23,135 +26,183 @@ from mjgym.tasks.robosuite.scripted_policies.tools import rotation_between, rota
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.tool_hang import ToolHang
 
-CARRY_HEIGHT = 1.22  # m, above the floor: the frame clears the stand, the tool the frame
 UP, DOWN = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])
+CARRY_HEIGHT = 1.22  # m, above the floor, of the hand: what hangs from it clears the stand
 
-# The frame, from its corner: along its post downwards, and along its rod.
-GRIP = 0.034  # m, to the middle of its grip
-TIP = 0.2207  # m, to the tip
-STUB = 0.0875  # m, to the hook, which points up at the end of the rod
+# The stand, from its foot's middle upwards.
+HOLE = np.array([0.0, 0.045, 0.0])  # m, to the axis of its hole
+HOLE_TOP, HOLE_FLOOR = 0.155, 0.005  # m
+# The frame, from its corner: down its post, and along its rod.
+FRAME_GRIP, TIP = 0.034, 0.2207  # m, to the middle of its grip and to its tip
+HOOK = 0.0875  # m, to the hook, which points up
 ROD_TOP, HOOK_TOP = 0.00375, 0.01575  # m, upwards
-# The stand, from its foot's middle.
-HOLE = np.array([0.0, 0.045, 0.0])  # m, to the hole's axis
-HOLE_TOP, HOLE_FLOOR = 0.155, 0.005  # m, upwards
-ABOVE_HOLE = 0.02  # m, from the hole's rim to the frame's tip before it is lowered
 # The tool, from its middle.
-RING = 0.0935  # m, to the middle of the larger ring, against its x axis
-ABOVE_HOOK = 0.03  # m, from the hook to the ring before it is lowered
-ON_ROD = 0.005  # m, from the rod to the middle of the ring at release
+RING = 0.0935  # m, to the middle of its larger ring, against its x axis
+TOOL_GRIP = 0.005  # m, upwards, to its grasp: fingers that are long clear the table
 
-LEAN = 0.3  # rad, of the hand that grasps the frame
-RETREAT = 0.008  # m, of the tool from the middle of the grip: long fingers clear the table
-BACK = 0.1  # m, from the grasp of the frame to the tool before and after it
-SIDE = np.array([0.0, -1.0, 0.0])  # in which the hand points, besides down, at the stand
+SIDE = np.array([0.0, -1.0, 0.0])  # in which the hand that holds the upright frame points
+SLANT = np.pi / 4  # rad, of that hand, down: it leans as much at its grasp of the lying frame
+BACK = 0.1  # m, that the hand is away from the frame, before its grasp and after it
+DEEP = 0.02  # m, from the grasp: long fingers stand on the table
+LOWERING = 20  # control steps from there to the grasp
+SETTLED = 40  # control steps, after which a tool that was let go hangs still
+
+ABOVE_HOLE, ABOVE_HOOK = 0.02, 0.03  # m, from there to the tip or the ring, until it is aligned
+ON_ROD = 0.005  # m, from the rod to the middle of the ring that is let go
+ALIGNED = 0.03  # rad, of what fits
+GENTLE, FIRM = 0.3, 0.6  # share of the greatest displacement, as speed and as force
+INSERTING = 50  # control steps in which a frame that does not stick is in the stand
 
 
-def hang(task: "ToolHang") -> StagedPolicy:
-    """Stick the frame into the stand, then lower the tool's ring over its hook and let go."""
+def hang_up(task: "ToolHang") -> StagedPolicy:
+    """Stick the frame into the stand, then lower the tool's ring over the hook and let go.
+
+    The hand grasps the lying frame from above and turns about the line of its fingers until the
+    frame's post stands upright below them. The tool lies with level rings: beyond the hook, the
+    ring goes over it from above, and the handle swings down once the fingers open.
+    """
     tools = tools_of(task, 1)
     (tool,) = tools.tools
 
-    def axes(observation: Observation) -> tuple[np.ndarray, ...]:
-        """The frame's x, y and z axes."""
+    def axes(observation: Observation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The frame's x axis, against its rod, its y axis, and its z axis, up its post."""
         turned = rotation_of(observation["frame_quat"])
         return turned[..., 0::3], turned[..., 1::3], turned[..., 2::3]
 
-    def side(observation: Observation) -> np.ndarray:
-        """1 or -1: the hand comes from the frame's -y or +y, (..., 1)."""
-        _, y, _ = axes(observation)
-        return np.where((y * (SIDE + 2 * DOWN)).sum(axis=-1, keepdims=True) > 0, 1.0, -1.0)
+    def high(observation: Observation) -> np.ndarray:
+        return over(tool.position(observation), CARRY_HEIGHT)
+
+    # The frame into the stand.
+
+    def face(observation: Observation) -> np.ndarray:
+        """1 if the hand points along the lying or upright frame's y axis, -1 if against it."""
+        along = (axes(observation)[1] * (SIDE + 2 * DOWN)).sum(axis=-1, keepdims=True)
+        return np.where(along > 0, 1.0, -1.0)
 
     def pointing(observation: Observation) -> np.ndarray:
+        """The direction in which the hand points at its grasp of the frame."""
         _, y, z = axes(observation)
-        return np.asarray(np.cos(LEAN) * side(observation) * y - np.sin(LEAN) * z)
+        return np.asarray(np.cos(SLANT) * face(observation) * y - np.sin(SLANT) * z)
 
-    def grip(observation: Observation) -> np.ndarray:
-        middle = observation["frame_pos"] - GRIP * axes(observation)[2]
-        return np.asarray(middle - RETREAT * pointing(observation))
+    def frame_grip(observation: Observation) -> np.ndarray:
+        return np.asarray(observation["frame_pos"] - FRAME_GRIP * axes(observation)[2])
 
     def before(observation: Observation) -> np.ndarray:
-        return np.asarray(grip(observation) - BACK * pointing(observation))
+        return np.asarray(frame_grip(observation) - BACK * pointing(observation))
 
     def turn_to_grip(observation: Observation) -> np.ndarray:
-        x, _, _ = axes(observation)
-        x = side(observation) * x
+        x = face(observation) * axes(observation)[0]
         return tool.turn_to(observation, frame(x, pointing(observation)))
 
     def set_upright(observation: Observation) -> np.ndarray:
-        y = side(observation) * SIDE
-        x = np.cross(y, UP)
-        now = rotation_of(observation["frame_quat"])
-        return rotation_between(now, frame(x, np.broadcast_to(UP, x.shape)))
+        x = np.cross(face(observation) * SIDE, UP)
+        standing = frame(x, np.broadcast_to(UP, x.shape))
+        return rotation_between(rotation_of(observation["frame_quat"]), standing)
 
-    def tip_at(height: float):  # type: ignore[no-untyped-def]
+    def tip_at(height: float) -> Reading:
+        """The tool's position that has the frame's tip on the hole's axis, at a height."""
+
         def target(observation: Observation) -> np.ndarray:
             tip = observation["frame_pos"] - TIP * axes(observation)[2]
-            hole = observation["base_pos"] + HOLE + height * UP
-            return np.asarray(tool.position(observation) + hole - tip)
+            to = observation["base_pos"] + HOLE + height * UP
+            return np.asarray(tool.position(observation) + to - tip)
 
         return target
 
-    lost = away_from(tool, grip)
-    assembled = lambda observation: observation["frame_is_assembled"][..., 0] > 0
+    def fallen(observation: Observation) -> np.ndarray:
+        return np.asarray(observation["frame_is_assembled"][..., 0] == 0)
+
+    dropped = away_from(tool, frame_grip)
     insert = (
-        Stage(before, OPEN, turn_to_grip, near=0.02, straight=0.1, steps=CLOSING),
-        Stage(grip, OPEN, turn_to_grip, near=0.012, straight=0.1, steps=CLOSING),
-        Stage(grip, CLOSE, turn_to_grip, near=np.inf, steps=CLOSING),
-        Stage(lambda o: over(tool.position(o), CARRY_HEIGHT), CLOSE, near=0.05, lost=lost),
+        Stage(before, OPEN, turn_to_grip, near=0.02, straight=STRAIGHT, steps=CLOSING),
+        Stage(frame_grip, OPEN, turn_to_grip, near=DEEP, straight=STRAIGHT, steps=LOWERING),
+        Stage(frame_grip, CLOSE, turn_to_grip, near=np.inf, steps=CLOSING),
+        Stage(high, CLOSE, near=0.05, lost=dropped),
+        Stage(high, CLOSE, set_upright, near=0.05, straight=STRAIGHT, lost=dropped),
         Stage(
-            lambda o: over(tool.position(o), CARRY_HEIGHT), CLOSE, set_upright,
-            near=0.05, straight=0.1, lost=lost,
+            tip_at(HOLE_TOP + ABOVE_HOLE),
+            CLOSE,
+            set_upright,
+            near=0.003,
+            straight=ALIGNED,
+            lost=dropped,
         ),
         Stage(
-            tip_at(HOLE_TOP + ABOVE_HOLE), CLOSE, set_upright, near=0.003, straight=0.03, lost=lost,
+            tip_at(HOLE_FLOOR),
+            CLOSE,
+            set_upright,
+            near=np.inf,
+            steps=INSERTING,
+            speed=GENTLE,
+            lost=dropped,
         ),
-        Stage(tip_at(HOLE_FLOOR), CLOSE, set_upright, near=0.008, speed=0.3, lost=lost),
+        Stage(tip_at(HOLE_FLOOR), CLOSE, set_upright, near=0.008, speed=FIRM, lost=dropped),
         Stage(tool.position, OPEN, steps=CLOSING),
-        Stage(before, OPEN, turn_to_grip, near=0.02, lost=lambda o: ~assembled(o)),
+        Stage(before, OPEN, turn_to_grip, near=0.02, lost=fallen),
     )
 
-    def ring(observation: Observation) -> np.ndarray:
-        return observation["tool_pos"] - RING * rotation_of(observation["tool_quat"])[..., 0::3]
+    # The tool onto the hook.
 
-    def hook(observation: Observation) -> np.ndarray:
-        return observation["frame_pos"] - STUB * axes(observation)[0]
+    def tool_grip(observation: Observation) -> np.ndarray:
+        return np.asarray(observation["tool_pos"] + TOOL_GRIP * UP)
+
+    def ring_at(height: float) -> Reading:
+        """The tool's position that has the ring's middle above the hook, (m) over the corner."""
+
+        def target(observation: Observation) -> np.ndarray:
+            handle = rotation_of(observation["tool_quat"])[..., 0::3]
+            ring = observation["tool_pos"] - RING * handle
+            to = observation["frame_pos"] - HOOK * axes(observation)[0] + height * UP
+            return np.asarray(tool.position(observation) + to - ring)
+
+        return target
+
+    def high_above_hook(observation: Observation) -> np.ndarray:
+        return over(ring_at(HOOK_TOP)(observation), CARRY_HEIGHT)
 
     def outwards(observation: Observation) -> np.ndarray:
+        """The angle to a handle that points away from the post."""
         x = axes(observation)[0]
-        return np.arctan2(-x[..., 1], -x[..., 0]) - heading_of(observation["tool_quat"])
+        heading = np.arctan2(-x[..., 1], -x[..., 0])
+        now = heading_of(observation["tool_quat"])
+        return np.asarray(smallest_angle(heading - now, WHOLE_TURN))
 
-    def ring_at(height: float):  # type: ignore[no-untyped-def]
-        def target(observation: Observation) -> np.ndarray:
-            to = hook(observation) + height * UP
-            return np.asarray(tool.position(observation) + to - ring(observation))
-
-        return target
-
-    def middle(observation: Observation) -> np.ndarray:
-        return np.asarray(observation["tool_pos"] + RETREAT * UP)
+    def down(observation: Observation) -> np.ndarray:
+        return np.asarray(observation["tool_on_frame"][..., 0] == 0)
 
     turn = across(tool, "tool_quat", HALF_TURN)
-    from mjgym.rotations import smallest_angle
-    turn_out = within_reach(
-        tool, upright(tool, lambda o: smallest_angle(outwards(o), WHOLE_TURN)), WHOLE_TURN
-    )
-    slipped = away_from(tool, middle)
-    hang_up = (
-        Stage(lambda o: over(tool.position(o), CARRY_HEIGHT), OPEN, near=0.05),
+    turn_outwards = within_reach(tool, upright(tool, outwards), WHOLE_TURN)
+    slipped = away_from(tool, tool_grip)
+    hang = (
+        Stage(high, OPEN, near=0.05, until=down),
         Stage(
-            lambda o: over(middle(o), CARRY_HEIGHT), OPEN,
-            within_reach(tool, turn, HALF_TURN, outwards), near=0.1, straight=0.1,
+            lambda observation: over(tool_grip(observation), CARRY_HEIGHT),
+            OPEN,
+            within_reach(tool, turn, HALF_TURN, outwards),
+            near=0.1,
+            straight=STRAIGHT,
         ),
-        *grasp(tool, middle, turn),
-        Stage(lambda o: over(middle(o), CARRY_HEIGHT), CLOSE, turn, near=0.03, lost=slipped),
+        *grasp(tool, tool_grip, turn),
+        Stage(high, CLOSE, turn, near=0.03, lost=slipped),
+        Stage(high_above_hook, CLOSE, turn_outwards, near=0.005, straight=0.05, lost=slipped),
         Stage(
-            lambda o: over(ring_at(0.0)(o), CARRY_HEIGHT), CLOSE, turn_out,
-            near=0.005, straight=0.05, lost=slipped,
+            ring_at(HOOK_TOP + ABOVE_HOOK),
+            CLOSE,
+            turn_outwards,
+            near=0.004,
+            straight=ALIGNED,
+            lost=slipped,
         ),
-        Stage(ring_at(HOOK_TOP + ABOVE_HOOK), CLOSE, turn_out, near=0.003, straight=0.03, lost=slipped),
-        Stage(ring_at(ROD_TOP + ON_ROD), CLOSE, turn_out, near=0.006, speed=0.3, lost=slipped),
+        Stage(
+            ring_at(ROD_TOP + ON_ROD),
+            CLOSE,
+            turn_outwards,
+            near=0.006,
+            speed=GENTLE,
+            lost=slipped,
+        ),
         Stage(tool.position, OPEN, steps=CLOSING),
-        Stage(lambda o: over(tool.position(o), CARRY_HEIGHT), OPEN, near=0.05, steps=40),
-        Stage(tool.position, OPEN),
+        Stage(high, OPEN, near=0.05, steps=SETTLED),
+        Stage(high, OPEN, lost=down),
     )
-    return StagedPolicy(tools, [(*insert, *hang_up)], parts=(len(insert),))
+    return StagedPolicy(tools, [(*insert, *hang)], parts=(len(insert),))

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import mujoco
 import numpy as np
 
 from mjgym.actions import Model
 from mjgym.loop.models import compile_model
 from mjgym.robots.staged_policy import Motion, Observation
 from mjgym.rotations import (
+    about_z,
     compose,
     from_rotation_vector,
     product,
@@ -82,6 +84,7 @@ class Tool:
         gripper: number of the action that closes its fingers; None if there are none.
         origin: the rotation of the axes in which the action moves it, (9,).
         wrist: the joint that turns it.
+        hand: the rotation from its site to the hand, whose fingers close along x, (9,).
     """
 
     label: str
@@ -89,6 +92,7 @@ class Tool:
     gripper: int | None
     origin: np.ndarray
     wrist: Wrist
+    hand: np.ndarray
 
     def position(self, observation: Observation) -> np.ndarray:
         """Its position, (..., 3) m."""
@@ -96,7 +100,8 @@ class Tool:
 
     def rotation(self, observation: Observation) -> np.ndarray:
         """Its rotation, (..., 9): the fingers close along its x and point along its z."""
-        return rotation_of(observation[f"{self.label}eef_quat_site"])
+        site = rotation_of(observation[f"{self.label}eef_quat_site"])
+        return np.asarray(compose(site, self.hand))
 
     def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
         """The rotation vector from its rotation to another (..., 9), (..., 3) rad in world axes."""
@@ -168,7 +173,9 @@ def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
         gripper = grippers[i].start if grippers[i].stop > grippers[i].start else None
         origin = _rotation_at_rest(model, each.origin)
         joints = task.robots[each.robot].joints
-        tools.append(Tool(each.label, places[i], gripper, origin, _wrist(model, each, joints)))
+        wrist = _wrist(model, each, joints)
+        hand = _hand(model, each) if hands else np.eye(3).reshape(9)
+        tools.append(Tool(each.label, places[i], gripper, origin, wrist, hand))
     return Tools(tuple(tools), len(task.actions(model)))
 
 
@@ -184,6 +191,18 @@ def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> W
         low, high = joint.range
         middle, half = float(low + high) / 2, float(high - low) / 2
     return Wrist(f"robot{manipulator.robot}_joint_pos", joints.index(last), sign, middle, half)
+
+
+def _hand(model: Model, manipulator: "Manipulator") -> np.ndarray:
+    """The rotation from a tool's site to axes in which the fingers close along x, (9,)."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    first, second = (
+        np.mean([data.geom(manipulator.hand_prefix + pad).xpos for pad in pads], axis=0)
+        for pads in manipulator.hand.fingers
+    )
+    way = np.abs(to_local(data.site(manipulator.tool).xmat, second - first))
+    return _matrix(about_z(np.pi / 2 if way[1] > way[0] else 0.0))
 
 
 def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
