@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
 
 from mjgym.actions import Model
@@ -195,13 +194,11 @@ def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> W
 
 def _hand(model: Model, manipulator: "Manipulator") -> np.ndarray:
     """The rotation from a tool's site to axes in which the fingers close along x, (9,)."""
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
     first, second = (
-        np.mean([data.geom(manipulator.hand_prefix + pad).xpos for pad in pads], axis=0)
+        np.mean([_place_at_rest(model, manipulator.hand_prefix + pad) for pad in pads], axis=0)
         for pads in manipulator.hand.fingers
     )
-    way = np.abs(to_local(data.site(manipulator.tool).xmat, second - first))
+    way = np.abs(to_local(_rotation_at_rest(model, manipulator.tool), second - first))
     return _matrix(about_z(np.pi / 2 if way[1] > way[0] else 0.0))
 
 
@@ -210,6 +207,16 @@ def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
     found = model.site(site)
     turned = compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
     return np.asarray(turned)
+
+
+def _place_at_rest(model: Model, geom: str) -> np.ndarray:
+    """The position of a geom in the world, with all joints at 0, (3,) m."""
+    found = model.geom(geom)
+    place, body = found.pos, int(found.bodyid[0])
+    while body:
+        place = model.body_pos[body] + to_world(_matrix(model.body_quat[body]), place)
+        body = int(model.body_parentid[body])
+    return np.asarray(place)
 
 
 def _rotation_of_body(model: Model, body: int) -> np.ndarray:
