@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
-from mjgym.rotations import smallest_angle
+from mjgym.rotations import norm, smallest_angle, to_world
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
@@ -72,7 +72,11 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
     def high(observation: Observation) -> np.ndarray:
         return over(tool.position(observation), CARRY_HEIGHT)
 
-    # The frame into the stand.
+    # The frame into the stand, which an arm may have pushed on its way.
+
+    def of_stand(observation: Observation, vector: np.ndarray) -> np.ndarray:
+        turned = rotation_of(observation["base_quat"])
+        return np.asarray(to_world(turned, np.broadcast_to(vector, (*turned.shape[:-1], 3))))
 
     def face(observation: Observation) -> np.ndarray:
         """1 if the hand points along the lying or upright frame's y axis, -1 if against it."""
@@ -95,7 +99,8 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
         return tool.turn_to(observation, frame(x, pointing(observation)))
 
     def set_upright(observation: Observation) -> np.ndarray:
-        x = np.cross(face(observation) * SIDE, UP)
+        x = np.cross(face(observation) * of_stand(observation, SIDE), UP)
+        x = x / norm(x)[..., None]
         standing = frame(x, np.broadcast_to(UP, x.shape))
         return rotation_between(rotation_of(observation["frame_quat"]), standing)
 
@@ -104,7 +109,7 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
 
         def target(observation: Observation) -> np.ndarray:
             tip = observation["frame_pos"] - TIP * axes(observation)[2]
-            to = observation["base_pos"] + HOLE + height * UP
+            to = observation["base_pos"] + of_stand(observation, HOLE) + height * UP
             return np.asarray(tool.position(observation) + to - tip)
 
         return target
