@@ -6,7 +6,7 @@ from robosuite_records import make_task
 
 from mjgym import Env, VectorEnv
 from mjgym.tasks.dmc.walker import Walker
-from mjgym.tasks.robosuite.scripted_policies.tools import Wrist
+from mjgym.tasks.robosuite.scripted_policies.tools import Wrist, tools_of
 from mjgym.tasks.robosuite.scripted_policies.wiping import SPONGE, winding
 
 # Episodes, control steps, and how many of them are solved at least: the table of the guide on
@@ -20,6 +20,7 @@ SOLVED = {
     "PickPlaceCan": (4, 260, 4),
     "NutAssembly": (4, 500, 4),
     "NutAssemblyRound": (4, 200, 4),
+    "ToolHang": (4, 520, 4),
     "TwoArmLift": (6, 120, 6),
     "TwoArmPegInHole": (8, 100, 8),
     "TwoArmHandover": (6, 250, 5),
@@ -65,9 +66,26 @@ def test_script_lifts_with_other_robots(robot):
     envs.close()
 
 
+@pytest.mark.parametrize("robot", ["Panda", "Sawyer", "IIWA", "UR5e", "Kinova3", "XArm7"])
+def test_script_knows_along_which_axis_the_fingers_close(robot):
+    task = make_task("Lift", robot=robot)
+    env = Env(task, observation="dict", dtype="float64")
+    observation, _ = env.reset(seed=0)
+    (tool,) = tools_of(task, 1).tools
+    arm = task.manipulators[0]
+    first, second = (
+        np.mean([env.data.geom(arm.hand_prefix + pad).xpos for pad in pads], axis=0)
+        for pads in arm.hand.fingers
+    )
+    way = (second - first) / np.linalg.norm(second - first)
+    assert abs(tool.rotation(observation)[0::3] @ way) == pytest.approx(1, abs=0.01)
+    env.close()
+
+
 @pytest.mark.slow
-def test_script_drives_one_environment_as_many():
-    task = make_task("Lift")
+@pytest.mark.parametrize("name", ["Lift", "ToolHang"])
+def test_script_drives_one_environment_as_many(name):
+    task = make_task(name)
     envs = VectorEnv(task, 2, observation="dict", dtype="float64")
     env = Env(task, observation="dict", dtype="float64")
     policies = task.scripted_policy(), task.scripted_policy()

@@ -6,6 +6,7 @@ from math import cos, pi, radians, sqrt
 
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec
+from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -22,6 +23,7 @@ from mjgym.tasks.robosuite.hanging import (
 )
 from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, tool_position, upright, xyzw
+from mjgym.tasks.robosuite.scripted_policies import hanging_up
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, reward_if
 
 # Where things lie on the table, from its middle, along x and y (m), and how they are turned (rad).
@@ -173,6 +175,9 @@ class ToolHang(OneTable):
 
     def success(self, v: View) -> Array:
         return self.assembled(v) & self.hung(v)
+
+    def scripted_policy(self) -> StagedPolicy:
+        return hanging_up.hang_up(self)
 
 
 def share_along(point: Array, start: Array, end: Array) -> Array:

@@ -10,6 +10,7 @@ from mjgym.actions import Model
 from mjgym.loop.models import compile_model
 from mjgym.robots.staged_policy import Motion, Observation
 from mjgym.rotations import (
+    about_z,
     compose,
     from_rotation_vector,
     product,
@@ -82,6 +83,7 @@ class Tool:
         gripper: number of the action that closes its fingers; None if there are none.
         origin: the rotation of the axes in which the action moves it, (9,).
         wrist: the joint that turns it.
+        hand: the rotation from its site to the hand, whose fingers close along x, (9,).
     """
 
     label: str
@@ -89,6 +91,7 @@ class Tool:
     gripper: int | None
     origin: np.ndarray
     wrist: Wrist
+    hand: np.ndarray
 
     def position(self, observation: Observation) -> np.ndarray:
         """Its position, (..., 3) m."""
@@ -96,7 +99,8 @@ class Tool:
 
     def rotation(self, observation: Observation) -> np.ndarray:
         """Its rotation, (..., 9): the fingers close along its x and point along its z."""
-        return rotation_of(observation[f"{self.label}eef_quat_site"])
+        site = rotation_of(observation[f"{self.label}eef_quat_site"])
+        return np.asarray(compose(site, self.hand))
 
     def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
         """The rotation vector from its rotation to another (..., 9), (..., 3) rad in world axes."""
@@ -168,7 +172,9 @@ def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
         gripper = grippers[i].start if grippers[i].stop > grippers[i].start else None
         origin = _rotation_at_rest(model, each.origin)
         joints = task.robots[each.robot].joints
-        tools.append(Tool(each.label, places[i], gripper, origin, _wrist(model, each, joints)))
+        wrist = _wrist(model, each, joints)
+        hand = _hand(model, each) if hands else np.eye(3).reshape(9)
+        tools.append(Tool(each.label, places[i], gripper, origin, wrist, hand))
     return Tools(tuple(tools), len(task.actions(model)))
 
 
@@ -186,11 +192,31 @@ def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> W
     return Wrist(f"robot{manipulator.robot}_joint_pos", joints.index(last), sign, middle, half)
 
 
+def _hand(model: Model, manipulator: "Manipulator") -> np.ndarray:
+    """The rotation from a tool's site to axes in which the fingers close along x, (9,)."""
+    first, second = (
+        np.mean([_place_at_rest(model, manipulator.hand_prefix + pad) for pad in pads], axis=0)
+        for pads in manipulator.hand.fingers
+    )
+    way = np.abs(to_local(_rotation_at_rest(model, manipulator.tool), second - first))
+    return _matrix(about_z(np.pi / 2 if way[1] > way[0] else 0.0))
+
+
 def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
     """The rotation of a site in the world, with all joints at 0, (9,)."""
     found = model.site(site)
     turned = compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
     return np.asarray(turned)
+
+
+def _place_at_rest(model: Model, geom: str) -> np.ndarray:
+    """The position of a geom in the world, with all joints at 0, (3,) m."""
+    found = model.geom(geom)
+    place, body = found.pos, int(found.bodyid[0])
+    while body:
+        place = model.body_pos[body] + to_world(_matrix(model.body_quat[body]), place)
+        body = int(model.body_parentid[body])
+    return np.asarray(place)
 
 
 def _rotation_of_body(model: Model, body: int) -> np.ndarray:
