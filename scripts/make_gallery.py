@@ -343,7 +343,7 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "robosuite/PickPlaceSingle": replace(TABLE_ARM, seed=3, begin=0.5, still=2.0, end=4.0),
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
-    "robosuite/ToolHang": replace(REACHING, still=0.3),
+    "robosuite/ToolHang": replace(TABLE_ARM, zoom=1.4, begin=20.0, still=22.0, end=22.2),
     "robosuite/TwoArm": REACHING,
     "robosuite/TwoArmHandover": replace(TABLE_ARM, zoom=1.5, begin=5.4, still=6.2, end=7.4),
     "robosuite/TwoArmLift": replace(TABLE_ARM, begin=0.6, still=3.3, end=3.8),
@@ -549,7 +549,9 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     time = 0.0
     while True:
         yield time, env
-        observation, *_ = env.step(script(observation if walks else env.observe()))
+        if not walks:  # by entries, of which those of one number have an axis in observations
+            observation = {name: np.atleast_1d(x) for name, x in env.observe().items()}
+        observation, *_ = env.step(script(observation))
         time += env.control_timestep
 
 
