@@ -46,6 +46,7 @@ INTO_TRASH, INTO_TARGET = np.array([0.0, -0.05, 0.14]), np.array([0.0, -0.02, 0.
 OVER_RIM = np.array([0.0, 0.0, 0.2])  # m, from what lies in a bin to the tool before it descends
 CLEAR = 0.008  # m, of the hand over the middle of the handle: its fingers stay off the floor
 HANGING = 1.16  # m over the floor, of the hand that carries the hammer, whose head may hang down
+SLOW, SETTLING = 0.3, 25  # share of the greatest displacement; control steps
 SPEED = 0.5  # share of the greatest displacement, of what is carried
 SLIPPED = 0.17  # m, from the second hand to the hammer's middle: it has slipped away
 ARRIVED = 0.03  # m, of the hammer from where it is handed over
@@ -99,10 +100,17 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
 
     turn = within_reach(first, facing(first, along_x, HALF_TURN), HALF_TURN)
     uncover = (*grasp(first, lid, turn), *_put(first, lid, aside))
-    picking = pick_up(handle, CARRY, OVER_RIM, CLEAR)
+    ahead, down, close, lift = pick_up(handle, CARRY, OVER_RIM, CLEAR)
+    # The joints still swing from the way there, while the tool has arrived: it is given time.
+    picking = (
+        replace(ahead, steps=SETTLING),
+        replace(down, near=0.012, straight=STRAIGHT, steps=SETTLING, speed=SPEED),
+        replace(close, steps=2 * CLOSING),
+        replace(lift, speed=SLOW),
+    )
     lost = away_from(first, handle.middle, LOST)
     present = Stage(
-        handle.held, CLOSE, handle.present, near=0.02, straight=STRAIGHT, lost=lost, speed=0.6
+        handle.held, CLOSE, handle.present, near=0.02, straight=STRAIGHT, lost=lost, speed=SLOW
     )
     rest = Stage(first.position, OPEN)
     between = Stage(
@@ -111,6 +119,7 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         upright(first),
         near=0.1,
         until=tidied,
+        speed=SPEED,
     )
     stages = (
         *uncover,
