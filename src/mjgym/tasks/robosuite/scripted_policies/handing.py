@@ -57,6 +57,10 @@ class Handle:
         z = rotation_of(observation[self._quat])[..., 2::3]
         return np.asarray(observation[self._pos] - TO_TAIL * z)
 
+    def centre(self, observation: Observation) -> np.ndarray:
+        """The middle between the hammer's ends, (..., 3) m."""
+        return np.asarray(2 * observation[self._pos] - self.middle(observation))
+
     def _along(self, observation: Observation, direction: np.ndarray) -> np.ndarray:
         """The handle's direction, (..., 3), as the one of two that is nearer to another."""
         z = rotation_of(observation[self._quat])[..., 2::3]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 # m over the floor, of what is carried: higher, near its base, an arm would fold up to its limits.
 CARRY = 1.04
+START = np.array([0.2, -0.45, 0.0])  # m, the middle of the start bin
 ASIDE = np.array([-0.25, -0.39, 0.85])  # m, where the lid's handle is let go
 # m, from the middle of a bin's floor to where things are let go: on the far side of the arm.
 INTO_TRASH, INTO_TARGET = np.array([0.0, -0.05, 0.14]), np.array([0.0, -0.02, 0.15])
@@ -90,6 +91,11 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         """The heading across the lid's handle."""
         return heading_of(observation["lid_handle_quat"])
 
+    def raised(observation: Observation) -> np.ndarray:
+        """The tool's place with the hammer over the middle of the bin, clear of its walls."""
+        way = START - handle.centre(observation)
+        return over(first.position(observation) + way, HANGING)
+
     def taken(observation: Observation) -> np.ndarray:
         """Whether the second tool has closed around the free end."""
         way = second.position(observation) - handle.free_end(observation)
@@ -106,7 +112,7 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         replace(ahead, steps=SETTLING),
         replace(down, near=0.012, straight=STRAIGHT, steps=SETTLING, speed=SPEED),
         replace(close, steps=2 * CLOSING),
-        replace(lift, speed=SLOW),
+        replace(lift, target=raised, near=0.03, speed=SLOW),
     )
     lost = away_from(first, handle.middle, LOST)
     present = Stage(
