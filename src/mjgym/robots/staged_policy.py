@@ -164,4 +164,4 @@ class SideBySide:
 
     def __call__(self, observation: Observation) -> np.ndarray:
         """The action, (..., numbers) float32, for an observation's entries."""
-        return np.sum([policy(observation) for policy in self._policies], axis=0)
+        return np.asarray(sum(policy(observation) for policy in self._policies))

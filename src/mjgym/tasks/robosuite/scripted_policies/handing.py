@@ -7,7 +7,6 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.rotations import smallest_angle
 from mjgym.tasks.robosuite.scripted_policies.motions import (
-    ABOVE,
     CLOSING,
     HALF_TURN,
     QUARTER_TURN,
@@ -17,7 +16,6 @@ from mjgym.tasks.robosuite.scripted_policies.motions import (
     frame,
     grasp,
     over,
-    within_reach,
 )
 from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
 
@@ -84,7 +82,8 @@ class Handle:
 
     def to_meeting(self, observation: Observation) -> np.ndarray:
         """The angle about the vertical from `heading` to the one across x, (...) rad."""
-        return smallest_angle(QUARTER_TURN - self.heading(observation), HALF_TURN)
+        angle = QUARTER_TURN - self.heading(observation)
+        return np.asarray(smallest_angle(angle, HALF_TURN))
 
     def held(self, observation: Observation) -> np.ndarray:
         """The place of the first tool so that the handle's middle is at the meeting."""
@@ -155,30 +154,16 @@ def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
     ]
 
 
-def pick_up(
-    handle: Handle, height: float, above: np.ndarray = ABOVE, clear: float = 0.0
-) -> tuple[Stage, ...]:
-    """Stages of the first tool that pick the hammer up.
-
-    Args:
-        handle: the hammer's.
-        height: over the floor, that it is carried up to, m.
-        above: from the hammer to the tool before it descends, m.
-        clear: of the tool over the handle's middle at the grasp, m.
-    """
-
-    def grip(observation: Observation) -> np.ndarray:
-        return np.asarray(handle.grip(observation) + np.array([0.0, 0.0, clear]))
-
+def pick_up(handle: Handle) -> tuple[Stage, ...]:
+    """Stages of the first tool that pick the hammer up."""
     turn = facing(handle.first, handle.heading, HALF_TURN)
-    turn = within_reach(handle.first, turn, HALF_TURN, handle.to_meeting)
 
     def raised(observation: Observation) -> np.ndarray:
-        return over(handle.grip(observation), height)
+        return over(handle.grip(observation), LIFTED)
 
     lost = away_from(handle.first, handle.middle, LOST)
     lift = Stage(raised, CLOSE, turn, near=0.05, lost=lost)
-    return (*grasp(handle.first, grip, turn, above=above), lift)
+    return (*grasp(handle.first, handle.grip, turn), lift)
 
 
 def waiting(handle: Handle) -> Stage:
@@ -196,7 +181,7 @@ def hand_over(task: "TwoArmHandover") -> StagedPolicy:
     tools = tools_of(task, 2)
     first, second = tools.tools
     handle = Handle(first, second, "handle_xpos", "hammer_quat")
-    picking = pick_up(handle, LIFTED)
+    picking = pick_up(handle)
     giving, taking = zip(*give_and_take(handle), strict=True)
     wait = waiting(handle)
     return StagedPolicy(tools, [(*picking, *giving), (*([wait] * len(picking)), *taking)])

@@ -13,7 +13,6 @@ from mjgym.tasks.robosuite.scripted_policies.handing import (
     MEETING,
     TO_SECOND,
     Handle,
-    pick_up,
     pointing,
     waiting,
 )
@@ -38,21 +37,22 @@ from mjgym.tasks.robosuite.scripted_policies.tools import Tool, Tools, tools_of
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.two_arm_transport import TwoArmTransport
 
-# m over the floor, of what is carried: higher, near its base, an arm would fold up to its limits.
-CARRY = 1.04
 START = np.array([0.2, -0.45, 0.0])  # m, the middle of the start bin
 ASIDE = np.array([-0.25, -0.39, 0.85])  # m, where the lid's handle is let go
-# m, from the middle of a bin's floor to where things are let go: on the far side of the arm.
+BETWEEN = np.array([0.0, -0.28, 1.04])  # m, on the first arm's way from the lid to the hammer
+# m, from the middle of a bin's floor to where things are let go, on the far side from the arm.
 INTO_TRASH, INTO_TARGET = np.array([0.0, -0.05, 0.14]), np.array([0.0, -0.02, 0.15])
 OVER_RIM = np.array([0.0, 0.0, 0.2])  # m, from what lies in a bin to the tool before it descends
-CLEAR = 0.008  # m, of the hand over the middle of the handle: its fingers stay off the floor
-HANGING = 1.16  # m over the floor, of the hand that carries the hammer, whose head may hang down
-SLOW, SETTLING = 0.3, 25  # share of the greatest displacement; control steps
-SPEED = 0.5  # share of the greatest displacement, of what is carried
-SLIPPED = 0.17  # m, from the second hand to the hammer's middle: it has slipped away
+CLEAR = np.array([0.0, 0.0, 0.008])  # m, from the handle to the tool: fingers stay off the floor
+# m over the floor, of a tool that carries something: higher up and near its base, an arm would fold
+# its elbow to the limit; the hammer's head may hang down.
+CARRY, HANGING = 1.04, 1.16
+SPEED, SLOW = 0.5, 0.3  # shares of the greatest displacement: of what is carried, of the hammer
+SETTLING = 25  # control steps in which joints come to rest that still swing as the tool arrives
 ARRIVED = 0.03  # m, of the hammer from where it is handed over
-BETWEEN = np.array([0.0, -0.28, 1.04])  # m, on the first arm's way from the lid to the hammer
 TAKEN, LEFT = 0.03, 0.12  # m, of a hand from where it holds the hammer, and once it has let go
+SLIPPED = 0.17  # m, from the second hand to the hammer's middle: it has slipped away
+HOLDING, STILL = 0.06, 0.05  # m and m/s, of fingers that hold a handle
 
 
 def transport(task: "TwoArmTransport") -> SideBySide:
@@ -60,24 +60,32 @@ def transport(task: "TwoArmTransport") -> SideBySide:
     both = tools_of(task, 2)
     first, second = both.tools
     handle = Handle(first, second, "payload_pos", "payload_quat", side=TO_SECOND)
-    return SideBySide((_give(Tools((first,), both.size), handle), _take(Tools((second,), both.size), handle)))
+    return SideBySide(
+        (_give(Tools((first,), both.size), handle), _take(Tools((second,), both.size), handle))
+    )
 
 
-def lid(observation: Observation) -> np.ndarray:
+def _lid(observation: Observation) -> np.ndarray:
+    """The place of the lid's handle, (..., 3) m."""
     return observation["lid_handle_pos"]
 
 
-def trash(observation: Observation) -> np.ndarray:
+def _trash(observation: Observation) -> np.ndarray:
+    """The place of the trash, (..., 3) m."""
     return observation["trash_pos"]
 
 
-def tidied(observation: Observation) -> np.ndarray:
-    """Whether the trash is in its bin."""
-    return _flag(observation, "trash_in_trash_bin")
+def _tidied(observation: Observation) -> np.ndarray:
+    """Whether the trash is in its bin, (...) bool."""
+    inside = observation["trash_in_trash_bin"] > 0
+    return np.asarray(inside.reshape(_trash(observation).shape[:-1]))
 
 
-def _flag(observation: Observation, entry: str) -> np.ndarray:
-    return np.asarray(observation[entry].reshape(observation["trash_pos"].shape[:-1]) > 0)
+def _holding(tool: Tool, observation: Observation) -> np.ndarray:
+    """Whether a tool's fingers have come to rest around something, (...) bool."""
+    opening = np.abs(observation[f"{tool.label}gripper_qpos"]).sum(axis=-1)
+    speed = np.abs(observation[f"{tool.label}gripper_qvel"]).max(axis=-1)
+    return np.asarray((opening < HOLDING) & (speed < STILL))
 
 
 def _give(tools: Tools, handle: Handle) -> StagedPolicy:
@@ -85,11 +93,14 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
     first, second = handle.first, handle.second
 
     def aside(observation: Observation) -> np.ndarray:
-        return np.broadcast_to(ASIDE, lid(observation).shape)
+        return np.broadcast_to(ASIDE, _lid(observation).shape)
 
     def along_x(observation: Observation) -> np.ndarray:
         """The heading across the lid's handle."""
         return heading_of(observation["lid_handle_quat"])
+
+    def grip(observation: Observation) -> np.ndarray:
+        return np.asarray(handle.grip(observation) + CLEAR)
 
     def raised(observation: Observation) -> np.ndarray:
         """The tool's place with the hammer over the middle of the bin, clear of its walls."""
@@ -99,32 +110,33 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
     def taken(observation: Observation) -> np.ndarray:
         """Whether the second tool has closed around the free end."""
         way = second.position(observation) - handle.free_end(observation)
-        return np.asarray((norm(way) < TAKEN) & closed(second, observation))
+        return np.asarray((norm(way) < TAKEN) & _holding(second, observation))
 
     def away(observation: Observation) -> np.ndarray:
         return first.position(observation) - BACK * pointing(1.0)
 
     turn = within_reach(first, facing(first, along_x, HALF_TURN), HALF_TURN)
-    uncover = (*grasp(first, lid, turn), *_put(first, lid, aside))
-    ahead, down, close, lift = pick_up(handle, CARRY, OVER_RIM, CLEAR)
-    # The joints still swing from the way there, while the tool has arrived: it is given time.
+    uncover = (*grasp(first, _lid, turn), *_put(first, _lid, aside))
+    across_handle = facing(first, handle.heading, HALF_TURN)
+    turn_hammer = within_reach(first, across_handle, HALF_TURN, handle.to_meeting)
+    ahead, down, close = grasp(first, grip, turn_hammer, steps=SETTLING, above=OVER_RIM)
+    lost = away_from(first, handle.middle, LOST)
     picking = (
-        replace(ahead, steps=SETTLING),
+        ahead,
         replace(down, near=0.012, straight=STRAIGHT, steps=SETTLING, speed=SPEED),
         replace(close, steps=2 * CLOSING),
-        replace(lift, target=raised, near=0.03, speed=SLOW),
+        Stage(raised, CLOSE, turn_hammer, near=0.03, lost=lost, speed=SLOW),
     )
-    lost = away_from(first, handle.middle, LOST)
     present = Stage(
         handle.held, CLOSE, handle.present, near=0.02, straight=STRAIGHT, lost=lost, speed=SLOW
     )
     rest = Stage(first.position, OPEN)
     between = Stage(
-        lambda observation: np.broadcast_to(BETWEEN, lid(observation).shape),
+        lambda observation: np.broadcast_to(BETWEEN, _lid(observation).shape),
         OPEN,
         upright(first),
         near=0.1,
-        until=tidied,
+        until=_tidied,
         speed=SPEED,
     )
     stages = (
@@ -137,14 +149,8 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         Stage(away, OPEN, near=np.inf, steps=CLOSING),
         rest,
     )
-    return StagedPolicy(tools, [stages], parts=[len(uncover), len(stages) - 3])
-
-
-def closed(tool: Tool, observation: Observation) -> np.ndarray:
-    """Whether a tool's fingers have come to rest around something."""
-    opening = np.abs(observation[f"{tool.label}gripper_qpos"]).sum(axis=-1)
-    speed = np.abs(observation[f"{tool.label}gripper_qvel"]).max(axis=-1)
-    return np.asarray((opening < 0.06) & (speed < 0.05))
+    given = len(stages) - 3
+    return StagedPolicy(tools, [stages], parts=[len(uncover), given])
 
 
 def _take(tools: Tools, handle: Handle) -> StagedPolicy:
@@ -190,12 +196,12 @@ def _take(tools: Tools, handle: Handle) -> StagedPolicy:
         )
 
     def littered(observation: Observation) -> np.ndarray:
-        return ~tidied(observation)
+        return ~_tidied(observation)
 
     turn = within_reach(second, across(second, "trash_quat", QUARTER_TURN), QUARTER_TURN)
     tidy = (
-        *grasp(second, trash, turn, above=OVER_RIM),
-        *_put(second, trash, over_trash_bin, missed=littered),
+        *grasp(second, _trash, turn, above=OVER_RIM),
+        *_put(second, _trash, over_trash_bin, missed=littered),
     )
     wait = replace(waiting(handle), until=at_meeting)
     kept = taking(CLOSE, 0.0, np.inf, CLOSING)
@@ -252,7 +258,5 @@ def _put(
         ),
         Stage(moved, CLOSE, turn, near=near, lost=slipped),
         held_still(tool, OPEN, CLOSING),
-        Stage(
-            lambda observation: over(place(observation), height), OPEN, near=0.05, lost=missed
-        ),
+        Stage(lambda observation: over(place(observation), height), OPEN, near=0.05, lost=missed),
     )
