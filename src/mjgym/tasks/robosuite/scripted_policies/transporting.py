@@ -92,6 +92,9 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
     """Of the first arm: take the lid off, pick the hammer up, and give it away."""
     first, second = handle.first, handle.second
 
+    def start_bin(observation: Observation) -> np.ndarray:
+        return np.broadcast_to(START, _lid(observation).shape)
+
     def aside(observation: Observation) -> np.ndarray:
         return np.broadcast_to(ASIDE, _lid(observation).shape)
 
@@ -116,15 +119,12 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         return first.position(observation) - BACK * pointing(1.0)
 
     turn = within_reach(first, facing(first, along_x, HALF_TURN), HALF_TURN)
-    uncover = (*grasp(first, _lid, turn), *_put(first, _lid, aside))
+    uncover = (*grasp(first, _lid, turn), *_put(first, _lid, start_bin, aside))
     across_handle = facing(first, handle.heading, HALF_TURN)
     turn_hammer = within_reach(first, across_handle, HALF_TURN, handle.to_meeting)
-    ahead, down, close = grasp(first, grip, turn_hammer, steps=SETTLING, above=OVER_RIM)
     lost = away_from(first, handle.middle, LOST)
     picking = (
-        ahead,
-        replace(down, near=0.012, straight=STRAIGHT, steps=SETTLING, speed=SPEED),
-        replace(close, steps=2 * CLOSING),
+        *_grasp_in_bin(first, grip, turn_hammer),
         Stage(raised, CLOSE, turn_hammer, near=0.03, lost=lost, speed=SLOW),
     )
     present = Stage(
@@ -157,6 +157,12 @@ def _take(tools: Tools, handle: Handle) -> StagedPolicy:
     """Of the second arm: take the trash away, then the hammer, and put it down."""
     first, second = handle.first, handle.second
 
+    def target_bin(observation: Observation) -> np.ndarray:
+        return observation["target_bin_pos"]
+
+    def meeting(observation: Observation) -> np.ndarray:
+        return np.broadcast_to(MEETING, payload(observation).shape)
+
     def over_trash_bin(observation: Observation) -> np.ndarray:
         return np.asarray(observation["trash_bin_pos"] + INTO_TRASH)
 
@@ -164,7 +170,7 @@ def _take(tools: Tools, handle: Handle) -> StagedPolicy:
         return observation["payload_pos"]
 
     def over_target_bin(observation: Observation) -> np.ndarray:
-        return np.asarray(observation["target_bin_pos"] + INTO_TARGET)
+        return np.asarray(target_bin(observation) + INTO_TARGET)
 
     def at_meeting(observation: Observation) -> np.ndarray:
         return np.asarray(
@@ -200,8 +206,8 @@ def _take(tools: Tools, handle: Handle) -> StagedPolicy:
 
     turn = within_reach(second, across(second, "trash_quat", QUARTER_TURN), QUARTER_TURN)
     tidy = (
-        *grasp(second, _trash, turn, above=OVER_RIM),
-        *_put(second, _trash, over_trash_bin, missed=littered),
+        *_grasp_in_bin(second, _trash, turn),
+        *_put(second, _trash, target_bin, over_trash_bin, missed=littered),
     )
     wait = replace(waiting(handle), until=at_meeting)
     kept = taking(CLOSE, 0.0, np.inf, CLOSING)
@@ -212,13 +218,21 @@ def _take(tools: Tools, handle: Handle) -> StagedPolicy:
         kept,
         Stage(second.position, CLOSE, until=alone, lost=gone),
     )
-    place = _put(second, payload, over_target_bin, HANGING, near=0.025, lost=SLIPPED)
+    place = _put(second, payload, meeting, over_target_bin, HANGING, near=0.025, lost=SLIPPED)
     return StagedPolicy(tools, [(*tidy, *take, *place)], parts=[len(tidy)])
+
+
+def _grasp_in_bin(tool: Tool, place: Reading, turn: Reading) -> tuple[Stage, ...]:
+    """Stages that grasp something in a bin, with time for the arm to settle; see `grasp`."""
+    ahead, down, close = grasp(tool, place, turn, steps=SETTLING, above=OVER_RIM)
+    settled = replace(down, near=0.012, straight=STRAIGHT, steps=SETTLING, speed=SPEED)
+    return ahead, settled, replace(close, steps=2 * CLOSING)
 
 
 def _put(
     tool: Tool,
     thing: Reading,
+    start: Reading,
     place: Reading,
     height: float = CARRY,
     near: float = 0.015,
@@ -230,6 +244,7 @@ def _put(
     Args:
         tool: that holds it.
         thing: its position, (..., 3) m.
+        start: its position over which it is raised; the height does not matter.
         place: its position where it is let go.
         height: of the tool on the way, m over the floor.
         near: the largest distance from the place, m.
@@ -238,17 +253,21 @@ def _put(
     """
     turn = upright(tool)
 
-    def moved(observation: Observation) -> np.ndarray:
-        return np.asarray(place(observation) + tool.position(observation) - thing(observation))
-
-    def up(observation: Observation) -> np.ndarray:
-        return over(tool.position(observation), height)
+    def moved(to: Reading, observation: Observation) -> np.ndarray:
+        """The place of the tool so that the thing is at another."""
+        return np.asarray(to(observation) + tool.position(observation) - thing(observation))
 
     slipped = away_from(tool, thing, lost)
     return (
-        Stage(up, CLOSE, near=0.03, lost=slipped, speed=SPEED),
         Stage(
-            lambda observation: over(moved(observation), height),
+            lambda observation: over(moved(start, observation), height),
+            CLOSE,
+            near=0.03,
+            lost=slipped,
+            speed=SPEED,
+        ),
+        Stage(
+            lambda observation: over(moved(place, observation), height),
             CLOSE,
             turn,
             near=near,
@@ -256,7 +275,7 @@ def _put(
             lost=slipped,
             speed=SPEED,
         ),
-        Stage(moved, CLOSE, turn, near=near, lost=slipped),
+        Stage(lambda observation: moved(place, observation), CLOSE, turn, near=near, lost=slipped),
         held_still(tool, OPEN, CLOSING),
         Stage(lambda observation: over(place(observation), height), OPEN, near=0.05, lost=missed),
     )
