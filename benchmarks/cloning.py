@@ -103,8 +103,8 @@ Z = 1.959964  # of a normal distribution, 95 %
 
 
 @dataclass(frozen=True)
-class Row:
-    """A run and its score; see the module."""
+class Job:
+    """A run."""
 
     part: str
     id: str
@@ -112,6 +112,23 @@ class Row:
     demonstrations: int
     noise: float
     seed: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        task = self.id.partition("/")[2]
+        return f"{task}_{self.method}_{self.demonstrations}_{self.noise:g}_{self.seed}"
+
+    def matches(self, row: "Row") -> bool:
+        """Whether a row is about this run; part is not looked at: parts share runs."""
+        mine = (self.id, self.method, self.demonstrations, self.noise, self.seed)
+        return mine == (row.id, row.method, row.demonstrations, row.noise, row.seed)
+
+
+@dataclass(frozen=True)
+class Row(Job):
+    """A run and its score; see the module."""
+
     steps: int  # control steps of an episode
     updates: int
     episodes: int
@@ -127,29 +144,6 @@ class Row:
     machine: str
 
 
-@dataclass(frozen=True)
-class Job:
-    """A run that a row is about."""
-
-    part: str
-    id: str
-    method: str
-    demonstrations: int
-    noise: float
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Of its folder."""
-        task = self.id.partition("/")[2]
-        return f"{task}_{self.method}_{self.demonstrations}_{self.noise:g}_{self.seed}"
-
-    def matches(self, row: Row) -> bool:
-        """Whether a row is about this run; part is not looked at: parts share runs."""
-        mine = (self.id, self.method, self.demonstrations, self.noise, self.seed)
-        return mine == (row.id, row.method, row.demonstrations, row.noise, row.seed)
-
-
 def jobs() -> Iterator[Job]:
     """All runs, the most important first."""
     for id in FIRST:
@@ -159,6 +153,7 @@ def jobs() -> Iterator[Job]:
     for seed in SEEDS[1:]:
         for id in FIRST:
             yield Job("states", id, "bc", COUNT, NOISE, seed)
+            yield Job("clean", id, "bc", COUNT, 0.0, seed)
     for id in BESIDE_IDS:
         for method, count in (("sac+data", BESIDE_COUNT), ("sac", 0)):
             yield Job("beside", id, method, count, 0.0, 0)

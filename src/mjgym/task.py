@@ -97,7 +97,7 @@ class Task(OptionalHooks):
             v: a scratch simulation at the model's defaults, writable (`v.qpos`, `v.qvel`, `v.act`,
                 the fields in `varies`, ...), with `v.forward()` and `v.step(n)`; nothing has been
                 computed of the defaults. The engine takes over what is written. Of a batch,
-                starts with a long `v.step(n)` are written by several threads, each with its own `v`.
+                starts with a long `v.step(n)` are written by several threads, each with a `v`.
             rng: the sub-environment's `numpy.random.Generator`.
         """
 

@@ -178,3 +178,11 @@ class TestScripted:
     def test_other_walkers_have_none(self):
         done = run("record", "soccer/ant-1v1-v0", "--policy", "scripted", "--out", "x.png")
         assert "There is no scripted policy for soccer/ant-1v1-v0" in done.output
+
+    def test_ids_that_have_one_are_named(self):
+        said = " ".join(run("demos", "walker-walk", "--out", "x.hdf5").output.split())
+        assert "There is no scripted policy for dmc/walker-walk-v0, only for" in said
+        assert "robosuite/Lift-v0" in said
+        assert "manipulation/reach_site_features-v0" in said
+        assert "_vision" not in said  # whose scripts would have to see
+        assert "reassemble" not in said

@@ -1,10 +1,12 @@
 """`mjgym submit`: what is added to the table of scores, what is refused, and that it is all or
 nothing; the table itself; and one of its policies, scored again."""
 
+import concurrent.futures
 import dataclasses
 import json
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +125,25 @@ class TestAdded:
         assert [row.seed for row in score_table.read(table)] == [0] * 3 + [1] * 3
         assert (table / f"td3/{ID}_1.yaml").exists()
         assert not (table / f"td3/{ID}_1.npz").exists()  # of seed 0 alone
+
+    def test_at_the_same_time(self, run, tmp_path, monkeypatch):
+        table, entry = tmp_path / "table", protocol.entry_of(run, SHORT)
+        read = score_table.read
+
+        def slow(folder):
+            rows = read(folder)
+            time.sleep(0.05)  # in which others would read the same
+            return rows
+
+        monkeypatch.setattr(score_table, "read", slow)
+
+        def add(seed):
+            rows = [dataclasses.replace(row, seed=seed) for row in entry.rows]
+            score_table.add(dataclasses.replace(entry, rows=rows), table)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            list(threads.map(add, range(4)))
+        assert {row.seed for row in read(table)} == {0, 1, 2, 3}
 
     def test_by_the_command(self, run, tmp_path):
         """A folder that says what a run of the whole protocol says."""

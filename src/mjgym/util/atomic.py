@@ -4,9 +4,12 @@ A full disk, an error or Ctrl-C in the middle of writing leaves what was there b
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -124,3 +127,39 @@ def filling(folder: str | Path) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 parent.rmdir()
         raise
+
+
+@contextlib.contextmanager
+def alone(path: str | Path) -> Iterator[None]:
+    """Context manager: waits until no other process of this machine is in it for that path.
+
+    For what is read, changed and written again. The lock is a file among the temporary ones, which
+    the system gives up with the process that holds it.
+    """
+    name = hashlib.sha256(str(Path(path).resolve()).encode()).hexdigest()[:16]
+    with (Path(tempfile.gettempdir()) / f"mjgym-{name}.lock").open("a+b") as file:
+        while not _lock(file.fileno()):
+            time.sleep(0.05)
+        yield
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> bool:
+        os.lseek(handle, 0, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -19,9 +19,9 @@ from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
-from mjgym.sim.warp.pictures import Pictures
 from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.world_model import WorldModel
+from mjgym.sim.warp.world_pictures import Pictures
 from mjgym.sim.warp.world_view import WorldView, copies
 
 # Where the engine computes them only with the forces: a step leaves them as they were at its start.

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mjgym.train.learn.references import imported
+from mjgym.train.learn.named_classes import imported
 from mjgym.train.results.config import OffPolicyConfig
 from mjgym.train.results.run_errors import ConfigError
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor, nn
 
-from mjgym.train.learn.references import imported
+from mjgym.train.learn.named_classes import imported
 from mjgym.train.results.config import FIXED, SHARED_OUT, Settings, at_least, positive
 from mjgym.train.results.run_errors import ConfigError
 from mjgym.util.suggestions import or_else

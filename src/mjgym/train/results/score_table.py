@@ -159,13 +159,18 @@ def packed(policy: AnyPolicy) -> bytes:
 def add(entry: Entry, folder: Path = FOLDER) -> list[Path]:
     """Add a run to a table; returns the files that are new or changed.
 
-    All of them are written, or none.
+    All of them are written, or none. Several processes may add runs at the same time.
 
     Raises:
         OSError: one cannot be written.
         RunError: the table is damaged, has the run already, or knows the method with other
             settings; the message names them.
     """
+    with atomic.alone(folder):
+        return _add(entry, folder)
+
+
+def _add(entry: Entry, folder: Path) -> list[Path]:
     before = read(folder)
     first = entry.rows[0]
     key = entry.method, first.env_name, first.seed
