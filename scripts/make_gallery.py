@@ -344,9 +344,9 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
     "robosuite/ToolHang": replace(TABLE_ARM, zoom=1.4, begin=20.0, still=22.0, end=22.2),
-    "robosuite/TwoArm": REACHING,
     "robosuite/TwoArmHandover": replace(TABLE_ARM, zoom=1.5, begin=5.4, still=6.2, end=7.4),
     "robosuite/TwoArmLift": replace(TABLE_ARM, begin=0.6, still=3.3, end=3.8),
+    "robosuite/TwoArmTransport": replace(TABLE_ARM, zoom=1.2, begin=26.4, still=26.6, end=28.2),
     "robosuite/TwoArmPegInHole": replace(TABLE_ARM, still=1.9, end=2.2),
     "robosuite/Wipe": replace(TABLE_ARM, begin=3.0, still=5.5, end=8.0),
 }
