@@ -107,8 +107,6 @@ RODENT = Shot(zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 BALL = Shot(amplitude=-0.3, frequency=0.0, lag=0.25)
 DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 TABLE_ARM = Shot(scripted=True)
-# Arms that reach about as somebody moves them slowly.
-REACHING = Shot(amplitude=0.4, frequency=0.6, end=2.0)
 # Matches on pitches on which players can be told apart, and the whole of them seen.
 MATCH = Shot(
     zoom=1.15,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scripted import assert_drives_one_as_many, assert_solves
 
 from mjgym import Env, VectorEnv, registry
 from mjgym.robots import JacoArm, JacoHand
@@ -35,31 +36,12 @@ SOLVED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVED)
 def test_script_solves_its_task(name):
-    episodes, steps, least = SOLVED[name]
-    envs = VectorEnv(make_task(name), episodes, observation="dict", dtype="float64")
-    policy = envs.task.scripted_policy()
-    observation, _ = envs.reset(seed=0)
-    for _ in range(steps):
-        observation, rewards, _, _, info = envs.step(policy(observation))
-        if info["success_once"].sum() >= least:
-            break
-    assert info["success_once"].sum() >= least
-    assert rewards[info["success"]] == pytest.approx(1, abs=0.01)
-    envs.close()
+    rewards = assert_solves(make_task(name), *SOLVED[name])
+    assert rewards == pytest.approx(1, abs=0.01)
 
 
 def test_script_drives_one_environment_as_many():
-    task = make_task("stack_2_bricks")
-    envs = VectorEnv(task, 2, observation="dict", dtype="float64")
-    env = Env(task, observation="dict", dtype="float64")
-    policies = task.scripted_policy(), task.scripted_policy()
-    many, _ = envs.reset(seed=3)
-    one, _ = env.reset(seed=4)
-    for _ in range(30):
-        actions, action = policies[0](many), policies[1](one)
-        np.testing.assert_array_equal(actions[1], action)
-        many, one = envs.step(actions)[0], env.step(action)[0]
-    envs.close()
+    assert_drives_one_as_many(make_task("stack_2_bricks"), steps=30)
 
 
 def test_script_stays_within_the_bounds_of_actions():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from robosuite_records import make_task
+from scripted import assert_drives_one_as_many, assert_solves
 
 from mjgym import Env, VectorEnv
 from mjgym.tasks.dmc.walker import Walker
@@ -31,24 +32,12 @@ SOLVED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVED)
 def test_script_solves_its_task(name):
-    episodes, steps, least = SOLVED[name]
-    envs = VectorEnv(make_task(name), episodes, observation="dict", dtype="float64")
-    policy = envs.task.scripted_policy()
-    observation, _ = envs.reset(seed=0)
-    solved = np.zeros(episodes, dtype=bool)
-    for _ in range(steps):
-        observation, rewards, _, _, info = envs.step(policy(observation))
-        solved |= info["success"]  # which ends an episode of Wipe
-        if solved.sum() >= least:
-            break
-    assert solved.sum() >= least
+    rewards = assert_solves(make_task(name), *SOLVED[name])
     if name == "Wipe":  # whose last spot is paid besides the clean table
-        assert (rewards[info["success"]] > 1).all()
+        assert (rewards > 1).all()
     else:
         depth_counts = name == "TwoArmPegInHole"  # whose reward is 1 at the deepest alone
-        close = pytest.approx(1, abs=0.1 if depth_counts else 1e-6)
-        assert rewards[info["success"]] == close
-    envs.close()
+        assert rewards == pytest.approx(1, abs=0.1 if depth_counts else 1e-6)
 
 
 @pytest.mark.slow
@@ -86,17 +75,8 @@ def test_script_knows_along_which_axis_the_fingers_close(robot):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVED)
 def test_script_drives_one_environment_as_many(name):
-    task = make_task(name)
-    envs = VectorEnv(task, 2, observation="dict", dtype="float64")
-    env = Env(task, observation="dict", dtype="float64")
-    policies = task.scripted_policy(), task.scripted_policy()
-    many, _ = envs.reset(seed=3)
-    one, _ = env.reset(seed=4)
-    for _ in range(160 if name == "ToolHang" else 30):  # which turns the frame late
-        actions, action = policies[0](many), policies[1](one)
-        np.testing.assert_array_equal(actions[1], action)
-        many, one = envs.step(actions)[0], env.step(action)[0]
-    envs.close()
+    # ToolHang turns its frame late.
+    assert_drives_one_as_many(make_task(name), steps=160 if name == "ToolHang" else 30)
 
 
 @pytest.mark.slow
