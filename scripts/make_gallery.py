@@ -107,8 +107,6 @@ RODENT = Shot(zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 BALL = Shot(amplitude=-0.3, frequency=0.0, lag=0.25)
 DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 TABLE_ARM = Shot(scripted=True)
-# Arms that reach about as somebody moves them slowly.
-REACHING = Shot(amplitude=0.4, frequency=0.6, end=2.0)
 # Matches on pitches on which players can be told apart, and the whole of them seen.
 MATCH = Shot(
     zoom=1.15,
@@ -343,10 +341,10 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "robosuite/PickPlaceSingle": replace(TABLE_ARM, seed=3, begin=0.5, still=2.0, end=4.0),
     "robosuite/Lift": replace(TABLE_ARM, seed=1, still=2.0, end=2.4),
     "robosuite/Stack": replace(TABLE_ARM, seed=2, still=3.0, end=4.4),
-    "robosuite/ToolHang": replace(REACHING, still=0.3),
-    "robosuite/TwoArm": REACHING,
+    "robosuite/ToolHang": replace(TABLE_ARM, zoom=1.4, begin=20.0, still=22.0, end=22.2),
     "robosuite/TwoArmHandover": replace(TABLE_ARM, zoom=1.5, begin=5.4, still=6.2, end=7.4),
     "robosuite/TwoArmLift": replace(TABLE_ARM, begin=0.6, still=3.3, end=3.8),
+    "robosuite/TwoArmTransport": replace(TABLE_ARM, zoom=1.2, begin=26.4, still=26.6, end=28.2),
     "robosuite/TwoArmPegInHole": replace(TABLE_ARM, still=1.9, end=2.2),
     "robosuite/Wipe": replace(TABLE_ARM, begin=3.0, still=5.5, end=8.0),
 }
@@ -549,7 +547,9 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     time = 0.0
     while True:
         yield time, env
-        observation, *_ = env.step(script(observation if walks else env.observe()))
+        if not walks:  # by entries, of which those of one number have an axis in observations
+            observation = {name: np.atleast_1d(x) for name, x in env.observe().items()}
+        observation, *_ = env.step(script(observation))
         time += env.control_timestep
 
 

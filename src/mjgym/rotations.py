@@ -31,6 +31,11 @@ def norm(x: Array) -> Array:
     return math.sqrt(squared) if isinstance(squared, float) else namespace(x).sqrt(squared)
 
 
+def unit(x: Array) -> Array:
+    """Vectors of length 1 along the last axis, (..., n) for (..., n)."""
+    return x / namespace(x).asarray(norm(x))[..., None]
+
+
 def squared_norm(x: Array) -> Array:
     """The square of `norm`: (..., n) to (...)."""
     if isinstance(x, np.ndarray) and x.ndim == 1:

@@ -145,3 +145,23 @@ class StagedPolicy:
         self._steps = np.where(lost | ended, 0, self._steps + 1)
         motions = [Motion(*motion) for motion in zip(way, turn, fingers, speed, strict=True)]
         return self._body.action(observation, motions)
+
+
+class SideBySide:
+    """Policies of parts of a robot that work at the same time, each at its own pace.
+
+    Args:
+        policies: each moves other numbers of the action, and leaves the rest at 0.
+    """
+
+    def __init__(self, policies: Sequence[StagedPolicy]) -> None:
+        self._policies = policies
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Go back to the first stages: in all environments, or where a mask, bool, is True."""
+        for policy in self._policies:
+            policy.restart(where)
+
+    def __call__(self, observation: Observation) -> np.ndarray:
+        """The action, (..., numbers) float32, for an observation's entries."""
+        return np.asarray(sum(policy(observation) for policy in self._policies))

@@ -25,6 +25,7 @@ SOLVED = {
     "TwoArmLift": (6, 120, 6),
     "TwoArmPegInHole": (8, 100, 8),
     "TwoArmHandover": (6, 250, 5),
+    "TwoArmTransport": (4, 800, 3),
 }
 
 
@@ -74,7 +75,8 @@ def test_script_knows_along_which_axis_the_fingers_close(robot):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVED)
 def test_script_drives_one_environment_as_many(name):
-    assert_drives_one_as_many(make_task(name), steps=30)
+    # ToolHang turns its frame late.
+    assert_drives_one_as_many(make_task(name), steps=160 if name == "ToolHang" else 30)
 
 
 @pytest.mark.slow

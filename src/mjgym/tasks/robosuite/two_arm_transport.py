@@ -8,7 +8,7 @@ from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.robots import Arm
-from mjgym.robots.staged_policy import StagedPolicy
+from mjgym.robots.staged_policy import SideBySide
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Viewpoint, register
@@ -230,5 +230,5 @@ class TwoArmTransport(TwoArms):
     def success(self, v: View) -> Array:
         return self.carried(v) & self.tidied(v)
 
-    def scripted_policy(self) -> StagedPolicy:
+    def scripted_policy(self) -> SideBySide:
         return transporting.transport(self)

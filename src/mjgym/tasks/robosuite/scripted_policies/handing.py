@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.rotations import smallest_angle
 from mjgym.tasks.robosuite.scripted_policies.motions import (
-    ABOVE,
     CLOSING,
     HALF_TURN,
+    QUARTER_TURN,
     STRAIGHT,
     away_from,
     facing,
@@ -40,15 +41,23 @@ class Handle:
         second: the tool that takes.
         pos: the entry of the middle of the handle.
         quat: the entry of the hammer's orientation; the handle lies along its z.
+        side: the direction, (3,), to the half that the first tool holds; None: as it is turned.
     """
 
-    def __init__(self, first: Tool, second: Tool, pos: str, quat: str) -> None:
+    def __init__(
+        self, first: Tool, second: Tool, pos: str, quat: str, side: np.ndarray | None = None
+    ) -> None:
         self.first, self.second, self._pos, self._quat = first, second, pos, quat
+        self._side = side
 
     def middle(self, observation: Observation) -> np.ndarray:
         """The middle of where both hands hold it, (..., 3) m: the head takes room at its end."""
         z = rotation_of(observation[self._quat])[..., 2::3]
         return np.asarray(observation[self._pos] - TO_TAIL * z)
+
+    def centre(self, observation: Observation) -> np.ndarray:
+        """The middle between the hammer's ends, (..., 3) m."""
+        return np.asarray(2 * observation[self._pos] - self.middle(observation))
 
     def _along(self, observation: Observation, direction: np.ndarray) -> np.ndarray:
         """The handle's direction, (..., 3), as the one of two that is nearer to another."""
@@ -62,13 +71,19 @@ class Handle:
 
     def grip(self, observation: Observation) -> np.ndarray:
         """The place of the first tool as it lies, (..., 3) m."""
-        along = self._along(observation, self.first.rotation(observation)[..., 1::3])
-        return np.asarray(self.middle(observation) - APART * along)
+        turned = -self.first.rotation(observation)[..., 1::3]
+        along = self._along(observation, turned if self._side is None else self._side)
+        return np.asarray(self.middle(observation) + APART * along)
 
     def heading(self, observation: Observation) -> np.ndarray:
         """The heading across the handle, (...) rad."""
         along = self._along(observation, ALONG)
         return np.asarray(np.arctan2(along[..., 0], -along[..., 1]))
+
+    def to_meeting(self, observation: Observation) -> np.ndarray:
+        """The angle about the vertical from `heading` to the one across x, (...) rad."""
+        angle = QUARTER_TURN - self.heading(observation)
+        return np.asarray(smallest_angle(angle, HALF_TURN))
 
     def held(self, observation: Observation) -> np.ndarray:
         """The place of the first tool so that the handle's middle is at the meeting."""
@@ -77,7 +92,7 @@ class Handle:
     def free_end(self, observation: Observation, back: float = 0.0) -> np.ndarray:
         """The place of the second tool at the grasp, or further back."""
         place = self.middle(observation) + APART * self.to_free_end(observation)
-        return np.asarray(place - back * _pointing(-1.0))
+        return np.asarray(place - back * pointing(-1.0))
 
     def present(self, observation: Observation) -> np.ndarray:
         """The turn of the first tool so that it slopes, across a handle along x."""
@@ -88,7 +103,7 @@ class Handle:
         return self.second.turn_to(observation, _sloping(self.second, observation, -1.0))
 
 
-def _pointing(side: float) -> np.ndarray:
+def pointing(side: float) -> np.ndarray:
     """The direction of a sloping tool, down and to the second side (1) or the first one (-1)."""
     return np.asarray(np.sin(SLOPE) * side * TO_SECOND - np.cos(SLOPE) * np.array([0.0, 0.0, 1.0]))
 
@@ -96,7 +111,7 @@ def _pointing(side: float) -> np.ndarray:
 def _sloping(tool: Tool, observation: Observation, side: float) -> np.ndarray:
     """The rotation of a sloping tool that closes across x, the nearer one of two, (..., 9)."""
     y = _nearer(ALONG, tool.rotation(observation)[..., 1::3])
-    z = np.broadcast_to(_pointing(side), y.shape)
+    z = np.broadcast_to(pointing(side), y.shape)
     return frame(np.cross(y, z), z)
 
 
@@ -124,7 +139,7 @@ def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
         )
 
     def away(observation: Observation) -> np.ndarray:
-        return first.position(observation) - BACK * _pointing(1.0)
+        return first.position(observation) - BACK * pointing(1.0)
 
     def kept(observation: Observation) -> np.ndarray:
         return second.position(observation)
@@ -139,27 +154,21 @@ def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
     ]
 
 
-def pick_up(handle: Handle, height: float, above: np.ndarray = ABOVE) -> tuple[Stage, ...]:
-    """Stages of the first tool that pick the hammer up.
-
-    Args:
-        handle: the hammer's.
-        height: over the floor, that it is carried up to, m.
-        above: from the hammer to the tool before it descends, m.
-    """
+def pick_up(handle: Handle) -> tuple[Stage, ...]:
+    """Stages of the first tool that pick the hammer up."""
     turn = facing(handle.first, handle.heading, HALF_TURN)
 
     def raised(observation: Observation) -> np.ndarray:
-        return over(handle.grip(observation), height)
+        return over(handle.grip(observation), LIFTED)
 
     lost = away_from(handle.first, handle.middle, LOST)
     lift = Stage(raised, CLOSE, turn, near=0.05, lost=lost)
-    return (*grasp(handle.first, handle.grip, turn, above=above), lift)
+    return (*grasp(handle.first, handle.grip, turn), lift)
 
 
 def waiting(handle: Handle) -> Stage:
     """The stage of the second tool near the meeting, which lasts as long as the first one's."""
-    place = MEETING - 2 * BACK * _pointing(-1.0)
+    place = MEETING - 2 * BACK * pointing(-1.0)
 
     def there(observation: Observation) -> np.ndarray:
         return np.broadcast_to(place, handle.middle(observation).shape)
@@ -172,7 +181,7 @@ def hand_over(task: "TwoArmHandover") -> StagedPolicy:
     tools = tools_of(task, 2)
     first, second = tools.tools
     handle = Handle(first, second, "handle_xpos", "hammer_quat")
-    picking = pick_up(handle, LIFTED)
+    picking = pick_up(handle)
     giving, taking = zip(*give_and_take(handle), strict=True)
     wait = waiting(handle)
     return StagedPolicy(tools, [(*picking, *giving), (*([wait] * len(picking)), *taking)])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
-from mjgym.rotations import norm, smallest_angle, to_world
+from mjgym.rotations import smallest_angle, to_world, unit
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
@@ -99,8 +99,7 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
         return tool.turn_to(observation, frame(x, pointing(observation)))
 
     def set_upright(observation: Observation) -> np.ndarray:
-        x = np.cross(face(observation) * of_stand(observation, SIDE), UP)
-        x = x / norm(x)[..., None]
+        x = unit(np.cross(face(observation) * of_stand(observation, SIDE), UP))
         standing = frame(x, np.broadcast_to(UP, x.shape))
         return rotation_between(rotation_of(observation["frame_quat"]), standing)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
-from mjgym.rotations import cross, norm
+from mjgym.rotations import cross, norm, unit
 from mjgym.tasks.robosuite.scripted_policies.motions import CLOSING, STRAIGHT, frame
 from mjgym.tasks.robosuite.scripted_policies.tools import rotation_between, rotation_of, tools_of
 
@@ -28,7 +28,7 @@ def insert_peg(task: "TwoArmPegInHole") -> StagedPolicy:
         """The level direction from the first tool to the second."""
         way = second.position(observation) - first.position(observation)
         way = way * np.array([1.0, 1.0, 0.0])
-        return np.asarray(way / np.asarray(norm(way))[..., None])
+        return np.asarray(unit(way))
 
     def axis(observation: Observation) -> np.ndarray:
         """The direction in which the peg enters."""
