@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,26 @@ def assert_equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -
     assert set(one) == set(other)
     for name, value in one.items():
         assert torch.equal(value, other[name]), name
+
+
+def interrupted(
+    folder: Path, *settings: str, at: int, make: Callable[..., Trainer] = trainer, **given: Any
+) -> tuple[Trainer, Trainer]:
+    """A run, and the same run interrupted after so many steps and resumed: equal, bit for bit.
+
+    Returns the trainers of `folder/whole` and `folder/parts`, which `make` makes of a folder, the
+    settings and the arguments.
+    """
+    whole = make(folder / "whole", *settings, **given)
+    whole.train()
+    first = make(folder / "parts", *settings, **given)
+    interrupt_at(first, at)
+    assert first.train().env_step == at
+    resumed = make(folder / "parts", *settings, resume=True, **given)
+    assert resumed.env_step == at
+    resumed.train()
+    assert_equal(weights(whole), weights(resumed))
+    return whole, resumed
 
 
 def mjgym_(*words: Any, code: int | None = 0) -> Result:

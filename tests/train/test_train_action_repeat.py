@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 import training_runs
-from training_runs import SMALL_REPLAY, assert_equal, interrupt_at, mjgym_, weights
+from training_runs import SMALL_REPLAY, interrupted, mjgym_
 
 from mjgym.train.learn import algorithms
 from mjgym.train.learn.algorithms.td3 import TD3Config
@@ -90,15 +90,7 @@ def test_decisions_are_counted_where_transitions_are_and_steps_elsewhere(tmp_pat
 def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
     settings = ["action_repeat=4", "history=2", "evaluations=3"]
     settings += SMALL_REPLAY if algorithm == "td3" else ["rollout_steps=8", "minibatch_size=16"]
-    given = {"algorithm": algorithm, "steps": 480}
-    whole = training_runs.trainer(tmp_path / "whole", *settings, **given)
-    whole.train()
-    first = training_runs.trainer(tmp_path / "parts", *settings, **given)
-    interrupt_at(first, 208)
-    assert first.train().env_step == 208
-    second = training_runs.trainer(tmp_path / "parts", *settings, resume=True, **given)
-    second.train()
-    assert_equal(weights(whole), weights(second))
+    interrupted(tmp_path, *settings, algorithm=algorithm, steps=480, at=208)
 
 
 def test_a_policy_acts_as_in_training(tmp_path):

@@ -10,7 +10,7 @@ import torch
 import training_runs
 from demonstrated import STEPS, Dataset
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
-from training_runs import assert_equal, interrupt_at, mjgym_, weights
+from training_runs import interrupted, mjgym_
 
 from mjgym import datasets
 from mjgym.datasets import About, DemonstrationError
@@ -335,15 +335,7 @@ class TestRun:
 
     @pytest.mark.parametrize("algorithm", ["bc", "td3_bc", "iql"])
     def test_resumed_is_as_if_never_stopped(self, algorithm, known, tmp_path):
-        whole = trainer(tmp_path / "whole", algorithm=algorithm)
-        whole.train()
-        stopped = trainer(tmp_path / "parts", algorithm=algorithm)
-        interrupt_at(stopped, 80)
-        assert stopped.train().env_step == 80
-        resumed = trainer(tmp_path / "parts", algorithm=algorithm, resume=True)
-        assert resumed.env_step == 80
-        resumed.train()
-        assert_equal(weights(whole), weights(resumed))
+        interrupted(tmp_path, algorithm=algorithm, at=80, make=trainer)
         files = [Run(tmp_path / name).policy_file.read_bytes() for name in ("whole", "parts")]
         assert files[0] == files[1]
 
@@ -439,14 +431,7 @@ class TestBesideTheBuffer:
 
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
         own = {"algorithm": "sac", "steps": 240}
-        whole = trainer(tmp_path / "whole", *self.SETTINGS, **own)
-        whole.train()
-        stopped = trainer(tmp_path / "parts", *self.SETTINGS, **own)
-        interrupt_at(stopped, 120)
-        stopped.train()
-        resumed = trainer(tmp_path / "parts", *self.SETTINGS, resume=True, **own)
-        resumed.train()
-        assert_equal(weights(whole), weights(resumed))
+        interrupted(tmp_path, *self.SETTINGS, **own, at=120, make=trainer)
 
     def test_without_a_dataset_nothing_changes(self, known, tmp_path):
         made = trainer(tmp_path / "run", *self.SETTINGS, algorithm="sac", data="")

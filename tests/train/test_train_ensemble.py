@@ -11,11 +11,9 @@ from stories import Story
 from training_runs import (
     ID,
     SMALL_REPLAY,
-    assert_equal,
-    interrupt_at,
+    interrupted,
     mjgym_,
     trainer,
-    weights,
 )
 
 from mjgym.train.learn import algorithms, cluster, critics
@@ -399,14 +397,7 @@ class TestOfSeveralAlgorithms:
 
     def test_a_run_learns_and_goes_on_bit_for_bit(self, tmp_path):
         settings = (*SMALL_REPLAY, MIXED, "normalize_observations=true")
-        whole = trainer(tmp_path / "whole", *settings, algorithm="td3")
-        whole.train()
-        parts = trainer(tmp_path / "parts", *settings, algorithm="td3")
-        interrupt_at(parts, 120)
-        parts.train()
-        resumed = trainer(tmp_path / "parts", *settings, algorithm="td3", resume=True)
-        resumed.train()
-        assert_equal(weights(whole), weights(resumed))
+        whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)
         acting = policy.load(tmp_path / "whole" / "policy.npz")
         assert [len(own.layers) for own in acting.policies] == [3, 5, 3]
         names = {line.exp_name for line in whole.run_folder.metrics()}
@@ -503,14 +494,7 @@ class TestMixtures:
     @pytest.mark.parametrize("acting", ["episodes", "critics", "mean", "softmax"])
     def test_a_run_goes_on_bit_for_bit(self, acting, tmp_path):
         settings = (*SMALL_REPLAY, "ensemble=[{}, {algorithm: sac}]", f"ensemble_acting={acting}")
-        whole = trainer(tmp_path / "whole", *settings, algorithm="td3")
-        whole.train()
-        parts = trainer(tmp_path / "parts", *settings, algorithm="td3")
-        interrupt_at(parts, 120)
-        parts.train()
-        resumed = trainer(tmp_path / "parts", *settings, algorithm="td3", resume=True)
-        resumed.train()
-        assert_equal(weights(whole), weights(resumed))
+        interrupted(tmp_path, *settings, algorithm="td3", at=120)
 
     def test_samplers_elsewhere_have_no_critics(self, tmp_path):
         read = config.read(

@@ -7,7 +7,7 @@ import own_noise
 import pytest
 import torch
 from torch import nn
-from training_runs import SMALL_REPLAY, assert_equal, interrupt_at, mjgym_, trainer, weights
+from training_runs import SMALL_REPLAY, interrupted, mjgym_
 
 from mjgym.train.learn import algorithms
 from mjgym.train.learn.algorithms.td3 import TD3Config
@@ -308,14 +308,7 @@ class TestOfOnesOwn:
     def test_a_run_goes_on_bit_for_bit_and_keeps_its_source(self, tmp_path):
         setting = f"exploration={{{OWN}: 0.6, gaussian: 0.2, parameter: 0.2}}"
         settings = (*SMALL_REPLAY, setting)
-        whole = trainer(tmp_path / "whole", *settings, algorithm="td3")
-        whole.train()
-        first = trainer(tmp_path / "parts", *settings, algorithm="td3")
-        interrupt_at(first, 120)
-        first.train()
-        second = trainer(tmp_path / "parts", *settings, algorithm="td3", resume=True)
-        second.train()
-        assert_equal(weights(whole), weights(second))
+        interrupted(tmp_path, *settings, algorithm="td3", at=120)
         kept = tmp_path / "whole" / "source" / "own_noise.py"
         assert kept.read_text() == Path(own_noise.__file__).read_text()
 

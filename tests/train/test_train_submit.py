@@ -1,12 +1,11 @@
 """`mjgym submit`: what is added to the table of scores, what is refused, and that it is all or
 nothing; the table itself; and one of its policies, scored again."""
 
-import concurrent.futures
 import dataclasses
 import json
+import multiprocessing
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +70,14 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+def add_seeds(entry, table, seeds, together) -> None:
+    """Add a run once for each seed, beginning when another process does."""
+    together.wait(120)
+    for seed in seeds:
+        rows = [dataclasses.replace(row, seed=seed) for row in entry.rows]
+        score_table.add(dataclasses.replace(entry, rows=rows), table)
+
+
 class TestAdded:
     def test_a_row_for_each_evaluation(self, run, tmp_path):
         table = tmp_path / "table"
@@ -126,24 +133,20 @@ class TestAdded:
         assert (table / f"td3/{ID}_1.yaml").exists()
         assert not (table / f"td3/{ID}_1.npz").exists()  # of seed 0 alone
 
-    def test_at_the_same_time(self, run, tmp_path, monkeypatch):
+    def test_by_several_processes_at_the_same_time(self, run, tmp_path):
         table, entry = tmp_path / "table", protocol.entry_of(run, SHORT)
-        read = score_table.read
-
-        def slow(folder):
-            rows = read(folder)
-            time.sleep(0.05)  # in which others would read the same
-            return rows
-
-        monkeypatch.setattr(score_table, "read", slow)
-
-        def add(seed):
-            rows = [dataclasses.replace(row, seed=seed) for row in entry.rows]
-            score_table.add(dataclasses.replace(entry, rows=rows), table)
-
-        with concurrent.futures.ThreadPoolExecutor(4) as threads:
-            list(threads.map(add, range(4)))
-        assert {row.seed for row in read(table)} == {0, 1, 2, 3}
+        spawning = multiprocessing.get_context("spawn")
+        together = spawning.Barrier(2)
+        adding = [
+            spawning.Process(target=add_seeds, args=(entry, table, seeds, together))
+            for seeds in (range(10), range(10, 20))
+        ]
+        for process in adding:
+            process.start()
+        for process in adding:
+            process.join()
+        assert [process.exitcode for process in adding] == [0, 0]
+        assert {row.seed for row in score_table.read(table)} == set(range(20))
 
     def test_by_the_command(self, run, tmp_path):
         """A folder that says what a run of the whole protocol says."""

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from training_runs import SMALL_REPLAY, assert_equal, interrupt_at, trainer, weights
+from training_runs import SMALL_REPLAY, assert_equal, interrupted, trainer
 
 from mjgym.train.learn import algorithms, critics
 from mjgym.train.learn.algorithms.td3 import TD3Config
@@ -107,19 +107,12 @@ def test_a_support_that_is_too_small_is_warned_of(tmp_path):
 
 
 def test_a_run_with_a_moving_support_resumes_bit_for_bit(tmp_path):
-    def started(name, **given):
-        made = trainer(tmp_path / name, *SMALL_REPLAY, algorithm="td3", steps=240, **given)
+    def started(folder, **given):
+        made = trainer(folder, *SMALL_REPLAY, algorithm="td3", steps=240, **given)
         made.collector.envs.step = Costs(made, 30, -20)
         return made
 
-    whole = started("whole")
-    whole.train()
-    first = started("parts")
-    interrupt_at(first, 140)
-    first.train()
-    second = started("parts", resume=True)
-    second.train()
-    assert_equal(weights(whole), weights(second))
+    whole, second = interrupted(tmp_path, at=140, make=started)
     assert whole.agent.critic.bounds == second.agent.critic.bounds
     assert whole.agent.critic.bounds[1] > 100
     assert whole.range == second.range
