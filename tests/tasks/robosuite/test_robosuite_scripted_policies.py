@@ -25,7 +25,7 @@ SOLVED = {
     "TwoArmLift": (6, 120, 6),
     "TwoArmPegInHole": (8, 100, 8),
     "TwoArmHandover": (6, 250, 5),
-    "TwoArmTransport": (4, 800, 3),
+    "TwoArmTransport": (4, 700, 4),
 }
 
 
