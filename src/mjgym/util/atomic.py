@@ -131,12 +131,13 @@ def filling(folder: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def alone(path: str | Path) -> Iterator[None]:
-    """Context manager: waits until no other process of this machine is in it for that path.
+    """Context manager: waits until no other process of this user is in it for that path.
 
     For what is read, changed and written again. The lock is a file among the temporary ones, which
     the system gives up with the process that holds it.
     """
-    name = hashlib.sha256(str(Path(path).resolve()).encode()).hexdigest()[:16]
+    places = f"{Path.home()} {Path(path).resolve()}"  # other users cannot open our file
+    name = hashlib.sha256(places.encode()).hexdigest()[:16]
     with (Path(tempfile.gettempdir()) / f"mjgym-{name}.lock").open("a+b") as file:
         while not _lock(file.fileno()):
             time.sleep(0.05)
