@@ -23,6 +23,7 @@ GRASP_HEIGHT = 0.003  # m, of the hand's frame over the middle of a brick that i
 ABOVE = 0.035  # m, over that, before the hand descends
 HELD = (1.35, 1.14, 1.14)  # rad, of thumb and fingers: the thumb presses against the fingers
 HALF_OPEN = 0.45  # of the fingers: they pass a brick with 7 mm on either side
+FIST = 0.83  # of fingers that press from above
 CLOSING = 5  # control steps before the fingers may be at rest because they hold something
 AT_REST = 0.2  # rad/s, of a finger
 STRAIGHT = 0.06  # rad, of a hand that is turned as asked

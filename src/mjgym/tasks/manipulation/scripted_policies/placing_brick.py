@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
+from mjgym.rotations import norm, to_local, to_world
 from mjgym.tasks.manipulation.scripted_policies.brick_grasp import (
+    FIST,
     HALF_OPEN,
     HELD,
     Brick,
+    Reading,
     grasp,
     lost,
 )
@@ -18,17 +21,29 @@ if TYPE_CHECKING:
     from mjgym.tasks.manipulation.place import Place
 
 LAID = {
-    "brick": 0.038,
+    "brick": 0.034,
     "cradle": 0.032,
 }  # m, over the target, where it is let go
 CARRY = 0.08  # m, over the target, at which the brick is carried there
 CLEAR = 0.06  # m, over the target, at which the hand may pass it
 UP = 0.26  # m, over the target, that the hand draws back to
 LETTING_GO = 8  # control steps
+ASTRAY = 0.07  # m, from the target to a brick that has fallen off
+BESIDE, OFF = 0.06, 0.06  # m, aside, of a hand that need not pass the target; m, over the brick
+FREE, DRAWN = 0.138, 0.15  # m, from the post's axis to a brick that the fingers fit around
+COMING_DOWN, PRESSING = 0.024, 0.018  # m, from the brick's middle outward, where a fist does so
+FIST_ABOVE, TOUCHING = 0.04, 0.024  # m, of the fist over the brick's middle
+THERE, TURNED = 0.012, 0.15  # m, rad, from the pose in which the fist comes down
+BEYOND = 1.7  # rad, from the fist's thumb to the post: beyond, the fingers would touch it
+AHEAD = 0.05  # m, outward, that the fist moves to at the height of the brick's middle
+SLIPPED = 0.035  # m, from the fist to the middle of a brick that it no longer draws
 
 
 def place(task: "Place", brick_name: str) -> StagedPolicy:
-    """Grasp the brick by its long sides, carry it over the pedestal and let it go there."""
+    """Grasp the brick by its long sides, carry it over the pedestal and let it go there.
+
+    A brick that lies so near the post that the fingers do not fit between is drawn away first.
+    """
     arm = velocity_arm(task, HELD)
     brick = Brick.named(arm, brick_name)
     dropped = lost(brick)
@@ -50,21 +65,101 @@ def place(task: "Place", brick_name: str) -> StagedPolicy:
         return np.concatenate([tool[..., 0:2], height], axis=-1)
 
     def rise(observation: Observation) -> np.ndarray:
-        tool = arm.position(observation)
-        height = observation["pedestal/position"][..., 2:3] + CLEAR
-        return np.concatenate([tool[..., 0:2], np.maximum(tool[..., 2:3], height)], axis=-1)
+        tool, thing = arm.position(observation), brick.position(observation)
+        beside = norm(thing[..., 0:2] - tool[..., 0:2]) < BESIDE
+        passing = observation["pedestal/position"][..., 2] + CLEAR
+        height = np.maximum(tool[..., 2], np.where(beside, thing[..., 2] + OFF, passing))
+        return np.concatenate([tool[..., 0:2], height[..., None]], axis=-1)
 
     def high(observation: Observation) -> np.ndarray:
         return np.concatenate([brick.grip(observation)[..., 0:2], rise(observation)[..., 2:3]], -1)
 
+    def fallen(observation: Observation) -> np.ndarray:
+        way = brick.position(observation) - observation["pedestal/position"]
+        return np.asarray(norm(way) > ASTRAY)
+
     stages = (
-        Stage(rise, HALF_OPEN, near=0.02),
+        Stage(rise, FIST, near=0.02),
+        *draw_away(brick, rise),
+        Stage(rise, FIST, near=0.02),
         Stage(high, HALF_OPEN, brick.turn, near=0.03, straight=0.3),
         *grasp(brick),
         Stage(lift, CLOSE, brick.straight, near=0.02, lost=dropped),
         Stage(lambda seen: over(seen, CARRY), CLOSE, brick.straight, near=0.02, lost=dropped),
         Stage(lambda seen: over(seen, LAID[task.top]), CLOSE, brick.straight, lost=dropped),
         Stage(arm.position, HALF_OPEN, steps=LETTING_GO),
-        Stage(away, HALF_OPEN),
+        Stage(away, HALF_OPEN, lost=fallen),
     )
     return StagedPolicy(arm, [stages])
+
+
+def draw_away(brick: Brick, rise: Reading) -> tuple[Stage, ...]:
+    """Stages that draw a brick away from the post with a fist on it; none if it is far enough.
+
+    Args:
+        brick: the brick.
+        rise: the hand's position, at the height at which it may move over the brick.
+    """
+    arm = brick.arm
+
+    def from_post(observation: Observation) -> np.ndarray:
+        return (brick.position(observation) - observation["pedestal/position"])[..., 0:2]
+
+    def free(observation: Observation) -> np.ndarray:
+        return np.asarray(norm(from_post(observation)) > FREE)
+
+    def outward(height: float, distance: float) -> Reading:
+        """The hand's position with the fist at a height over the brick and a distance outward."""
+
+        def place(observation: Observation) -> np.ndarray:
+            way = from_post(observation)
+            way = way * (distance / np.maximum(norm(way), 1e-6))[..., None]
+            aside = np.concatenate([way, np.zeros_like(way[..., 0:1])], axis=-1)
+            return np.asarray(brick.over(observation, height) + aside)
+
+        return place
+
+    def turn(observation: Observation) -> np.ndarray:
+        """The turn of the hand that keeps its two fingers from the post, (..., 3) rad."""
+        rotation = arm.rotation(observation)
+        way = observation["pedestal/position"] - brick.position(observation)
+        local = to_local(rotation, way)
+        angle = np.arctan2(local[..., 1], local[..., 0])
+        angle = np.where(free(observation), 0.0, angle - np.clip(angle, -BEYOND, BEYOND))
+        zero = np.zeros_like(angle)
+        return np.asarray(to_world(rotation, np.stack([zero, zero, angle], axis=-1)))
+
+    above = outward(FIST_ABOVE, COMING_DOWN)
+
+    def high(observation: Observation) -> np.ndarray:
+        return np.concatenate([above(observation)[..., 0:2], rise(observation)[..., 2:3]], axis=-1)
+
+    def at(place: Reading) -> Reading:
+        def there(observation: Observation) -> np.ndarray:
+            way = place(observation) - arm.position(observation)
+            straight = norm(turn(observation)) < TURNED
+            return np.asarray(free(observation) | ((norm(way) < THERE) & straight))
+
+        return there
+
+    def touching(observation: Observation) -> np.ndarray:
+        height = (arm.position(observation) - brick.position(observation))[..., 2]
+        return np.asarray(free(observation) | (height < TOUCHING))
+
+    def slipped(observation: Observation) -> np.ndarray:
+        away = brick.over(observation, 0.0) - arm.position(observation)
+        return np.asarray(norm(away) > SLIPPED)
+
+    def drawn(observation: Observation) -> np.ndarray:
+        far = norm(from_post(observation)) > DRAWN
+        return np.asarray(far | (free(observation) & slipped(observation)))
+
+    def undrawn(observation: Observation) -> np.ndarray:
+        return np.asarray(slipped(observation) & ~free(observation))
+
+    return (
+        Stage(high, FIST, turn, near=np.inf, until=at(high)),
+        Stage(above, FIST, turn, near=np.inf, until=at(above)),
+        Stage(outward(0.0, PRESSING), FIST, turn, near=np.inf, until=touching),
+        Stage(outward(0.0, PRESSING + AHEAD), FIST, turn, near=np.inf, until=drawn, lost=undrawn),
+    )

@@ -11,6 +11,7 @@ from mjgym.rotations import compose, norm, to_local, to_rotation_vector, to_worl
 from mjgym.tasks.manipulation.bricks import CLICK, HEIGHT, brick_name, pair_distance
 from mjgym.tasks.manipulation.scripted_policies.brick_grasp import (
     ABOVE,
+    FIST,
     HELD,
     Brick,
     Reading,
@@ -33,7 +34,7 @@ EASE = 0.005  # m, that a hand rises while it opens
 SLIPPED = 0.005  # m, of the hand along a brick that it presses
 GONE = 0.02  # m, from its place, of a brick that no longer lies there
 LET_GO, OPENED = 0.45, 1.07  # of the fingers that open a little; rad, when they have done so
-FIST, CLOSED = 0.83, 1.2  # of the fingers that press from above; rad, when they are closed
+CLOSED = 1.2  # rad, of the fingers when they are a fist
 FIST_ABOVE, RAISED = 0.03, 0.020  # m, of the hand over a brick's middle, with the fist free of it
 DEEPER = 0.01  # m, below where it should be, that a hand moves to press
 SNAPPED = 0.9 * CLICK  # m, of the `pair_distance` of bricks that have snapped together
