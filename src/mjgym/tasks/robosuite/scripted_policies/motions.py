@@ -129,6 +129,7 @@ def grasp(
     turn: Reading,
     steps: int = CLOSING,
     above: np.ndarray = ABOVE,
+    lost: Reading | None = None,
 ) -> tuple[Stage, ...]:
     """Stages that grasp an object: above it, down to it, close the fingers.
 
@@ -138,6 +139,7 @@ def grasp(
         turn: of the tool to the grasp, see `Stage`.
         steps: the least number of control steps above the object.
         above: from the grasp to the tool before it descends, m.
+        lost: the condition, bool, for another attempt as the tool descends, see `Stage`.
     """
     return (
         Stage(
@@ -148,7 +150,7 @@ def grasp(
             straight=STRAIGHT,
             steps=steps,
         ),
-        Stage(place, OPEN, turn, near=0.008),
+        Stage(place, OPEN, turn, near=0.008, lost=lost),
         Stage(place, CLOSE, turn, near=np.inf, steps=CLOSING),
     )
 

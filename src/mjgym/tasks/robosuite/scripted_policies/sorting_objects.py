@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
-from mjgym.rotations import smallest_angle
+from mjgym.rotations import norm, smallest_angle
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
+    QUARTER_TURN,
     WHOLE_TURN,
-    across,
     away_from,
+    facing,
     grasp,
     heading_of,
     level,
@@ -19,7 +20,7 @@ from mjgym.tasks.robosuite.scripted_policies.motions import (
     upright,
     within_reach,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import Tools, tools_of
+from mjgym.tasks.robosuite.scripted_policies.tools import Tools, rotation_of, tools_of
 
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.sorting import Sorting
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the pegs
 MISSED = 0.05  # m, from its destination: an object that has not come to rest there
 STRAIGHT = 0.06  # rad, the largest turn of a nut that still fits over its peg
+TALL = 0.05  # m, of the grasp above its frame: an object that may have been knocked over
+KNOCKED = 0.4  # rad, that the hand must turn after an object that falls as it descends
+TIPPED = 0.8  # the cosine of the angle from the vertical at which its axis counts as such
 # Of each object: the grasp along its x axis and above its frame, and the height of its frame at
 # release, m. They are taken in this order: first what is tall, which the hand would knock over on
 # its way to the others; last what goes farthest, from where a stretched arm comes back badly.
@@ -78,10 +82,24 @@ def _put_away(
             which = observation[f"{label}_id"].reshape(which.shape).astype(np.int64)
         return tuple(np.moveaxis(constants[which][..., None], -2, 0))
 
+    def tipped(observation: Observation) -> tuple[np.ndarray, np.ndarray]:
+        """The object's z axis, (..., 3), and whether it is tall and has been knocked over."""
+        axis = rotation_of(observation[quat])[..., 2::3]
+        _, above, *_ = constants_of(observation)
+        return axis, np.asarray((above[..., 0] >= TALL) & (axis[..., 2] < TIPPED))
+
     def grip(observation: Observation) -> np.ndarray:
         along, above, *_ = constants_of(observation)
+        axis, fallen = tipped(observation)
         forward = level(heading_of(observation[quat]))
-        return np.asarray(observation[pos] + along * forward + above * np.array([0.0, 0.0, 1.0]))
+        up = np.where(fallen[..., None], axis, np.array([0.0, 0.0, 1.0]))
+        return np.asarray(observation[pos] + along * forward + above * up)
+
+    def crosswise(observation: Observation) -> np.ndarray:
+        """The heading that the fingers close along: y, or across the axis of what has fallen."""
+        axis, fallen = tipped(observation)
+        along_axis = np.arctan2(axis[..., 1], axis[..., 0])
+        return np.where(fallen, along_axis, heading_of(observation[quat])) + QUARTER_TURN
 
     def down(observation: Observation) -> np.ndarray:
         """The tool's position at release."""
@@ -101,7 +119,12 @@ def _put_away(
         beside = np.abs(observation[pos][..., 0:2] - np.concatenate(goal, axis=-1)).max(axis=-1)
         return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
 
-    turn = across(tool, quat, HALF_TURN)
+    turn = facing(tool, crosswise, HALF_TURN)
+
+    def turned(observation: Observation) -> np.ndarray:
+        """Whether the object has turned under the hand, as one does that is knocked over."""
+        return np.asarray(norm(turn(observation)) > KNOCKED)
+
     turn_to_place = within_reach(tool, upright(tool, to_place), WHOLE_TURN)
     lost = away_from(tool, grip)
     # Turned near the arm: on the way, a handle that points away would stretch it.
@@ -115,7 +138,7 @@ def _put_away(
             near=0.1,
             straight=STRAIGHT,
         ),
-        *grasp(tool, grip, turn),
+        *grasp(tool, grip, turn, lost=turned),
         Stage(lambda observation: over(grip(observation), CARRY_HEIGHT), CLOSE, turn, near=0.03),
         *((turning,) if aligned else ()),
         Stage(
