@@ -43,7 +43,6 @@ from typing import Any
 
 import gymnasium
 import mujoco
-import numpy as np
 
 import mjgym
 from mjgym import datasets
@@ -316,10 +315,12 @@ def cell(rows: Sequence[Row]) -> list[str]:
 
 
 def verdict(rows: Sequence[Row], goal: float) -> str:
-    """Whether the mean of all seeds meets a goal; how many there are while some are missing."""
+    """Whether the episodes of all seeds meet a goal; how many there are while some are missing."""
     if len(rows) < len(SEEDS):
         return f"{len(rows)} of {len(SEEDS)} seeds" if rows else ""
-    return "yes" if float(np.mean([row.success for row in rows])) >= goal else "no"
+    # In whole episodes: the mean of 0.95, 0.94 and 0.96 is below 0.95 in floating point.
+    needed = round(goal * sum(row.episodes for row in rows), 6)
+    return "yes" if sum(row.successes for row in rows) >= needed else "no"
 
 
 def _of(rows: Sequence[Row], *, seeds: Sequence[int] = SEEDS, **wanted: Any) -> list[Row]:
