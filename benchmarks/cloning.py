@@ -43,6 +43,7 @@ from typing import Any
 
 import gymnasium
 import mujoco
+import numpy as np
 
 import mjgym
 from mjgym import datasets
