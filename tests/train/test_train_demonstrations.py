@@ -13,6 +13,7 @@ from torch.distributions import Categorical, Independent, MixtureSameFamily, Nor
 from training_runs import interrupted, mjgym_
 
 from mjgym import datasets
+from mjgym.cli.policies import spaces_complaint
 from mjgym.datasets import About, DemonstrationError
 from mjgym.train.learn import algorithms, demonstrations
 from mjgym.train.learn.algorithms.bc import NARROWEST
@@ -292,6 +293,17 @@ class TestPolicy:
         inputs = made.encode(seen[1].astype(np.float32))
         wanted = agent.mean_action(torch.from_numpy(seen.swapaxes(0, 1).copy()))
         np.testing.assert_allclose(made.unscaled(inputs), wanted, atol=1e-5)
+
+    def test_pictures_of_two_cameras_fit_one_environment_and_many(self):
+        agent = algorithms.find("bc")(settings_of("bc"), (36, 32, 6), 1)
+        made = agent.policy(-np.ones(1), np.ones(1))
+        pixels = {"camera": ["fixed", "lookatcart"], "height": 36, "width": 32}
+        options = {"observation": "pixels", "pixels": pixels}
+        single = gymnasium.make("dmc/cartpole-swingup-v0", **options)
+        batch = gymnasium.make_vec("dmc/cartpole-swingup-v0", 2, threads=1, **options)
+        assert [spaces_complaint("run", made, envs) for envs in (single, batch)] == ["", ""]
+        single.close()
+        batch.close()
 
     @pytest.mark.parametrize(
         ("name", "value", "said"),

@@ -199,13 +199,13 @@ def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
 
 
 def _shape(space: Any) -> tuple[int, ...]:
-    """The shape of an observation as policies see it: pictures of several cameras are one."""
+    """The shape of observations as policies see them: pictures of several cameras are one."""
     if not hasattr(space, "spaces"):
         return tuple(space.shape)
     shapes: list[tuple[int, ...]] = [part.shape or () for part in space.spaces.values()]
-    if {len(shape) for shape in shapes} != {3} or len({shape[:2] for shape in shapes}) > 1:
+    if min(map(len, shapes)) < 3 or len({shape[:-1] for shape in shapes}) > 1:
         return ()
-    return (*shapes[0][:2], sum(shape[2] for shape in shapes))
+    return (*shapes[0][:-1], sum(shape[-1] for shape in shapes))
 
 
 def _find(text: str) -> Callable[[Any], Any]:
