@@ -153,21 +153,31 @@ def walk(curves: Sequence[Curve]) -> str:
 
 
 def candidates(curves: Sequence[Curve]) -> str:
-    """By settings: the mean score over the ids, none where one is missing, and that of each."""
+    """By settings: the mean score over the first ids and over all, and the score of each.
+
+    A mean of which an id is missing is not given.
+    """
+    first = len(plan.CANDIDATE_FIRST_IDS)
     rows = []
     for name, settings in plan.CANDIDATES.items():
         scores = []
         for id in plan.CANDIDATE_IDS:
             final = _finals(_own(curves, id, name))
             scores.append(statistics.mean(final) if final else None)
-        measured = [score for score in scores if score is not None]
-        mean = f"{statistics.mean(measured):.0f}" if len(measured) == len(scores) else MISSING
         seeds = {curve.seed for curve in curves if curve.experiment == name}
         shown = " ".join(f"`{setting}`" for setting in settings)
         cells = ["" if score is None else f"{score:.0f}" for score in scores]
-        rows.append([name, shown, str(len(seeds) or ""), mean, *cells])
+        means = [_mean(scores[:first]), _mean(scores)]
+        rows.append([name, shown, str(len(seeds) or ""), *means, *cells])
     tasks = [id.partition("/")[2].removesuffix("-v0") for id in plan.CANDIDATE_IDS]
-    return report.table(["settings", "beside the defaults", "seeds", "mean", *tasks], rows)
+    means = [f"mean of the first {first}", f"mean of all {len(tasks)}"]
+    return report.table(["settings", "beside the defaults", "seeds", *means, *tasks], rows)
+
+
+def _mean(scores: Sequence[float | None]) -> str:
+    """The mean of scores; that one is missing says so."""
+    measured = [score for score in scores if score is not None]
+    return f"{statistics.mean(measured):.0f}" if len(measured) == len(scores) else MISSING
 
 
 def every(found: results.Results, folder: Path = results.FOLDER) -> dict[str, str]:
