@@ -4,19 +4,23 @@ python scripts/bundle_policy.py RUN [RUN ...]          # folders of `mjgym train
 python scripts/bundle_policy.py RUN --out FOLDER       # elsewhere than in assets/policies
 python scripts/bundle_policy.py RUN --half             # in half the bytes
 python scripts/bundle_policy.py FILE.npz --half        # the same of one that is bundled
+python scripts/bundle_policy.py RUN --least 0.8        # only what reaches this share
 
 A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`, and by PyTorch,
 from the run's checkpoint. It is refused where the two disagree, where the run's own score is
 another one, where the task is not as it is registered any more, and where it is no perceptron of a
-state's observations. Of several runs of one task, the one with the best score is kept: that is a
-policy to look at, and no result. With `--half`, the numbers of its layers are rounded to half
-precision, and it is scored as it is then.
+state's observations. Of several runs of one task, the one that does best on other seeds is kept,
+those set apart for evaluations in training, by success where the task has a goal: its score is not
+the result of any choice. With `--half`, the numbers of its layers are rounded to half precision,
+and it is scored as it is then. `--least` is a share of the episodes that succeed or, without a
+goal, of a return of 1,000, both on these other seeds.
 """
 
 import argparse
 import json
 import math
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,7 @@ import torch
 
 from mjgym.train.learn import algorithms
 from mjgym.train.learn.normalization import FLOOR
-from mjgym.train.results import config, evaluation, trained
+from mjgym.train.results import comparison, config, evaluation, trained
 from mjgym.train.results.evaluation import Evaluation
 from mjgym.train.results.policy import Policy
 from mjgym.train.results.run import Run
@@ -138,7 +142,7 @@ def bundled(folder: Path) -> trained.Trained:
     if run.evaluation_file.exists():
         own = json.loads(run.evaluation_file.read_text())["returns"]
         _require_alike(score, np.array(own), "in the run's evaluation.json")
-    return trained.Trained(policy, _scored(about, score))
+    return _scored(policy, about, score)
 
 
 def halved(found: trained.Trained) -> trained.Trained:
@@ -148,22 +152,51 @@ def halved(found: trained.Trained) -> trained.Trained:
     """
     constant = found.policy.deviation <= np.float32(FLOOR)
     policy = found.policy.rounded(constant if found.policy.history == 1 else None)
-    score = _score(dict(found.about.settings), policy)
-    return trained.Trained(policy, _scored(found.about, score))
+    return _scored(policy, found.about, _score(found.about.settings, policy))
 
 
-def _scored(about: trained.About, score: Evaluation) -> trained.About:
-    returns = tuple(float(f"{value:.6g}") for value in score.returns)
-    successes = () if score.successes is None else tuple(score.successes.tolist())
-    return trained.About(**{**vars(about), "returns": returns, "successes": successes})
+def _again(found: trained.Trained) -> trained.Trained:
+    """A policy of a file, scored anew."""
+    return _scored(found.policy, found.about, _score(found.about.settings, found.policy))
 
 
-def _score(settings: dict[str, Any], policy: Any) -> Evaluation:
+def _scored(policy: Policy, about: trained.About, score: Evaluation) -> trained.Trained:
+    """A policy with its score on the seeds of scores, and that on the seeds it is chosen by."""
+    chosen = _score(about.settings, policy, evaluation.TRAINING_SEEDS)
+    made = {
+        "returns": tuple(_short(value) for value in score.returns),
+        "successes": () if score.successes is None else tuple(score.successes.tolist()),
+        "validation": _short(chosen.returns.mean()),
+        "validation_success": (
+            None if chosen.successes is None else _short(chosen.successes.mean())
+        ),
+    }
+    return trained.Trained(policy, trained.About(**{**vars(about), **made}))
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _score(
+    settings: Mapping[str, Any], policy: Any, seeds: Sequence[int] = evaluation.SEEDS
+) -> Evaluation:
     arguments = {**settings["env"], **settings["evaluation_env"]}
-    envs = evaluation.make(settings["id"], len(evaluation.SEEDS), **arguments)
-    score = evaluation.evaluate(policy, envs)
+    envs = evaluation.make(settings["id"], len(seeds), **arguments)
+    score = evaluation.evaluate(policy, envs, seeds)
     envs.close()
     return score
+
+
+def reached(about: trained.About) -> tuple[float, float]:
+    """Success and mean return on the seeds that policies are chosen by; no goal counts as 0."""
+    return about.validation_success or 0.0, about.validation or 0.0
+
+
+def share(about: trained.About) -> float:
+    """Share of the episodes that succeed or, without a goal, of a return of 1,000."""
+    success, mean = reached(about)
+    return success if about.validation_success is not None else mean / comparison.NORMALIZED
 
 
 def _require_alike(score: Evaluation, returns: np.ndarray, name: str) -> None:
@@ -187,7 +220,7 @@ def put(found: trained.Trained, out: Path) -> str:
     path = out / trained.file(found.about.id).relative_to(trained.FOLDER)
     if path.exists():
         there = trained.about_of(path)
-        if there.mean > found.about.mean:
+        if reached(there) > reached(found.about):
             return f"{found.about.text()}: {path} stays, with {there.text()}"
     content = found.packed()
     if len(content) > trained.LIMIT:
@@ -206,13 +239,19 @@ def main() -> int:
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
     parser.add_argument("--half", action="store_true", help="round to half precision")
+    parser.add_argument("--least", type=float, default=0.0, help="share that it must reach")
     parser.add_argument("--out", type=Path, default=trained.FOLDER, help="folder of the policies")
     given = parser.parse_args()
     refused = 0
     for folder in given.runs:
         try:
-            found = trained.read(folder) if folder.suffix == ".npz" else bundled(folder)
-            print(f"{folder}: {put(halved(found) if given.half else found, given.out)}")
+            found = _again(trained.read(folder)) if folder.suffix == ".npz" else bundled(folder)
+            found = halved(found) if given.half else found
+            if share(found.about) < given.least:
+                raise RefusedError(
+                    f"it reaches {share(found.about):.0%}, and {given.least:.0%} is asked for"
+                )
+            print(f"{folder}: {put(found, given.out)}")
         except (RefusedError, RunError) as error:
             print(f"{folder}: {error}", file=sys.stderr)
             refused += 1

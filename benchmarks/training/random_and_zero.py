@@ -13,6 +13,7 @@ import argparse
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mjgym import registry
 from mjgym.cli.policies import load_policy
@@ -41,7 +42,7 @@ def measure(
     return baselines.of_evaluation(id, policy, result)
 
 
-def _make(id: str, num_envs: int, threads: int):
+def _make(id: str, num_envs: int, threads: int) -> Any:
     # Pictures that nobody looks at are not drawn.
     return evaluation.make(id, num_envs, threads, observation="flat")
 

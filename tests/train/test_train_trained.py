@@ -145,12 +145,32 @@ class TestBundling:
         observation = np.random.default_rng(0).normal(size=(5, 5))
         assert np.array_equal(again.policy(observation), run.policy()(observation))
 
-        better = trained.Trained(
-            found.policy, trained.About(**{**vars(found.about), "returns": (900.0,) * 100})
-        )
-        bundle_policy.put(better, tmp_path / "policies")
-        assert "stays, with 900" in bundle_policy.put(found, tmp_path / "policies")
-        assert trained.read(path).about.mean == 900.0
+    def test_the_better_one_on_other_seeds_is_kept(self, run, tmp_path):
+        found = bundle_policy.bundled(run.path)
+        envs = evaluation.make(ID, 100, **run.settings()["env"])
+        scored = evaluation.evaluate(found.policy, envs, evaluation.TRAINING_SEEDS)
+        envs.close()
+        assert found.about.validation == pytest.approx(scored.returns.mean(), rel=1e-5)
+        assert found.about.validation_success is None
+
+        def changed(**about) -> trained.Trained:
+            return trained.Trained(found.policy, trained.About(**{**vars(found.about), **about}))
+
+        better = changed(validation=900.0, returns=(5.0,) * 100)
+        said = "stays, with 5 ± 0"
+        bundle_policy.put(better, tmp_path)
+        assert said in bundle_policy.put(changed(returns=(950.0,) * 100), tmp_path)
+        assert trained.read(tmp_path / f"{ID}.npz").about.validation == 900.0
+        assert bundle_policy.share(better.about) == 0.9
+        goal = changed(validation=900.0, validation_success=0.25)
+        assert bundle_policy.share(goal.about) == 0.25
+
+    def test_one_that_reaches_too_little_is_refused(self, run, tmp_path, capsys, monkeypatch):
+        words = ["bundle_policy.py", str(run.path), "--out", str(tmp_path / "policies")]
+        monkeypatch.setattr(sys, "argv", [*words, "--least", "0.9"])
+        assert bundle_policy.main() == 1
+        assert "and 90% is asked for" in capsys.readouterr().err
+        assert not (tmp_path / "policies").exists()
 
     def test_half_the_bytes(self, run, tmp_path):
         found = bundle_policy.halved(bundle_policy.bundled(run.path))
@@ -203,7 +223,7 @@ class TestBundling:
         layers = [{"weight": np.random.default_rng(0).normal(size=(500, 500)), "bias": np.zeros(5)}]
         about = trained.About(run.settings(), 1, 1, 1.0, (1.0,), {})
         large = trained.Trained(Policy(layers, *[np.zeros(5)] * 4), about)
-        with pytest.raises(RefusedError, match="of 1,000,000 at most"):
+        with pytest.raises(RefusedError, match="of 300,000 at most"):
             bundle_policy.put(large, tmp_path)
 
 

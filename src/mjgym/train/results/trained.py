@@ -20,7 +20,7 @@ from mjgym.train.results.policy import Policy, load
 from mjgym.util.packaged import assets
 
 FOLDER = assets() / "policies"
-LIMIT = 1_000_000  # bytes of a file
+LIMIT = 300_000  # bytes of a file
 _ABOUT = "about"  # its entry of a file
 
 
@@ -40,6 +40,9 @@ class About:
         returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
         fingerprint: of the run.
         successes: of these episodes, at any time; empty for a task without a goal.
+        validation: mean return of the 100 seeds set apart for evaluations in training, by which one
+            of several policies is chosen; None where it is not known.
+        validation_success: share of these episodes that succeed; None for a task without a goal.
     """
 
     settings: Mapping[str, Any]
@@ -49,6 +52,8 @@ class About:
     returns: tuple[float, ...]
     fingerprint: Mapping[str, Any]
     successes: tuple[bool, ...] = ()
+    validation: float | None = None
+    validation_success: float | None = None
 
     @property
     def id(self) -> str:
