@@ -10,10 +10,10 @@ A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`,
 from the run's checkpoint. It is refused where the two disagree, where the run's own score is
 another one, where the task is not as it is registered any more, and where it is no perceptron of a
 state's observations. Of several runs of one task, the one that does best on other seeds is kept,
-those set apart for evaluations in training, by success where the task has a goal: its score is not
-the result of any choice. With `--half`, the numbers of its layers are rounded to half precision,
-and it is scored as it is then. `--least` is a share of the episodes that succeed or, without a
-goal, of a return of 1,000, both on these other seeds.
+those set apart for evaluations in training: by its return in the suite, else by success. So its
+score is not the result of any choice. With `--half`, the numbers of its layers are rounded to half
+precision, and it is scored as it is then. `--least` is a share of a return of 1,000, in the suite,
+or of the episodes that succeed, on these other seeds.
 """
 
 import argparse
@@ -181,7 +181,7 @@ def _short(value: float) -> float:
 def _score(
     settings: Mapping[str, Any], policy: Any, seeds: Sequence[int] = evaluation.SEEDS
 ) -> Evaluation:
-    arguments = {**settings["env"], **settings["evaluation_env"]}
+    arguments = {**settings["env"], **settings.get("evaluation_env", {})}
     envs = evaluation.make(settings["id"], len(seeds), **arguments)
     score = evaluation.evaluate(policy, envs, seeds)
     envs.close()
@@ -189,14 +189,19 @@ def _score(
 
 
 def reached(about: trained.About) -> tuple[float, float]:
-    """Success and mean return on the seeds that policies are chosen by; no goal counts as 0."""
-    return about.validation_success or 0.0, about.validation or 0.0
+    """Score on the seeds that policies are chosen by, better ones larger.
+
+    Returns:
+        Success, 0 where returns have a scale or there is no goal; and the mean return.
+    """
+    success = 0.0 if comparison.scaled(about.id) else about.validation_success
+    return success or 0.0, about.validation or 0.0
 
 
 def share(about: trained.About) -> float:
-    """Share of the episodes that succeed or, without a goal, of a return of 1,000."""
+    """Share of a return of 1,000, in the suite, or of the episodes that succeed."""
     success, mean = reached(about)
-    return success if about.validation_success is not None else mean / comparison.NORMALIZED
+    return mean / comparison.NORMALIZED if comparison.scaled(about.id) else success
 
 
 def _require_alike(score: Evaluation, returns: np.ndarray, name: str) -> None:

@@ -162,7 +162,8 @@ class TestBundling:
         assert said in bundle_policy.put(changed(returns=(950.0,) * 100), tmp_path)
         assert trained.read(tmp_path / f"{ID}.npz").about.validation == 900.0
         assert bundle_policy.share(better.about) == 0.9
-        goal = changed(validation=900.0, validation_success=0.25)
+        settings = {**found.about.settings, "id": "robosuite/Lift-v0"}
+        goal = changed(validation=900.0, validation_success=0.25, settings=settings)
         assert bundle_policy.share(goal.about) == 0.25
 
     def test_one_that_reaches_too_little_is_refused(self, run, tmp_path, capsys, monkeypatch):
