@@ -155,23 +155,33 @@ def walk(curves: Sequence[Curve]) -> str:
 def candidates(curves: Sequence[Curve]) -> str:
     """By settings: the mean score over the first ids and over all, and the score of each.
 
-    A mean of which an id is missing is not given.
+    A mean of which an id is missing is not given. "After half" is the mean over all of the
+    evaluations within half the time.
     """
     first = len(plan.CANDIDATE_FIRST_IDS)
     rows = []
     for name, settings in plan.CANDIDATES.items():
-        scores = []
+        scores: list[float | None] = []
+        halves: list[float | None] = []
         for id in plan.CANDIDATE_IDS:
-            final = _finals(_own(curves, id, name))
+            own = [curve for curve in _own(curves, id, name) if curve.final is not None]
+            final = _finals(own)
             scores.append(statistics.mean(final) if final else None)
+            halves.append(statistics.mean(map(_after_half, own)) if final else None)
         seeds = {curve.seed for curve in curves if curve.experiment == name}
         shown = " ".join(f"`{setting}`" for setting in settings)
         cells = ["" if score is None else f"{score:.0f}" for score in scores]
-        means = [_mean(scores[:first]), _mean(scores)]
+        means = [_mean(scores[:first]), _mean(scores), _mean(halves)]
         rows.append([name, shown, str(len(seeds) or ""), *means, *cells])
     tasks = [id.partition("/")[2].removesuffix("-v0") for id in plan.CANDIDATE_IDS]
-    means = [f"mean of the first {first}", f"mean of all {len(tasks)}"]
+    means = [f"mean of the first {first}", f"mean of all {len(tasks)}", "after half"]
     return report.table(["settings", "beside the defaults", "seeds", *means, *tasks], rows)
+
+
+def _after_half(curve: Curve) -> float:
+    """The return of the last evaluation within half the time of a run, or else of its first."""
+    within = int((curve.seconds <= curve.seconds[-1] / 2).sum())
+    return float(curve.returns[max(within - 1, 0)])
 
 
 def _mean(scores: Sequence[float | None]) -> str:
