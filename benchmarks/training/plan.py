@@ -62,7 +62,7 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
     "small-many-updates": (*SMALL, "updates_per_step=0.5"),
     "small-growing-updates": (*SMALL, "updates_per_step=0.1", "updates_per_step_end=0.5"),
 }
-"""Settings of TD3 of which the default recipe is to be chosen, by the mean score on some ids."""
+"""Settings of TD3 of which the default recipe is chosen, by the mean score on some ids."""
 CANDIDATE_FIRST_IDS = (
     "dmc/walker-walk-v0",
     "dmc/finger-spin-v0",
