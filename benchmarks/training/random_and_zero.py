@@ -5,11 +5,12 @@
     python scripts/update_tables.py  # then, for the guide's table
 
 Episodes have the 100 fixed seeds of scores that are reported; the results are the same with any
-number of threads. The file is written after each id, so that a run that is stopped goes on where it
-was.
+number of threads. Ids that differ only in what they observe are measured once. The file is written
+after each id, so that a run that is stopped goes on where it was.
 """
 
 import argparse
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,17 @@ def measure(
     return baselines.of_evaluation(id, policy, result)
 
 
+def alike(id: str) -> list[str]:
+    """Ids with the same episodes, of which some observe objects by camera; this one too."""
+    return [other for other in registry.ids() if _episodes(other) == _episodes(id)]
+
+
+def _episodes(id: str) -> tuple[object, ...]:
+    registration = registry.registration(id)
+    fields = {name: value for name, value in registration.fields.items() if name != "vision"}
+    return registration.task_class, fields
+
+
 def _make(id: str, num_envs: int, threads: int) -> Any:
     # Pictures that nobody looks at are not drawn.
     return evaluation.make(id, num_envs, threads, observation="flat")
@@ -52,11 +64,15 @@ def main() -> None:
     options = parse()
     found = baselines.read(options.out)
     whole = {key for key, row in found.items() if row.episodes == len(evaluation.SEEDS)}
-    missing = [id for id in registry.ids() if (id, baselines.ZERO) not in whole]
-    for id in options.ids or missing:
+    wanted = options.ids or [id for id in registry.ids() if (id, baselines.ZERO) not in whole]
+    while wanted:
+        id = wanted.pop(0)
         for policy in baselines.POLICIES:
-            found[id, policy] = measure(id, policy, threads=options.threads)
+            measured = measure(id, policy, threads=options.threads)
+            for other in alike(id):
+                found[other, policy] = dataclasses.replace(measured, id=other)
         baselines.write(found.values(), options.out)
+        wanted = [other for other in wanted if other not in alike(id)]
         means = (found[id, policy].mean for policy in baselines.POLICIES)
         print(" ".join(itertools.chain([id], (f"{mean:.1f}" for mean in means))), flush=True)
 

@@ -1,5 +1,6 @@
 """Scores of random and zero actions: the file has every id, and is what is measured."""
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -40,6 +41,14 @@ def test_the_file_is_what_is_measured(policy):
     assert (found.episodes, found.steps) == (kept.episodes, kept.steps)
     assert found.mean == pytest.approx(kept.mean, rel=1e-3)
     assert found.std == pytest.approx(kept.std, rel=1e-2)
+
+
+def test_ids_that_differ_in_what_they_observe_have_the_same_episodes():
+    ids = [f"manipulation/reach_site_{kind}-v0" for kind in ("features", "vision")]
+    assert random_and_zero.alike(ids[0]) == ids
+    assert random_and_zero.alike(ID) == [ID]
+    first, other = (random_and_zero.measure(id, "random", evaluation.SEEDS[:2]) for id in ids)
+    assert dataclasses.replace(other, id=ids[0]) == first
 
 
 def test_what_is_written_is_read_again(tmp_path):
