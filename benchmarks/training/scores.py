@@ -30,6 +30,7 @@ PUBLISHED = BASELINES / "published.csv"
 SHARE = 0.1  # of the scale above both baselines, below which a task counts as not learned
 COLUMNS = 6  # of panels
 PANEL = 2.1, 1.5  # inches
+HEADROOM = 1.04  # of an axis, so that a curve at its very top is seen
 
 
 def suites() -> dict[str, list[str]]:
@@ -232,7 +233,7 @@ def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
                 axis.set(xlabel="", ylabel="")
                 axis.tick_params(labelsize=6)
                 if comparison.scaled(id):
-                    axis.set_ylim(0, comparison.NORMALIZED)
+                    axis.set_ylim(0, HEADROOM * comparison.NORMALIZED)
             label = {"steps": "control steps, thousands", "seconds": "minutes of processor time"}
             figure.supxlabel(label[by], fontsize=8)
             drawn.append(_saved(figure, picture(name, by, folder)))
@@ -248,7 +249,8 @@ def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
         axis = figure.subplots()
         thresholds = np.linspace(0, 1, 101)
         axis.plot(thresholds, performance_profile(measured, thresholds))
-        axis.set(xlabel="score / 1,000", ylabel="share of runs above it", xlim=(0, 1), ylim=(0, 1))
+        axis.set(xlabel="score / 1,000", ylabel="share of runs above it")
+        axis.set(xlim=(0, 1), ylim=(0, HEADROOM))
         axis.set_title(f"{len(measured)} ids of the suite", fontsize=9)
         axis.grid(alpha=0.3)
         drawn.append(_saved(figure, picture("suite", "profile", folder)))
