@@ -11,6 +11,7 @@ run side by side, each with ids of its own (`--part 1/2`). The package must be a
 each run names its commit.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -49,7 +50,8 @@ def run(id: str, seed: int, out: Path) -> None:
         subprocess.CalledProcessError: one of the three failed.
     """
     folder = out / f"{id.replace('/', '_')}_{seed}"
-    words = ["--config", str(CONFIG), "--seed", str(seed), "--out", str(folder)]
+    config = os.path.relpath(CONFIG)  # the command is published, without this machine's folders
+    words = ["--config", config, "--seed", str(seed), "--out", str(folder)]
     resume = ["--resume"] if (folder / "config.yaml").exists() else []
     for command in (
         ["train", scores.RECIPE, id, "tensorboard=false", *words, *resume],
