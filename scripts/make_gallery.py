@@ -354,6 +354,8 @@ SHOTS = {  # by the beginning of an id; the longest one counts
 TRAINED = Shot(begin=1.5, still=2.5, end=4.0, trained=True)
 TRAINED_SHOTS = {
     "dmc/ball_in_cup-catch-v0": replace(TRAINED, begin=0.0, still=1.0, end=2.0),
+    # After a second the cart stands still.
+    "dmc/cartpole-balance-v0": replace(TRAINED, begin=0.0, still=0.3, end=2.0),
     "dmc/cartpole-swingup-v0": replace(TRAINED, begin=0.0, still=2.0, end=3.5),
     "dmc/reacher-easy-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/reacher-hard-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
