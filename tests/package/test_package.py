@@ -10,6 +10,7 @@ import sys
 import textwrap
 import tomllib
 import zipfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -112,8 +113,12 @@ class TestWheel:
             assets |= files(SCRIPTS / folder, f"mjgym/scripts/{folder}")
         assert {"mjgym/py.typed", "mjgym/__init__.py", "mjgym/sim/views.py"} < source
         assert {"mjgym/assets/dmc/walker.xml", "mjgym/assets/dmc/common/visual.xml"} < assets
-        assert packaged == source | assets
+        checkout = {n for n in assets if fnmatch(n, "mjgym/assets/baselines/scores/*.npz")}
+        assert packaged == source | assets - checkout
         assert f"{info}/licenses/LICENSE" in names
+
+    def test_is_small(self, wheel):
+        assert wheel.stat().st_size < 30e6
 
     def test_an_editable_install_leaves_no_package_without_code(self, tmp_path):
         """A folder mjgym/assets in site-packages would be imported as an empty mjgym."""
