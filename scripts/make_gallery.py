@@ -358,7 +358,7 @@ TRAINED_SHOTS = {
     "dmc/cartpole-balance-v0": replace(TRAINED, begin=0.0, still=0.3, end=2.0),
     "dmc/cartpole-balance_sparse-v0": replace(TRAINED, seed=3, begin=0.0, still=0.3, end=2.0),
     "dmc/cartpole-swingup-v0": replace(TRAINED, begin=0.0, still=2.0, end=3.5),
-    "dmc/dog-stand-v0": replace(TRAINED, begin=0.0, still=0.1, end=2.5),
+    "dmc/dog-stand-v0": replace(TRAINED, begin=0.0, still=0.0, end=2.5),
     "dmc/point_mass-easy-v0": replace(TRAINED, begin=0.0, still=0.5, end=2.0),
     "dmc/reacher-easy-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/reacher-hard-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
