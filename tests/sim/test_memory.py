@@ -1,4 +1,4 @@
-"""Room of a model for the constraints of creatures that lie folded up, which learning comes upon."""
+"""Room of a model for the constraints of creatures that lie folded up, as learners come upon."""
 
 import mujoco
 import numpy as np
