@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from registered import registered_task
 from rollouts import COPIES, actions_for, equal, rollout
 
 from mjgym import VectorEnv, registry
@@ -22,8 +23,7 @@ def make(id=ID, matches=MATCHES, **kwargs):
 
 def matches_of(id=ID, matches=MATCHES, **kwargs):
     """The same matches as one batch, whose arrays have an axis of players."""
-    registered = registry.registration(id)
-    task = registered.task_class(**registered.fields)
+    task = registered_task(id)
     kwargs.setdefault("max_episode_steps", task.episode_steps())
     return VectorEnv(task, matches, **kwargs)
 

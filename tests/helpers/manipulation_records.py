@@ -16,8 +16,8 @@ import gymnasium
 import mujoco
 import numpy as np
 from places import DATA
+from registered import registered_task
 
-from mjgym import registry
 from mjgym.task import Task
 from mjgym.tasks.manipulation.bricks import (
     CLOSE_WEIGHT,
@@ -75,8 +75,8 @@ def id_of(name: str) -> str:
 
 def task(name: str) -> Task:
     """The task of a published name, as it is registered."""
-    found = registry.registration(id_of(name))
-    return found.task_class(**found.fields)
+    task: Task = registered_task(id_of(name))
+    return task
 
 
 def paid(distances: Any, close_weight: float = CLOSE_WEIGHT) -> Any:

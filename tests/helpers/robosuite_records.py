@@ -12,10 +12,10 @@ import copy
 import mujoco
 import numpy as np
 from places import DATA
+from registered import registered_task
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
-from mjgym.registry import registration
 from mjgym.sim.engine import FOLLOWING, episode_field, set_constants
 from mjgym.sim.single import SingleView
 
@@ -24,8 +24,7 @@ FOLDER = DATA / "robosuite"
 
 def make_task(name, **fields):
     """The task of "robosuite/<name>-v0" with other fields."""
-    found = registration(f"robosuite/{name}-v0")
-    return found.task_class(**{**found.fields, **fields})
+    return registered_task(f"robosuite/{name}-v0", **fields)
 
 
 class Record:

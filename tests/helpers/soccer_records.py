@@ -9,8 +9,8 @@ from typing import Any
 import mujoco
 import numpy as np
 from places import DATA
+from registered import registered_task
 
-from mjgym.registry import registration
 from mjgym.sim.single import SingleView
 
 FOLDER = DATA / "soccer"
@@ -20,8 +20,7 @@ WALLS = ("wall_right", "wall_left", "wall_home", "wall_away")
 
 def task(name: str, **fields: Any) -> Any:
     """The task of a record, all of its players acting."""
-    registered = registration(f"soccer/{name.replace('_', '-')}-v0")
-    return registered.task_class(**{**registered.fields, **fields})
+    return registered_task(f"soccer/{name.replace('_', '-')}-v0", **fields)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 from places import DATA
+from registered import registered_task
 from toys import Room
 
 import mjgym
@@ -37,8 +38,8 @@ def task(name: str) -> Task:
     """The task registered for "<domain>-<task>", or that of the "room"."""
     if name == "room":
         return Room(time_limit=10.0, control_timestep=0.02)  # s
-    registration = mjgym.registry.registration(f"dmc/{name}-v0")
-    return registration.task_class(**registration.fields)
+    found: Task = registered_task(f"dmc/{name}-v0")
+    return found
 
 
 def begin(

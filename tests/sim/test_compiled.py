@@ -15,9 +15,10 @@ from rollouts import equal
 
 pytest.importorskip("numba", reason='needs numba: pip install "mjgym[fast]"')
 
+from registered import registered_task
+
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
-from mjgym.registry import registration
 from mjgym.sim import Single
 from mjgym.sim.compiled.agreement import agrees
 from mjgym.tasks.robosuite.lift import Lift
@@ -49,8 +50,7 @@ LAWS = {
 
 
 def task_of(name, **fields):
-    found = registration(f"robosuite/{name}-v0")
-    return found.task_class(**{**found.fields, **fields})
+    return registered_task(f"robosuite/{name}-v0", **fields)
 
 
 def in_numpy(task):

@@ -3,13 +3,14 @@
 import mujoco
 import numpy as np
 import pytest
+from registered import registered_task
 
-from mjgym import registry
 from mjgym.loop.models import compile_model
 
 BEYOND = 0.1  # rad, of hinges past their limits
 SUNK = 0.1  # m, of roots below the ground
 FOLDS = 20
+FULL = mujoco.mjtWarning.mjWARN_CNSTRFULL, mujoco.mjtWarning.mjWARN_CONTACTFULL
 
 
 # The largest of each family whose solver has a matrix of all pairs of constraints.
@@ -25,8 +26,7 @@ FOLDS = 20
     ],
 )
 def test_no_constraint_is_left_out(id):
-    found = registry.registration(id)
-    model = compile_model(found.task_class(**found.fields))
+    model = compile_model(registered_task(id))
     assert model.opt.noslip_iterations
     data, rng = mujoco.MjData(model), np.random.default_rng(0)
     hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
@@ -40,6 +40,5 @@ def test_no_constraint_is_left_out(id):
             data.qpos[start + 3 : start + 7] = rng.normal(size=4)
         mujoco.mj_step(model, data)
         most = max(most, data.nefc)
-        full = mujoco.mjtWarning.mjWARN_CNSTRFULL, mujoco.mjtWarning.mjWARN_CONTACTFULL
-        assert not any(data.warning[kind].number for kind in full)
+        assert not any(data.warning[kind].number for kind in FULL)
     assert most > 300  # it was a heap

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from registered import registered_task
 from scripted import assert_drives_one_as_many, assert_solves
 
-from mjgym import Env, VectorEnv, registry
+from mjgym import Env, VectorEnv
 from mjgym.robots import JacoArm, JacoHand
 from mjgym.tasks.manipulation.scripted_policies.brick_grasp import HELD
 from mjgym.tasks.manipulation.scripted_policies.stacking import floors
@@ -14,8 +15,7 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
 
 
 def make_task(name, **fields):
-    registered = registry.registration(f"manipulation/{name}_features-v0")
-    return registered.task_class(**{**registered.fields, **fields})
+    return registered_task(f"manipulation/{name}_features-v0", **fields)
 
 
 # Episodes, control steps, and how many of them are solved at least: the table of the guide on
