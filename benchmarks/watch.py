@@ -33,8 +33,6 @@ from comparison.names import QUICK, envs_for
 from comparison.subjects import Settings
 from comparison.worker import WorkerError
 
-from mjgym.util import atomic
-
 RECORDS = Path(__file__).resolve().parent / "records" / "speed.jsonl"
 BATCH = 256
 QUICK_BATCH = 32
@@ -149,6 +147,9 @@ def last_recorded(records: Path = RECORDS) -> str:
 
 def record(changes: Sequence[Change], records: Path = RECORDS, *, cpu: bool = False) -> None:
     """Append this commit's numbers to the records."""
+    # Not above: a worker imports this file before it imports the package of its own checkout.
+    from mjgym.util import atomic
+
     line = {
         "machine": report.machine(commits.THREADS),
         "cpu_seconds": cpu,
