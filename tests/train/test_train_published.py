@@ -23,16 +23,17 @@ def run_of(curve: Curve) -> tuple[str, str, int]:
     return curve.experiment, curve.id, curve.seed
 
 
-def test_simba_with_an_index(tmp_path: Path) -> None:
-    """SimBa, SimbaV2 and FlashSAC: one number a line, the return under their name."""
+@pytest.mark.parametrize("method", ["simba", "simbav2", "flashsac", "xqc"])
+def test_one_number_a_line(tmp_path: Path, method: str) -> None:
+    """SimBa, SimbaV2 and FlashSAC, whose tables have XQC too: the return under their name."""
     file = written(
-        tmp_path / "simbav2.csv",
+        tmp_path / "scores.csv",
         ",exp_name,env_name,seed,metric,env_step,value\n"
-        "0,simbav2,walker-walk,0.0,avg_return,100000,962.5\n"
-        "1,simbav2,walker-walk,0.0,avg_return,200000,970.0\n",
+        f"0,{method},walker-walk,0.0,avg_return,100000,962.5\n"
+        f"1,{method},walker-walk,0.0,avg_return,200000,970.0\n",
     )
     (curve,) = comparison.read([file])
-    assert run_of(curve) == ("simbav2", WALK, 0)
+    assert run_of(curve) == (method, WALK, 0)
     assert (curve.steps.tolist(), curve.returns.tolist()) == ([100_000, 200_000], [962.5, 970.0])
     assert comparison.read([file], "avg_return")[0].returns.tolist() == [962.5, 970.0]
 

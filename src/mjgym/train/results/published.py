@@ -2,7 +2,7 @@
 
 | whose | file | the run's name |
 |---|---|---|
-| SimBa, SimbaV2, FlashSAC | .csv: exp_name, env_name, seed, metric, env_step, value | columns |
+| SimBa, SimbaV2, FlashSAC, XQC | .csv: exp_name, env_name, seed, metric, env_step, value | rows |
 | TD-MPC2, and its tables of others | .csv: step, reward, seed | task.csv in a folder |
 | MR.Q | .txt: "Env: Dmc-..." and a row of all seeds for each time step | heads |
 | CleanRL, Weights & Biases | .csv: columns "ENV__EXP__SEED__TIME - charts/..." | columns |
@@ -71,7 +71,7 @@ def read(path: Path) -> list[Metric]:
 
 
 def _long(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
-    """Our own form, and SimBa's, SimbaV2's and FlashSAC's."""
+    """Our own form, and SimBa's, SimbaV2's and FlashSAC's, whose tables have XQC too."""
     for metric in metrics.read(path):
         yield Metric(**{**vars(metric), "metric": our_name(metric.metric)})
 
