@@ -29,7 +29,7 @@ def test_numbers_fit_together():
         assert row.lowest <= row.mean <= row.highest
         rounding = 1e-4 * max(abs(row.lowest), abs(row.highest))  # five digits are kept
         assert row.std <= (row.highest - row.lowest) / 2 + rounding
-        assert row.episodes in (2, 5, 20, len(evaluation.SEEDS))
+        assert row.episodes == len(evaluation.SEEDS)
         assert row.steps > 0
 
 
