@@ -339,7 +339,7 @@ class TestPages:
         found = {name: scores.table(ids, []) for name, ids in scores.suites().items()}
         counts = {name: text.count("not measured") for name, text in found.items()}
         assert counts == {"suite": 51, "locomotion": 19, "tabletop": 17}
-        assert "0 of 51 ids have runs." in found["suite"]
+        assert "0 of 51 ids have runs, 0 in all." in found["suite"]
 
     def test_what_has_run(self):
         def rows(seed, score, speed):
@@ -360,7 +360,7 @@ class TestPages:
         assert cells[:5] == [ID, "800", "552 to 1048", "700, 800, 900", "3"]
         # The third is twice as fast; all end sooner than after half an hour.
         assert cells[5:10] == ["67", "133", "200", "17", "25%"]
-        assert found.endswith("1 of 1 ids have runs. Chip, 2 cores.")
+        assert found.endswith("1 of 1 ids have runs, 3 in all. Chip, 2 cores.")
         two = scores.table([ID], rows(0, 700.0, 0.1) + rows(1, 800.0, 1))
         cells = [cell.strip() for cell in two.splitlines()[2].split("|")[1:-1]]
         assert cells[2] == ""  # no interval of two
