@@ -54,16 +54,16 @@ def _is_dense(id: str) -> bool:
 
 def table(ids: Sequence[str], rows: Sequence[Row], method: str = RECIPE) -> str:
     """A row for each id, and below them how many have runs."""
-    cells, measured, runs = [], 0, 0
-    for id in ids:
-        line = score_table.line(rows, method, id)
-        measured += bool(line.scores)
-        runs += line.runs
+    lines = {id: score_table.line(rows, method, id) for id in ids}
+    cells = []
+    for id, line in lines.items():
         nothing = baselines.of(id)
         lowest = [
             f"{nothing[name].mean:.0f}" if name in nothing else "" for name in ("random", "zero")
         ]
         cells.append([id, *_score(line), *lowest])
+    measured = sum(bool(line.scores) for line in lines.values())
+    runs = sum(line.runs for line in lines.values())
     machines = "; ".join(sorted({row.machine for row in rows if row.env_name in ids}))
     count = f"{measured} of {len(ids)} ids have runs, {runs} in all."
     return f"{report.table(HEADER, cells)}\n\n{count}{f' {machines}.' if machines else ''}"

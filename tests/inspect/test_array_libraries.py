@@ -7,6 +7,7 @@ import array_api_strict
 import mujoco
 import numpy as np
 import pytest
+from registered import registered_task
 
 from mjgym import registry, rotations
 from mjgym.inspect.array_libraries import CLOSE, failures
@@ -56,8 +57,7 @@ ALONE = {registrations[id].task_class: (id, fields) for id, fields in CASES}.val
     [*((*case, N) for case in CASES), *((*case, None) for case in ALONE)],
 )
 def test_hooks_give_the_same_in_every_library(id, fields, n):
-    registered = registrations[id]
-    task = registered.task_class(**registered.fields | fields)
+    task = registered_task(id, **fields)
     view, action = begun(task, n)
     for xp in LIBRARIES.values():
         # Stiff tendons make rounding of 1e-16 m a force that differs by 1e-12.

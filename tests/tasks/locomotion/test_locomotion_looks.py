@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from registered import registered_task
 
 import mjgym
 from mjgym.envs.pixels import viewpoint
@@ -45,8 +46,7 @@ def test_the_floor_is_seen_from_high_above(id):
 @pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_textures_are_small(id):
-    registration = mjgym.registry.registration(id)
-    model = registration.task_class(**registration.fields).model().compile()
+    model = registered_task(id).model().compile()
     assert 0 < model.tex_data.nbytes < TEXTURES
 
 
