@@ -1,13 +1,15 @@
 """The loop of the algorithms that learn from a replay buffer: act, store, learn."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mjgym.train.learn import demonstrations
+from mjgym.train.learn import demonstrations, engines
 from mjgym.train.learn.algorithms import members
+from mjgym.train.learn.algorithms.agent import Metrics
 from mjgym.train.learn.algorithms.ensemble import Ensemble
 from mjgym.train.learn.algorithms.members import Member
 from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
@@ -33,6 +35,23 @@ class OffPolicyTrainer(Trainer):
         """The agents of the settings."""
         return members.of(self.config, self.algorithm)
 
+    @functools.cached_property
+    def engine(self) -> tuple[str, str]:
+        """The engine of the updates, and why it is not the fast one."""
+        return engines.engine(self.config.engine, self.agent)
+
+    @functools.cached_property
+    def update(self) -> Callable[[Batch], Metrics]:
+        """The update of the agent; needed first after a checkpoint has been restored."""
+        return engines.update_of(self.engine[0], self.agent)
+
+    def about(self) -> dict[str, Any]:
+        """Fingerprint of the run, with the engine of its updates."""
+        about = super().about()
+        name, reason = self.engine
+        about["learner"] |= {"engine": name} | ({"engine_reason": reason} if reason else {})
+        return about
+
     @property
     def drawn(self) -> dict[str, Any]:
         """Histories and numbers of steps that transitions are drawn with, for all agents."""
@@ -57,6 +76,7 @@ class OffPolicyTrainer(Trainer):
         self.buffer = self.make_buffer()
         self.recorded: ReplayBuffer | None = None
         self.digest = ""  # of the demonstrations
+        _ = self.engine  # says at once that there is none
         self.owed = 0.0  # updates
         self.range = ReturnRange()
         self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
@@ -119,7 +139,7 @@ class OffPolicyTrainer(Trainer):
         if not self.updates:
             self.agent.fit_support(self.range, begun=False)
         for batch in self._batches(count):
-            self.note(self.agent.update(self.agent.preprocess(batch)))
+            self.note(self.update(self.agent.preprocess(batch)))
         self.updates += count
 
     def _batches(self, count: int) -> list[Batch]:

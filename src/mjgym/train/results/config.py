@@ -242,6 +242,8 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     weight_decay: float = 1e-2
     max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
     target_rate: float = 0.02  # of the target networks towards the trained ones at each update
+    # Updates by PyTorch, or by compiled loops where the settings allow ("fast" insists on them).
+    engine: Literal["auto", "fast", "torch"] = "auto"
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
     # Who acts in training: each agent in sub-environments of its own, one that each episode draws,
     # or all together, by the proposal of highest value or by a mean of the proposals.

@@ -1,0 +1,71 @@
+"""The engines that update an off-policy agent: PyTorch, or the loops of `fast` where they can."""
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from mjgym.train.learn.algorithms.agent import Metrics
+from mjgym.train.learn.algorithms.d4pg import D4PG
+from mjgym.train.learn.algorithms.ddpg import DDPG
+from mjgym.train.learn.algorithms.ensemble import Ensemble
+from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym.train.learn.algorithms.sac import SAC
+from mjgym.train.learn.algorithms.td3 import TD3
+from mjgym.train.learn.buffer import Batch
+from mjgym.train.learn.critics import Categorical, Mean, Quantile
+from mjgym.train.results.run_errors import ConfigError
+
+FAST, TORCH, AUTO = "fast", "torch", "auto"
+
+
+def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
+    """Why an agent needs PyTorch for its updates; empty if it does not."""
+    if type(agent) not in (TD3, DDPG, D4PG, SAC):
+        return f"{type(agent).__name__} has no fast update"
+    assert isinstance(agent, OffPolicyAgent)
+    config: Any = agent.config
+    if agent.encoder is not None:
+        return "observations are images"
+    if type(agent.critic) not in (Categorical, Mean, Quantile):
+        return f"critic={config.critic} is a class of your own"
+    if config.discounting != "exponential":
+        return f"discounting={config.discounting}"
+    if config.activation != "relu":
+        return f"activation={config.activation}"
+    if any(parameter.device.type != "cpu" for parameter in agent.parameters()):
+        return "the networks are on a GPU"
+    if importlib.util.find_spec("numba") is None:
+        return "numba is not installed (the extra `fast`)"
+    return ""
+
+
+def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:
+    """Name of the engine that updates an agent, and why it is not the fast one.
+
+    Args:
+        wanted: the setting `engine`.
+        agent: to be updated.
+
+    Raises:
+        ConfigError: the fast engine is asked for and cannot be had.
+    """
+    if wanted == TORCH:
+        return TORCH, "engine=torch"
+    reason = hindrance(agent)
+    if wanted == FAST and reason:
+        raise ConfigError(f"engine: no fast updates here: {reason}")
+    return (TORCH, reason) if reason else (FAST, "")
+
+
+def update_of(name: str, agent: OffPolicyAgent | Ensemble) -> Callable[[Batch], Metrics]:
+    """The update of an agent by an engine.
+
+    The fast one takes over the agent's parameters and the optimisers' moments as they are now: a
+    checkpoint has to be restored before.
+    """
+    if name == TORCH:
+        return agent.update
+    from mjgym.train.learn.fast.updates import fast_update
+
+    assert isinstance(agent, OffPolicyAgent)
+    return fast_update(agent).update

@@ -1,0 +1,98 @@
+"""The fast engine's updates, held to PyTorch's."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("numba")
+
+from mjgym.train.learn import algorithms, engines  # noqa: E402
+from mjgym.train.learn.buffer import Batch  # noqa: E402
+from mjgym.train.results.run_errors import ConfigError, DivergedError  # noqa: E402
+
+pytestmark = [pytest.mark.torch, pytest.mark.numba]
+
+OBSERVATIONS, ACTIONS, ROWS, N_STEP = 7, 3, 32, 3
+
+
+def agent_of(algorithm, **settings):
+    cls = algorithms.find(algorithm)
+    config = cls.Config(
+        id="dmc/walker-walk-v0",
+        algorithm=algorithm,
+        steps=1000,
+        batch_size=ROWS,
+        hidden=(24, 16),
+        n_step=N_STEP,
+        **settings,
+    )
+    torch.manual_seed(3)
+    return cls(config, OBSERVATIONS, ACTIONS)
+
+
+def batches(count):
+    generator = torch.Generator().manual_seed(5)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator)
+
+    return [
+        Batch(
+            normal(ROWS, 1, OBSERVATIONS),
+            torch.tanh(normal(ROWS, ACTIONS)),
+            torch.rand(ROWS, N_STEP, generator=generator),
+            torch.randint(1, N_STEP + 1, (ROWS,), generator=generator),
+            normal(ROWS, 1, OBSERVATIONS),
+            torch.rand(ROWS, generator=generator) < 0.2,
+        )
+        for _ in range(count)
+    ]
+
+
+def learned(agent, update, drawn):
+    torch.manual_seed(11)
+    metrics = [update(batch) for batch in drawn]
+    return metrics, {name: value.clone() for name, value in agent.state_dict().items()}
+
+
+CASES = [
+    (algorithm, critic, norm, {})
+    for algorithm in ("td3", "ddpg", "sac")
+    for critic in ("mean", "categorical", "quantile")
+    for norm in (True, False)
+] + [("td3", "categorical", True, {"max_gradient_norm": 0.1}), ("d4pg", "categorical", False, {})]
+
+
+@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), CASES)
+def test_updates_are_pytorchs(algorithm, critic, norm, others):
+    """Twenty updates leave every weight where PyTorch's leave it, and report the same losses."""
+    agent = agent_of(algorithm, critic=critic, layer_norm=norm, **others)
+    twin = agent_of(algorithm, critic=critic, layer_norm=norm, **others)
+    drawn = batches(20)
+    expected, weights = learned(agent, agent.update, drawn)
+    found, moved = learned(twin, engines.update_of("fast", twin), drawn)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert set(ours) == set(theirs)
+        for name, value in theirs.items():
+            assert float(ours[name]) == pytest.approx(float(value), rel=2e-4, abs=2e-5), name
+    for name, value in weights.items():
+        torch.testing.assert_close(moved[name], value, rtol=1e-4, atol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), CASES[:-2])
+def test_gradients_are_pytorchs(algorithm, critic, norm, others):
+    """After one update from equal weights, Adam's first moments are the gradients, to 1e-5."""
+    agent, twin = (agent_of(algorithm, critic=critic, layer_norm=norm) for _ in range(2))
+    for each in (agent, twin):
+        if hasattr(each, "updates"):
+            each.updates += 1  # the actor's turn
+    (batch,) = batches(1)
+    learned(agent, agent.update, [batch])
+    learned(twin, engines.update_of("fast", twin), [batch])
+    for name in ("critic_optimizer", "actor_optimizer"):
+        pairs = [
+            [getattr(each, name).state[p]["exp_avg"] for p in getattr(each, name).param_groups[0]["params"]]
+            for each in (agent, twin)
+        ]
+        for theirs, ours in zip(*pairs, strict=True):
+            bound = 1e-5 * max(float(theirs.abs().max()), 1e-3)
+            assert float((theirs - ours).abs().max()) < bound, name
