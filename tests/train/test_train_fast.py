@@ -1,9 +1,12 @@
 """The fast engine's updates, held to PyTorch's."""
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("numba")
+
+import training_runs  # noqa: E402
 
 from mjgym.train.learn import algorithms, engines  # noqa: E402
 from mjgym.train.learn.buffer import Batch  # noqa: E402
@@ -90,9 +93,87 @@ def test_gradients_are_pytorchs(algorithm, critic, norm, others):
     learned(twin, engines.update_of("fast", twin), [batch])
     for name in ("critic_optimizer", "actor_optimizer"):
         pairs = [
-            [getattr(each, name).state[p]["exp_avg"] for p in getattr(each, name).param_groups[0]["params"]]
+            [
+                getattr(each, name).state[p]["exp_avg"]
+                for p in getattr(each, name).param_groups[0]["params"]
+            ]
             for each in (agent, twin)
         ]
         for theirs, ours in zip(*pairs, strict=True):
             bound = 1e-5 * max(float(theirs.abs().max()), 1e-3)
             assert float((theirs - ours).abs().max()) < bound, name
+
+
+SMALL = training_runs.SMALL_REPLAY
+
+
+@pytest.mark.parametrize("algorithm", ["td3", "sac"])
+def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
+    """Bit for bit, though the arrays of a checkpoint move into new memory."""
+
+    def trainer(name, **more):
+        return training_runs.trainer(
+            tmp_path / name, *SMALL, "engine=fast", algorithm=algorithm, **more
+        )
+
+    whole = trainer("whole")
+    assert whole.about()["learner"]["engine"] == "fast"
+    whole.train()
+    first = trainer("parts")
+    first._show = lambda progress: None
+    training_runs.interrupt_at(first, 140)
+    assert first.train().env_step == 140
+    second = trainer("parts", resume=True)
+    second.train()
+    for name, value in whole.agent.state_dict().items():
+        assert torch.equal(value, second.agent.state_dict()[name]), name
+    for name in ("critic_optimizer", "actor_optimizer"):
+        states = [getattr(made.agent, name).state_dict()["state"] for made in (whole, second)]
+        for one, other in zip(states[0].values(), states[1].values(), strict=True):
+            assert all(torch.equal(one[key], other[key]) for key in one)
+
+
+def test_a_support_moves_with_what_was_learned(tmp_path):
+    """Rewards beyond the support move it; the fast engine goes on with the mapped logits."""
+    made = training_runs.trainer(
+        tmp_path / "run", *SMALL, "engine=fast", "value_max=null", algorithm="td3"
+    )
+    made.train()
+    agent = made.agent
+    observation, action = torch.zeros(1, 1, made.collector.observation_size), torch.zeros(1, 1)
+    before = agent.critic.value(agent.critics(observation, action))
+    low, high = agent.critic.bounds
+    made.range.add(torch.tensor([high]), torch.tensor([3 * high]))
+    agent.fit_support(made.range, begun=True)
+    assert agent.critic.bounds[1] > high
+    after = agent.critic.value(agent.critics(observation, action))
+    assert float((after - before).detach().abs().max()) < 0.1 * (high - low)
+    parameters = made.update.__self__.critic_optimizer.parameters
+    assert np.shares_memory(parameters, next(agent.critics.parameters()).detach().numpy())
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (("activation=tanh",), "activation=tanh"),
+        (("discounting=hyperbolic", "heads=3"), "discounting=hyperbolic"),
+        (("ensemble=[{}, {history: 2}]",), "Ensemble has no fast update"),
+    ],
+)
+def test_settings_that_need_pytorch(settings, reason, tmp_path):
+    made = training_runs.trainer(tmp_path / "auto", *SMALL, *settings, algorithm="td3")
+    assert made.engine == ("torch", reason)
+    assert made.about()["learner"]["engine_reason"] == reason
+    with pytest.raises(ConfigError, match=f"engine: no fast updates here: {reason}"):
+        training_runs.trainer(tmp_path / "fast", *SMALL, *settings, "engine=fast", algorithm="td3")
+
+
+def test_a_loss_that_is_not_finite_changes_nothing():
+    agent = agent_of("td3")
+    update = engines.update_of("fast", agent)
+    (batch,) = batches(1)
+    batch.rewards[:] = float("nan")
+    before = {name: value.clone() for name, value in agent.critics.state_dict().items()}
+    with pytest.raises(DivergedError, match="a loss is nan"):
+        update(batch)
+    assert all(torch.equal(value, agent.critics.state_dict()[n]) for n, value in before.items())

@@ -2,7 +2,6 @@
 
 import importlib.util
 from collections.abc import Callable
-from typing import Any
 
 from mjgym.train.learn.algorithms.agent import Metrics
 from mjgym.train.learn.algorithms.d4pg import D4PG
@@ -23,20 +22,17 @@ def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
     if type(agent) not in (TD3, DDPG, D4PG, SAC):
         return f"{type(agent).__name__} has no fast update"
     assert isinstance(agent, OffPolicyAgent)
-    config: Any = agent.config
-    if agent.encoder is not None:
-        return "observations are images"
-    if type(agent.critic) not in (Categorical, Mean, Quantile):
-        return f"critic={config.critic} is a class of your own"
-    if config.discounting != "exponential":
-        return f"discounting={config.discounting}"
-    if config.activation != "relu":
-        return f"activation={config.activation}"
-    if any(parameter.device.type != "cpu" for parameter in agent.parameters()):
-        return "the networks are on a GPU"
-    if importlib.util.find_spec("numba") is None:
-        return "numba is not installed (the extra `fast`)"
-    return ""
+    config = agent.config
+    reasons = {
+        "observations are images": agent.encoder is not None,
+        f"critic={config.critic} is a class of your own": type(agent.critic)
+        not in (Categorical, Mean, Quantile),
+        f"discounting={config.discounting}": config.discounting != "exponential",
+        f"activation={config.activation}": config.activation != "relu",
+        "the networks are on a GPU": next(agent.parameters()).device.type != "cpu",
+        "numba is not installed (the extra `fast`)": importlib.util.find_spec("numba") is None,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
 
 
 def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:

@@ -1,10 +1,10 @@
 """Updates of off-policy agents without PyTorch's overhead: matrix products and compiled loops.
 
-On one core most of an update's time in PyTorch is neither physics nor products of matrices. Here the
-gradients are written out beside the losses they belong to, and everything that is no product is one
-loop over memory, compiled by numba (the extra `fast`). Networks, optimisers and random numbers stay
-PyTorch's: arrays of this package are views of the agent's own tensors, so checkpoints, policies and
-resumption are the same with and without it.
+On one core a third to a half of an update's time in PyTorch is neither physics nor matrix products.
+Here each loss stands beside its gradient, and everything but the products is a loop over memory,
+compiled by numba (the extra `fast`). Networks, optimisers and random numbers stay PyTorch's: the
+arrays here are views of the agent's own tensors, so checkpoints, policies and resumption are the same
+with and without it.
 
     layers.py     perceptrons, forward and backward
     losses.py     critics: value, target, loss, each with its derivative

@@ -24,7 +24,7 @@ from mjgym.train.results.policy import LAYER_NORM
 Array = np.ndarray
 
 compiled = njit(cache=True, fastmath=True, error_model="numpy")
-"""Compiler of loops over rows; sums may be reordered, so that the processor adds several at once."""
+"""Compiles loops; sums may be reordered, so that the processor adds several numbers at once."""
 
 _EPSILON = np.float32(LAYER_NORM)
 

@@ -47,7 +47,7 @@ class Mean:
 
     def value(self, outputs: Array) -> Array:
         """The output itself."""
-        return outputs[:, 0]
+        return np.asarray(outputs[:, 0])
 
     def value_gradient(self, outputs: Array) -> Array:
         """One."""
@@ -55,7 +55,7 @@ class Mean:
 
     def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
         """The rewards and the discounted value."""
-        return rewards[:, None] + discount[:, None] * outputs
+        return np.asarray(rewards[:, None] + discount[:, None] * outputs)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
         """The squared error."""
@@ -119,12 +119,12 @@ class Categorical:
 
     def value(self, outputs: Array) -> Array:
         """The mean of the distribution."""
-        return self._probabilities(outputs)[0] @ self._support
+        return np.asarray(self._probabilities(outputs)[0] @ self._support)
 
     def value_gradient(self, outputs: Array) -> Array:
         """p (z - V)."""
         p = self._probabilities(outputs)[0]
-        return p * (self._support - (p @ self._support)[:, None])
+        return np.asarray(p * (self._support - (p @ self._support)[:, None]))
 
     def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
         """Probabilities of the moved distribution, each shared by the two nearest atoms."""
@@ -199,7 +199,7 @@ class Quantile:
 
     def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
         """The moved quantiles."""
-        return rewards[:, None] + discount[:, None] * outputs
+        return np.asarray(rewards[:, None] + discount[:, None] * outputs)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
         """The quantile Huber loss, by differences of running sums over the sorted target."""

@@ -1,12 +1,11 @@
 """AdamW (Loshchilov & Hutter, 2019) and moving target networks, each one loop over memory.
 
-    m += (1 - b1) (g - m),  v += (1 - b2) (g g - v)
-    p = (1 - rate decay) p - rate m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps)
+m += (1 - b1) (g - m),  v += (1 - b2) (g g - v)
+p = (1 - rate decay) p - rate m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps)
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -47,7 +46,7 @@ def flatten(parameters: Iterable[nn.Parameter]) -> Tensor:
 
 
 def _parts(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    pieces = vector.split([tensor.numel() for tensor in like])
+    pieces = torch.split(vector, [tensor.numel() for tensor in like])
     return [piece.view_as(tensor) for piece, tensor in zip(pieces, like, strict=True)]
 
 
@@ -91,12 +90,11 @@ class AdamW:
 
     def pieces(self) -> tuple[list[Array], list[Array]]:
         """Views of the parameters and of their gradients, in the optimiser's order."""
-        sizes = np.cumsum([math.prod(shape) for shape in self._shapes])[:-1]
-        pairs: Any = (
-            [part.reshape(shape) for part, shape in zip(np.split(x, sizes), self._shapes, strict=True)]
-            for x in (self.parameters, self.gradient)
+        ends = np.cumsum([math.prod(shape) for shape in self._shapes])[:-1]
+        parameters, gradients = (
+            [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+            for parts in (np.split(self.parameters, ends), np.split(self.gradient, ends))
         )
-        parameters, gradients = pairs
         return parameters, gradients
 
     def step(self) -> None:
@@ -104,8 +102,7 @@ class AdamW:
         if self._max_norm < math.inf:
             norm = math.sqrt(_squares(self.gradient))
             self.gradient *= np.float32(min(1.0, self._max_norm / (norm + 1e-6)))
-        for count in self._counts:
-            count += 1
+        torch._foreach_add_(self._counts, 1)
         t = float(self._counts[0])
         b1, b2 = self._group["betas"]
         rate = self._group["lr"]
@@ -117,9 +114,7 @@ class AdamW:
             1 - b2,
             self._group["eps"],
         )
-        _adam(
-            self.parameters, self.gradient, self._m, self._v, *(np.float32(x) for x in scalars)
-        )
+        _adam(self.parameters, self.gradient, self._m, self._v, *(np.float32(x) for x in scalars))
 
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")

@@ -36,7 +36,7 @@ class FastUpdate(ABC):
         self.max_norm = config.max_gradient_norm or math.inf
         self.critic_optimizer = AdamW(agent.critic_optimizer, self.max_norm)
         parameters, gradients = self.critic_optimizer.pieces()
-        bodies = list(agent.critics.bodies)
+        bodies: Any = agent.critics.bodies
         each = len(parameters) // len(bodies)
         self.critics = [
             Perceptron(body, parameters[k : k + each], gradients[k : k + each], self.rows)
@@ -64,7 +64,9 @@ class FastUpdate(ABC):
         """Outputs of the target critic whose value is the smallest, row by row."""
         first, *others = [critic.forward(x) for critic in self.target_critics]
         for other in others:
-            first = np.where((self.loss.value(first) <= self.loss.value(other))[:, None], first, other)
+            first = np.where(
+                (self.loss.value(first) <= self.loss.value(other))[:, None], first, other
+            )
         return first
 
     def learn_critics(self, observation: Array, batch: Batch, target: Array) -> Metrics:
@@ -192,7 +194,7 @@ class SoftActorCritic(FastUpdate):
         """
         mean, raw = np.split(self.actor.forward(observation), 2, axis=1)
         noise = torch.randn(*mean.shape).numpy()
-        log_std = np.clip(raw, *(np.float32(bound) for bound in LOG_STD))
+        log_std = np.clip(raw, *LOG_STD)
         spread = np.exp(log_std) * noise
         u = mean + spread
         squash = 2 * (np.float32(math.log(2)) - u - np.logaddexp(0, -2 * u))
