@@ -1,7 +1,6 @@
 """The fields of a task: a frozen dataclass whose fields are its keyword arguments."""
 
 import dataclasses
-import functools
 import inspect
 import math
 import types
@@ -44,8 +43,7 @@ def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
             raise ValueError(f"{task}: {name} must be positive, got {values[name]} s")
 
 
-@functools.cache
-def _types(cls: Any) -> dict[str, Any]:
+def _types(cls: type[Any]) -> dict[str, Any]:
     """The annotated types of a class's fields; none where a name in them cannot be found."""
     try:
         return typing.get_type_hints(cls)
