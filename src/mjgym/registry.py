@@ -210,7 +210,7 @@ def _split(
             # Python's own words, which Gymnasium and TorchRL look for in the message.
             raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
     values = {k: v for k, v in kwargs.items() if k in fields}
-    check_fields(cls.__name__, values)  # before the class computes with them
+    check_fields(cls, values)  # before the class computes with them
     return values, {k: v for k, v in kwargs.items() if k not in fields}
 
 

@@ -1,5 +1,8 @@
 """The dm_env adapter."""
 
+import copy
+import pickle
+
 import dm_env
 import gymnasium
 import mujoco
@@ -320,3 +323,32 @@ def test_a_time_limit_wins_over_a_termination_in_the_same_step(limit, discount):
     timestep = env.step([0.0])
     assert timestep.last()
     assert timestep.discount == discount
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_an_environment_and_its_physics_go_on(duplicate):
+    env = adapter.load("cartpole", "swingup", task_kwargs={"random": 0})
+    env.reset()
+    for _ in range(3):
+        env.step([0.5])
+    other, physics = duplicate(env), duplicate(env.physics)
+    assert np.array_equal(physics.get_state(), env.physics.get_state())
+    assert np.array_equal(physics.data.qacc, env.physics.data.qacc)
+    for _ in range(5):
+        seen, again = env.step([0.1]).observation, other.step([0.1]).observation
+        assert all(np.array_equal(again[name], value) for name, value in seen.items())
+    assert np.array_equal(other.physics.get_state(), env.physics.get_state())
+    assert not np.array_equal(physics.get_state(), env.physics.get_state())
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_a_model_by_itself_go_on(duplicate):
+    xml = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    physics = adapter.Physics.from_xml_string(xml)
+    physics.step(5)
+    other = duplicate(physics)
+    for each in (physics, other):
+        each.step(3)
+    assert np.array_equal(physics.get_state(), other.get_state())
+    assert type(duplicate(physics.model)) is type(physics.model)
+    assert type(duplicate(physics.data)) is type(physics.data)

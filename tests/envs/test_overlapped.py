@@ -1,5 +1,10 @@
 """Groups that step in the background: the bits of a batch in every mode, and what is refused."""
 
+import copy
+import math
+import multiprocessing
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -174,4 +179,129 @@ def test_an_error_reaches_whoever_receives_and_the_others_go_on():
     with pytest.raises(RuntimeError, match="no longer finite"):
         envs.recv()
     envs.send(zeros[:3], envs.groups[0])
+    envs.recv()
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ({"qvel": (4, np.nan)}, "'qvel' of sub-environment 4 is not finite"),
+        ({"steps": (4, -1)}, "'steps' must not be negative"),
+    ],
+)
+def test_a_bad_state_moves_no_group(damage, words):
+    envs, _ = pair()
+    envs.reset(seed=0)
+    before = envs.get_state()
+    state = {name: value + 0 for name, value in before.items()}
+    state["qpos"] = state["qpos"] + 1
+    for name, (row, value) in damage.items():
+        state[name][row] = value
+    with pytest.raises(ValueError, match=words):
+        envs.set_state(state)
+    with pytest.raises(ValueError, match=r"'qpos' has shape \(6, 2\), expected \(5, 2\)"):
+        envs.set_state({"qpos": np.zeros((6, 2))})
+    assert same(envs.get_state(), before)
+
+
+def test_a_refused_step_moves_no_group():
+    envs, _ = pair(autoreset_mode="Disabled")
+    envs.reset(seed=0)
+    actions = act(envs, 0)
+    envs.set_state({"steps": np.array([0, 0, 0, 0, 3])})
+    assert envs.step(actions)[3].tolist() == [False] * 4 + [True]
+    before = envs.get_state()
+    with pytest.raises(gymnasium.error.ResetNeeded, match="sub-environment 4 has ended"):
+        envs.step(actions)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="sub-environment 4 has ended"):
+        envs.send(actions[3:], envs.groups[1])
+    actions[4, 1] = np.nan
+    with pytest.raises(ValueError, match="sub-environment 4, index 1"):
+        envs.step(actions)
+    with pytest.raises(ValueError, match="sub-environment 4, index 1"):
+        envs.send(actions[3:], envs.groups[1])
+    assert same(envs.get_state(), before)
+
+
+def test_wrong_generators_and_options_change_nothing():
+    envs, _ = pair()
+    envs.reset(seed=0)
+    before = envs.np_random_seed if hasattr(envs, "np_random_seed") else None
+    state = envs.get_state()
+    with pytest.raises(TypeError, match="np_random"):
+        envs.set_attr("np_random", [np.random.default_rng(0)] * 4 + [0])
+    with pytest.raises(ValueError, match="reset has no 'rest_mask'; did you mean reset_mask"):
+        envs.reset(seed=3, options={"rest_mask": np.ones(5, bool)})
+    assert same(envs.get_state(), state)
+    assert before == (envs.np_random_seed if hasattr(envs, "np_random_seed") else None)
+
+
+def test_a_divergence_names_the_sub_environment():
+    envs, _ = pair(on_divergence="raise")
+    envs.reset(seed=0)
+    envs.set_state({"qvel": np.outer([0, 0, 0, 0, 1e300], [1, 1])})
+    with pytest.raises(RuntimeError, match=r"sub-environments \[4\]"):
+        envs.step(np.zeros(envs.action_space.shape))
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_go_on(duplicate):
+    envs, _ = pair()
+    envs.reset(seed=1)
+    envs.step(act(envs, 0))
+    other = duplicate(envs)
+    assert other.spec == envs.spec
+    for k in range(1, 9):
+        assert same(envs.step(act(envs, k)), other.step(act(envs, k)))
+    envs.send(act(envs, 0)[:3], envs.groups[0])
+    with pytest.raises(RuntimeError, match="group 0 is stepping"):
+        duplicate(envs)
+    envs.recv()
+    envs.close()
+    other.close()
+
+
+def test_timeouts():
+    envs, _ = pair()
+    envs.reset(seed=0)
+    for timeout in (math.inf, 1e300, np.float32(60), None):
+        envs.send(act(envs, 0)[:3], envs.groups[0])
+        envs.recv(timeout)
+    envs.step_async(act(envs, 0))
+    for timeout in (-1, math.nan, "soon"):
+        with pytest.raises(ValueError, match="timeout: expected seconds or None"):
+            envs.step_wait(timeout)
+    envs.step_wait(math.inf)
+
+
+def test_a_fork_is_told_instead_of_hanging():
+    envs, _ = pair()
+    envs.reset(seed=0)
+    envs.send(act(envs, 0)[:3], envs.groups[0])
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+
+    def child():
+        calls = {
+            "recv": envs.recv,
+            "step": lambda: envs.step(act(envs, 0)),
+            "reset": envs.reset,
+            "set_state": lambda: envs.set_state({}),
+        }
+        told = []
+        for name, call in calls.items():
+            try:
+                call()
+            except RuntimeError as error:
+                if "os.fork()" in str(error):
+                    told.append(name)
+        there.send(told)
+
+    process = context.Process(target=child)
+    process.start()
+    assert here.poll(timeout=60)
+    assert here.recv() == ["recv", "step", "reset", "set_state"]
+    process.join(timeout=60)
+    if process.is_alive():
+        process.kill()
     envs.recv()

@@ -323,3 +323,13 @@ def test_closing_twice():
     envs.reset()
     envs.close()
     envs.close()
+
+
+def test_gymnasiums_normalizer_takes_the_mode_that_the_guide_names():
+    for mode in AutoresetMode:
+        envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2, autoreset_mode=mode)
+        if mode == AutoresetMode.NEXT_STEP:
+            gymnasium.wrappers.vector.NormalizeObservation(envs).reset(seed=0)
+        else:
+            with pytest.raises((ValueError, AssertionError), match="NEXT_STEP"):
+                gymnasium.wrappers.vector.NormalizeObservation(envs)

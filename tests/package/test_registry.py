@@ -1,6 +1,7 @@
 """Ids: which there are, how they are found, and how a user adds one."""
 
 import dataclasses
+import functools
 import importlib
 import json
 import os
@@ -8,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -513,5 +515,38 @@ def test_a_number_of_environments_and_threads_is_whole(argument, value):
 
 @pytest.mark.parametrize("value", [NAN, (0.0, NAN), [NAN], {"a": NAN}, np.array([1.0, NAN])])
 def test_no_field_of_a_task_may_be_nan(value):
+    class Reach:
+        target: Any
+
     with pytest.raises(ValueError, match="Reach: target must be a number"):
-        check_fields("Reach", {"speed": 1.0, "target": value})
+        check_fields(Reach, {"speed": 1.0, "target": value})
+
+
+@pytest.mark.parametrize(
+    ("id", "fields", "words"),
+    [
+        ("dmc/walker-walk-v0", {"speed": "fast"}, "Walker: speed must be a number, got 'fast'"),
+        ("dmc/walker-walk-v0", {"speed": True}, "Walker: speed must be a number, got True"),
+        ("dmc/walker-walk-v0", {"time_limit": "1 s"}, "time_limit must be a number"),
+        ("dmc/cartpole-swingup-v0", {"sparse": "x"}, "sparse must be True or False"),
+        ("dmc/lqr-lqr_2_1-v0", {"masses": 2.5}, "masses must be a whole number"),
+        (
+            "l2m/walk_planar-v0",
+            {"init_pose": "fast"},
+            "init_pose must be a sequence, each a number",
+        ),
+        ("l2m/walk_planar-v0", {"velocity_weight": "a"}, "must be a number or None"),
+        ("robosuite/Lift-v0", {"table_size": [1, 2]}, "must be a sequence of 3, each a number"),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_named_with_what_it_takes(id, fields, words):
+    for make in (gymnasium.make, functools.partial(gymnasium.make_vec, num_envs=2)):
+        with pytest.raises(TypeError, match=words):
+            make(id, **fields)
+
+
+def test_a_field_takes_numbers_of_numpy_and_the_lists_of_json():
+    gymnasium.make("dmc/walker-walk-v0", speed=np.float32(2))
+    gymnasium.make("dmc/walker-walk-v0", speed=2)
+    gymnasium.make("soccer/boxhead-1v1-v0", team_size=np.int64(1))
+    gymnasium.make("soccer/boxhead-1v1-v0", pitch=[[10.0, 8.0], [12.0, 9.0]])

@@ -123,8 +123,9 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self.physics = Physics(plain)
         self.task: Task = plain.task
         flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
-        self._shapes = {} if flat else plain.entry_shapes
-        self._alone = FLAT if len(env.observation_space.shape or ()) < 2 else PICTURE
+        stacked = plain.frame_stack is not None
+        self._shapes = {} if flat or stacked else plain.entry_shapes
+        self._alone = FLAT if len(env.observation_space.shape or ()) < 2 + stacked else PICTURE
         self._low, self._high = bounds(self.task.actions(plain.model))
 
     @property

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,8 @@ class _Struct:
         self.__dict__["ptr"] = ptr
 
     def __getattr__(self, name: str) -> Any:
+        if name == "ptr" or name.startswith("__"):  # of a copy that has nothing yet, or how to copy
+            raise AttributeError(name)
         return getattr(self.ptr, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -134,6 +137,14 @@ def _names(model: mujoco.MjModel, kind: int) -> list[str]:
     return [mujoco.mj_id2name(model, kind, i) or "" for i in range(count)]
 
 
+def _from_text(text: str, files: Mapping[str, bytes]) -> Spec:
+    return Spec.from_string(text, assets=files)
+
+
+def _from_file(path: str) -> Spec:
+    return Spec.from_file(path)
+
+
 @dataclass(frozen=True)
 class _Alone(Task):
     """A model by itself: nothing to do in it."""
@@ -187,7 +198,7 @@ class Physics:
         """
         text = xml_string.decode() if isinstance(xml_string, bytes) else xml_string
         files = dict(assets or {})
-        return cls._of(lambda: Spec.from_string(text, assets=files))
+        return cls._of(functools.partial(_from_text, text, files))
 
     @classmethod
     def from_xml_path(cls, file_path: str | Path) -> Self:
@@ -200,7 +211,7 @@ class Physics:
         path = Path(file_path)
         if not path.is_file():
             raise FileNotFoundError(f"no file {path}")
-        return cls._of(lambda: Spec.from_file(str(path)))
+        return cls._of(functools.partial(_from_file, str(path)))
 
     @classmethod
     def _of(cls, make: Callable[[], Spec]) -> Self:
@@ -264,9 +275,16 @@ class Physics:
 
     def copy(self) -> Self:
         """Another simulation of the same model in the same state."""
-        other = type(self)(copy.deepcopy(self._env))
-        mujoco.mj_copyData(other.data.ptr, self.model.ptr, self.data.ptr)
-        return other
+        return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: the environment, and all that the engine has computed in it."""
+        return {"env": self._env, "data": self.data.ptr, "raises": self._raises}
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self.__init__(pickled["env"])  # type: ignore[misc]
+        mujoco.mj_copyData(self.data.ptr, self.model.ptr, pickled["data"])
+        self._raises = pickled["raises"]
 
     # Physics.
 

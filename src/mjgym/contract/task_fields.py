@@ -3,6 +3,8 @@
 import dataclasses
 import inspect
 import math
+import types
+import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -19,22 +21,75 @@ def steps_in(time_limit: float, control_timestep: float) -> int | None:
     return math.ceil(time_limit / control_timestep - WHOLE)
 
 
-def check_fields(task: str, values: Mapping[str, Any]) -> None:
-    """Refuse numbers with which no task can run.
+def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
+    """Refuse values with which no task can run.
 
     Args:
-        task: name of the class.
+        cls: the task's class.
         values: of some of its fields, by name.
 
     Raises:
+        TypeError: one is of another type than the field; the message names it and what it takes.
         ValueError: one is not a number (NaN), or a time is not positive; the message names it.
     """
+    task, annotated = cls.__name__, _types(cls)
     for name, value in values.items():
+        if name in annotated and not _fits(value, annotated[name]):
+            raise TypeError(f"{task}: {name} must be {_words(annotated[name])}, got {value!r}")
         if any(math.isnan(x) for x in _floats(value)):
             raise ValueError(f"{task}: {name} must be a number, got {value!r}")
     for name in ("time_limit", "control_timestep"):
         if name in values and not values[name] > 0:
             raise ValueError(f"{task}: {name} must be positive, got {values[name]} s")
+
+
+def _types(cls: type[Any]) -> dict[str, Any]:
+    """The annotated types of a class's fields; none where a name in them cannot be found."""
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:  # imported for type checkers alone
+        return {}
+
+
+_TAKEN: dict[Any, tuple[type[Any], ...]] = {
+    float: (float, int, np.floating, np.integer),
+    int: (int, np.integer),
+    bool: (bool, np.bool_),
+    str: (str,),
+}
+_WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text"}
+
+
+def _fits(value: Any, annotated: Any) -> bool:
+    """Whether a value can be that of a field; yes where the annotation says no plain type."""
+    origin, arguments = typing.get_origin(annotated), typing.get_args(annotated)
+    if annotated in _TAKEN:
+        is_bool = isinstance(value, bool | np.bool_)
+        return isinstance(value, _TAKEN[annotated]) and is_bool == (annotated is bool)
+    if annotated is type(None):
+        return value is None
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is tuple:  # JSON has lists for them
+        if not isinstance(value, list | tuple | np.ndarray):
+            return False
+        parts = arguments[:1] * len(value) if arguments[-1:] == (...,) else arguments
+        return len(value) == len(parts) and all(map(_fits, value, parts))
+    return True
+
+
+def _words(annotated: Any) -> str:
+    """The values that a field takes, as a person would say it."""
+    origin, arguments = typing.get_origin(annotated), typing.get_args(annotated)
+    if annotated in _WORDS:
+        return _WORDS[annotated]
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_words(one) for one in arguments)
+    if origin is tuple and arguments[-1:] == (...,):
+        return f"a sequence, each {_words(arguments[0])}"
+    if origin is tuple:
+        return f"a sequence of {len(arguments)}, each {_words(arguments[0])}"
+    return "None" if annotated is type(None) else getattr(annotated, "__name__", str(annotated))
 
 
 def _floats(value: Any) -> Iterator[float]:

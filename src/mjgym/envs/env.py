@@ -9,12 +9,12 @@ import numpy as np
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import TERMS, VARIATION
 from mjgym.envs.observations import Observations, copy_observation
-from mjgym.envs.options import Options
+from mjgym.envs.options import Options, check_reset_options
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.inspect.describe import describe
 from mjgym.loop.episode import Episodes
 from mjgym.loop.models import compile_model
-from mjgym.loop.states import check_state
+from mjgym.loop.states import check_state, identity
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.task import Arrays, Task, registrations
@@ -39,6 +39,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         control_timestep: seconds between two actions.
         max_episode_steps: control steps after which an episode is truncated; None for no limit but
             that of a wrapper.
+        frame_stack: frames of an observation, see `mjgym.envs.options.Options`.
         cameras: pictures of the present state, see `mjgym.envs.camera.Cameras`.
         closed: whether `close` has been called; what needs the simulation is refused then.
     """
@@ -48,6 +49,7 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     def __init__(self, task: Task, *, max_episode_steps: int | None = None, **options: Any) -> None:
         self.max_episode_steps = max_episode_steps
         self._options = Options(**options)
+        self.frame_stack = self._options.frame_stack
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
         varying = self._options.varying(self.model)
@@ -83,10 +85,12 @@ class Env(gymnasium.Env[Any, np.ndarray]):
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environment has been closed.
+            ValueError: `options` has an entry.
             DivergenceError: the episode cannot begin: its observation is not finite, even when the
                 start is drawn again (with `on_divergence="raise"` it is not).
         """
         self._check_open()
+        check_reset_options(options)
         super().reset(seed=seed)
         if seed is not None:
             self._episodes.reseed(0)
@@ -225,11 +229,13 @@ class Env(gymnasium.Env[Any, np.ndarray]):
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything that the episode's future depends on, as copies by name.
 
-        The entries are those of `Episodes.get_state`. The step count of Gymnasium's `TimeLimit`
-        wrapper is the wrapper's own.
+        The entries are those of `Episodes.get_state`; with `frame_stack` the frames before the
+        present one, `frames.<name>`; and `id`, the letters of the environment's id. The step count
+        of Gymnasium's `TimeLimit` wrapper is the wrapper's own.
         """
         self._check_open()
-        return {name: value[0] for name, value in self._episodes.get_state(ONLY).items()}
+        state = {name: value[0] for name, value in self._episodes.get_state(ONLY).items()}
+        return {**state, **self._observations.older_frames(), **identity(self.spec)}
 
     def set_state(self, state: dict[str, Any]) -> Any:
         """Write a state, or some entries of one, and return the observation there.
@@ -238,11 +244,12 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         state was taken.
 
         Raises:
-            ValueError: an entry is unknown, of a wrong shape or not finite; nothing is written.
+            ValueError: an entry is unknown, of a wrong shape or not finite, or the state is of
+                another id; nothing is written.
         """
         checked = check_state(state, self.get_state())
         self._episodes.set_state({name: value[None] for name, value in checked.items()}, ONLY)
-        return copy_observation(self._observations.observe())
+        return copy_observation(self._observations.resume(checked))
 
     def observe(self) -> Arrays:
         """The observation's entries by name as the simulator has them, in double precision."""

@@ -73,14 +73,14 @@ def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> 
         ValueError: there is no such picture; the message names the nearest camera.
     """
     simulation, mode, dtype = episodes.simulation, options.observation, options.dtype
-    players = episodes.task.players
+    players, frames = episodes.task.players, options.frame_stack
     if sensing is None:
         entries = episodes.task.observation(simulation.sample)
         pictures = options.pictures(simulation.model)
-        return Layout(entries, mode, dtype, pictures, players=players)
+        return Layout(entries, mode, dtype, pictures, players=players, frames=frames)
     images = sensing.images
     own = {} if images and options.pixels is None else options.pictures(simulation.model)
     read = {name: image for name, (image, _) in images.items()}
     readings = {name: count for name, (_, count) in images.items()}
     entries = {name: np.zeros(s) for name, s in sensing.shapes.items() if name not in images}
-    return Layout(entries, mode, dtype, {**own, **read}, readings, players)
+    return Layout(entries, mode, dtype, {**own, **read}, readings, players, frames)

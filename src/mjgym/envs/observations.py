@@ -4,7 +4,7 @@ An observation is an array or a dict of them, of one simulation or of many.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
@@ -16,12 +16,15 @@ from mjgym.envs.layouts import layout_of, sensing_of
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
+from mjgym.loop.states import FRAMES
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
 
 class Observations:
     """The present observation of episodes, and the one before it.
+
+    Of a stack of frames, an episode's first one stands for those before it.
 
     Args:
         episodes: that are observed.
@@ -57,7 +60,42 @@ class Observations:
     def observe(self) -> Any:
         """Observe the present states."""
         self._now, self._before = self._before, self._now
-        return self._now.write(self._entries(), self._cameras.show)
+        if self._now.older:
+            self._now.continue_from(self._before)
+        observation = self._now.write(self._entries(), self._cameras.show)
+        if self._now.older:
+            self._now.repeat(self._episodes.steps == 0)
+        return observation
+
+    def resume(self, state: Mapping[str, np.ndarray], rows: Any = ...) -> Any:
+        """Observe states that have just been written.
+
+        Args:
+            state: what was written. Where it has no older frames, the present one stands for them.
+            rows: of the simulations that it was written to; `...` for the only one.
+
+        Returns:
+            The observations of all simulations.
+        """
+        view = self._episodes.view
+        mask = np.zeros(self._lead, dtype=bool)
+        mask[rows] = True
+        written = view.from_numpy(mask)
+        some = self._observe_some(written)
+        for name, older in self._some.older.items():
+            if name in state:
+                older[rows] = view.from_numpy(state[name])
+        replace(self.present, written, some)
+        return self.present
+
+    def older_frames(self, rows: Any = ...) -> dict[str, np.ndarray]:
+        """Copies of the frames before the present one, as entries of a state.
+
+        Args:
+            rows: of simulations; `...` for the only one.
+        """
+        to_numpy = self._episodes.view.to_numpy
+        return {name: to_numpy(x)[rows].copy() for name, x in self._now.older.items()}
 
     def show(self, mask: Any = None) -> Any:
         """Observe the present states of all simulations, or of a mask; what others show stays.
@@ -80,7 +118,9 @@ class Observations:
 
     def _observe_some(self, mask: Any) -> Any:
         """The observation of those of a mask; what it holds of the others has no meaning."""
-        return self._some.write(self._entries(), lambda image: self._cameras.show(image, mask))
+        some = self._some.write(self._entries(), lambda image: self._cameras.show(image, mask))
+        self._some.repeat()
+        return some
 
     @functools.cached_property
     def _some(self) -> "Buffer":
@@ -88,8 +128,15 @@ class Observations:
         return self._buffer()
 
     def take_back(self, mask: Any = ...) -> None:
-        """Show again, for the simulations of a mask or for all, what was before `observe`."""
-        replace(self.present, mask, self._before.observation)
+        """Show again, for the simulations of a mask or for all, what was before `observe`.
+
+        Of a stack of frames, that is the last one from before, a second time.
+        """
+        if self._now.older:
+            self._now.continue_from(self._before, mask)
+            replace(self._now.last, mask, self._before.last)
+        else:
+            replace(self.present, mask, self._before.observation)
 
     def restore(self, observation: Any) -> None:
         """Show what was `present` elsewhere."""
@@ -109,6 +156,8 @@ class Buffer:
 
     Attributes:
         observation: an array, or a dict of them.
+        older: of a stack, the frames before the last one, by their names in a state.
+        last: of a stack, the last frame by the same names, with the axis of frames.
     """
 
     def __init__(self, layout: Layout, lead: tuple[int, ...] = (), xp: Any = np) -> None:
@@ -121,11 +170,34 @@ class Buffer:
             if isinstance(space, gymnasium.spaces.Dict)
             else zeros(space)
         )
-        self._parts = [*layout.parts(self.observation).items()]
-        self._pictures = layout.shown_pictures(self.observation)
+        self.older: dict[str, Array] = {}
+        self.last: dict[str, Array] = {}
+        self._newer: dict[str, Array] = {}  # the frames behind the first one
+        frame = self.observation
+        if layout.frames is not None:
+            several = isinstance(frame, dict)
+            stacks = frame if several else {"observation": frame}
+            before = (slice(None),) * (len(lead) + layout.frame_axis)
+            frames = {name: stack[(*before, -1)] for name, stack in stacks.items()}
+            frame = frames if several else frames["observation"]
+        if layout.frames is not None and layout.frames > 1:
+            for name, stack in stacks.items():
+                self.older[FRAMES + name] = stack[(*before, slice(None, -1))]
+                self._newer[FRAMES + name] = stack[(*before, slice(1, None))]
+                self.last[FRAMES + name] = stack[(*before, slice(-1, None))]
+        self._parts = [*layout.parts(frame).items()]
+        self._pictures = layout.shown_pictures(frame)
+
+    def continue_from(self, before: "Buffer", mask: Any = ...) -> None:
+        """Take over the older frames from the observations before, of a mask or of all."""
+        replace(self.older, mask, before._newer)
+
+    def repeat(self, mask: Any = ...) -> None:
+        """Let the last frame stand for the older ones, of a mask or of all."""
+        replace(self.older, mask, self.last)
 
     def write(self, entries: Arrays, draw: Callable[[Image], Array]) -> Any:
-        """The observation, with the entries and pictures of all simulations written into it.
+        """The observation, with the entries and pictures of all simulations as its last frame.
 
         Args:
             entries: by name.

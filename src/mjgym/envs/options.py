@@ -12,6 +12,7 @@ from mjgym.envs.spaces import DTYPES, MODES
 from mjgym.observables import Image
 from mjgym.observables.sensing import Given
 from mjgym.util.numbers import whole_number
+from mjgym.util.suggestions import or_else
 from mjgym.variation.draws import Draws
 from mjgym.variation.varying import Varying
 
@@ -19,6 +20,7 @@ ON_DIVERGENCE = ("truncate", "raise")
 RENDER_MODES = (None, "rgb_array", "human")
 RENDER_QUALITIES = ("reference", "fast")
 VARY_EVERY = ("episode", "reset", "never")
+RESET_MASK = "reset_mask"  # the option of `reset` that batches take
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,9 @@ class Options:
         dtype: of the entries, "float32" or "float64" (the simulator's own precision).
         pixels: what the pictures of an observation show: `camera` (name, index, -1 for the free
             camera, or a sequence of them), `width`, `height`, `kind` ("rgb" or "depth").
+        frame_stack: how many of the last observations of an episode one shows, along a new first
+            axis, the present one last; None for the present one without that axis. Before an
+            episode's first step all are its first, as in Gymnasium's `FrameStackObservation`.
         on_divergence: "truncate" ends an episode whose simulation is no longer finite with the last
             finite observation, reward 0 and `info["diverged"]`; "raise" raises `DivergenceError`.
         render_mode: None, "rgb_array" or "human".
@@ -57,6 +62,7 @@ class Options:
     observation: str = "flat"
     dtype: str = "float32"
     pixels: Mapping[str, Any] | None = None
+    frame_stack: int | None = None
     on_divergence: str = "truncate"
     render_mode: str | None = None
     camera: str | int | None = None
@@ -85,6 +91,8 @@ class Options:
                 raise ValueError(f"{name}: {value!r} is none of {', '.join(map(str, known))}")
         for name in ("width", "height"):
             whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
+        if self.frame_stack is not None:
+            whole_number("frame_stack", self.frame_stack)
         if self.pixels is not None and "pixels" not in self.observation:
             raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
         Overlay.of(self.show, self.groups)
@@ -100,3 +108,23 @@ class Options:
     def draws(self, varying: Varying | None, n: int) -> Draws | None:
         """The varied numbers of n simulations; None if nothing varies."""
         return None if varying is None else Draws(varying, self.vary_every, n)
+
+
+def check_reset_options(options: Any, known: tuple[str, ...] = ()) -> None:
+    """Refuse options of `reset` that would be without effect.
+
+    Args:
+        options: as given to `reset`.
+        known: names of those that there are.
+
+    Raises:
+        TypeError: they are no dict.
+        ValueError: one is unknown; the message names the nearest ones.
+    """
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options: expected a dict, got {type(options).__name__}")
+    for name in options:
+        if name not in known:
+            raise ValueError(f"options: reset has no {name!r}{or_else(name, known)}")

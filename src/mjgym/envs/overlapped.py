@@ -1,5 +1,6 @@
 """A batch in groups that step in the background, so that a policy acts while physics runs."""
 
+import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,8 +11,10 @@ import gymnasium
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
-from mjgym.envs.sub_environments import Ids, seed_list
+from mjgym.envs.options import RESET_MASK
+from mjgym.envs.sub_environments import Ids, generator_list, seed_list
 from mjgym.envs.vector import Result, VectorEnv
+from mjgym.loop.states import check_state
 from mjgym.task import Task
 
 ENV_ID = "env_id"  # of an info: the numbers of the sub-environments that it is of
@@ -57,10 +60,18 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"overlap: expected a number of groups from 2 to num_envs ({num_envs}), got"
                 f" {overlap!r}"
             )
-        self.task, self.num_envs = task, num_envs
-        self.groups = np.array_split(np.arange(num_envs), overlap)
-        self._members = [VectorEnv(task, len(ids), **arguments) for ids in self.groups]
-        first = self._members[0]
+        counts = [len(ids) for ids in np.array_split(np.arange(num_envs), overlap)]
+        self._adopt([VectorEnv(task, count, **arguments) for count in counts])
+
+    def _adopt(self, members: list[VectorEnv]) -> None:
+        """Become the groups that these are."""
+        self._members, first = members, members[0]
+        self.task = first.task
+        counts = [member.num_envs for member in members]
+        self.num_envs = num_envs = sum(counts)
+        self.groups = np.split(np.arange(num_envs), np.cumsum(counts)[:-1])
+        for ids, member in zip(self.groups, members, strict=True):
+            member.number_from(int(ids[0]))
         self.autoreset_mode, self.metadata = first.autoreset_mode, first.metadata
         self.render_mode = first.render_mode
         self.single_action_space = first.single_action_space
@@ -81,28 +92,21 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Groups that have been sent actions finish their steps first; nobody receives those.
         """
+        self._members[0].check_usable()
         seeds = seed_list(seed, self.num_envs)
+        mask = self._members[0].reset_mask(options, self.num_envs)
         self._finish()
-        mask = self._mask(options)
         parts = []
         for ids, member in zip(self.groups, self._members, strict=True):
             own = [seeds[i] for i in ids]
             if mask is None:
                 parts.append(member.reset(seed=None if seed is None else own))
             elif mask[ids].any():
-                given = {**(options or {}), "reset_mask": mask[ids]}
-                parts.append(member.reset(seed=None if seed is None else own, options=given))
+                some = {RESET_MASK: mask[ids]}
+                parts.append(member.reset(seed=None if seed is None else own, options=some))
             else:
                 parts.append((member.present(), {}))
         return _joined([o for o, _ in parts]), self._joined_infos([i for _, i in parts])
-
-    def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
-        if not options or "reset_mask" not in options:
-            return None
-        mask = self._members[0].checked_mask(options["reset_mask"], self.num_envs)
-        if not mask.any():
-            raise ValueError("options['reset_mask']: at least one must be True")
-        return mask
 
     # One group after the other.
 
@@ -114,10 +118,13 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             ids: of a group, as `groups` and `info["env_id"]` have them; None for all groups.
 
         Raises:
-            ValueError: they are not the numbers of a group, or the actions have a wrong shape.
-            RuntimeError: the group has been sent actions whose results nobody has received.
+            ValueError: they are not the numbers of a group, or the actions have a wrong shape or
+                one is not finite.
+            gymnasium.error.ResetNeeded: a sub-environment has no episode.
+            RuntimeError: the group has been sent actions whose results nobody has received, or this
+                process is a fork of the one with the thread.
         """
-        self._check_open()
+        self._members[0].check_usable()
         if ids is None:
             self.step_async(actions)
             return
@@ -126,27 +133,32 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise RuntimeError(f"group {k} is stepping; recv() its results first")
         member = self._members[k]
         given = member.checked_actions(actions, (member.num_envs, *self._action_shape)).copy()
+        member.check_ready()
         self._sent.append((k, self._worker.submit(member.step, given)))
 
     def recv(self, timeout: float | None = None) -> Result:
         """Wait for the results of the group that was sent actions first.
 
         Args:
-            timeout: s to wait for; None for as long as it takes.
+            timeout: s to wait for; None or infinity for as long as it takes.
 
         Returns:
             What `VectorEnv.step` returns of the group, with `info["env_id"]`, its numbers.
 
         Raises:
-            RuntimeError: no group has been sent actions.
+            RuntimeError: no group has been sent actions, or this process is a fork of the one with
+                the thread.
             TimeoutError: the group is not done; it can be received later.
+            ValueError: the timeout is no number, or negative.
             Exception: what `VectorEnv.step` raises.
         """
+        self._members[0].check_usable()
+        wait = _seconds(timeout)
         if not self._sent:
             raise RuntimeError("recv: no group has been sent actions; send() some first")
         k, future = self._sent[0]
         try:
-            result = future.result(timeout)
+            result = future.result(wait)
         except NotDone:
             raise TimeoutError(f"group {k} is not done after {timeout} s") from None
         except BaseException:
@@ -175,14 +187,18 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Let all groups make a control step in the background.
 
         Raises:
-            ValueError: the actions have a wrong shape; nothing is stepped.
-            RuntimeError: a group has been sent actions whose results nobody has received.
+            ValueError: the actions have a wrong shape or one is not finite; nothing is stepped.
+            gymnasium.error.ResetNeeded: a sub-environment has no episode; nothing is stepped.
+            RuntimeError: a group has been sent actions whose results nobody has received, or this
+                process is a fork of the one with the thread.
         """
-        self._check_open()
+        self._members[0].check_usable()
         if self._sent:
             raise RuntimeError(f"group {self._sent[0][0]} is stepping; receive its results first")
         member = self._members[0]
         given = member.checked_actions(actions, (self.num_envs, *self._action_shape))
+        for each in self._members:
+            each.check_ready()
         for ids in self.groups:
             self.send(given[ids], ids)
 
@@ -190,14 +206,18 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Wait for what `step_async` began; see `VectorEnv.step`.
 
         Raises:
-            RuntimeError: no step has been begun.
+            RuntimeError: no step has been begun, or this process is a fork of the one with the
+                thread.
             TimeoutError: it is not done; it can be waited for again.
+            ValueError: the timeout is no number, or negative.
             Exception: what `VectorEnv.step` raises.
         """
+        self._members[0].check_usable()
+        wait = _seconds(timeout)
         if len(self._sent) < len(self.groups):
             raise RuntimeError("step_wait: call step_async() first")
         try:
-            self._sent[-1][1].exception(timeout)  # the groups step in their order
+            self._sent[-1][1].exception(wait)  # the groups step in their order
         except NotDone:
             raise TimeoutError(f"the step is not done after {timeout} s") from None
         parts: list[Result] = []
@@ -255,9 +275,10 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def set_state(self, state: dict[str, Any]) -> Any:
         """Write what `get_state` gives, or some of its entries; see `VectorEnv.set_state`."""
         self._finish()
+        checked = check_state(state, self.get_state(), np.arange(self.num_envs))
         parts = []
         for ids, member in zip(self.groups, self._members, strict=True):
-            parts.append(member.set_state({name: value[ids] for name, value in state.items()}))
+            parts.append(member.set_state({name: value[ids] for name, value in checked.items()}))
         return _joined(parts)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -273,11 +294,10 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each sub-environment; see `VectorEnv.set_attr`."""
         self._finish()
-        several = isinstance(values, list | tuple)
-        if several and len(values) != self.num_envs:
-            raise ValueError(f"values: {len(values)} for {self.num_envs} sub-environments")
+        if name == "np_random":  # all others are refused by the first group
+            values = generator_list(name, values, self.num_envs)
         for ids, member in zip(self.groups, self._members, strict=True):
-            member.set_attr(name, [values[i] for i in ids] if several else values)
+            member.set_attr(name, [values[i] for i in ids] if name == "np_random" else values)
 
     def render(self) -> tuple[np.ndarray, ...] | None:
         """A picture of each sub-environment; see `VectorEnv.render`."""
@@ -296,14 +316,54 @@ class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _finish(self) -> None:
         """Wait for all groups; nobody receives what they have been sent."""
         self._check_open()
+        if self._sent:
+            self._members[0].check_usable()  # in a fork they would never be done
         while self._sent:
             self._sent.popleft()[1].exception()
+
+    @property
+    def spec(self) -> Any:
+        """The specification that Gymnasium made them from; None without one. Groups share it."""
+        return self._members[0].spec
+
+    @spec.setter
+    def spec(self, spec: Any) -> None:
+        for member in self._members:
+            member.spec = spec
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: the groups.
+
+        Raises:
+            RuntimeError: one has been sent actions whose results nobody has received.
+        """
+        self._check_open()
+        if self._sent:
+            raise RuntimeError(f"group {self._sent[0][0]} is stepping; receive its results first")
+        return {"members": self._members}
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self.closed = True
+        self._adopt(pickled["members"])
 
     def _check_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError(
                 "these environments have been closed; make others"
             )
+
+
+def _seconds(timeout: float | None) -> float | None:
+    """A time to wait for; None for ever, as for longer than a thread can wait.
+
+    Raises:
+        ValueError: it is no number, or negative.
+    """
+    if timeout is None:
+        return None
+    if not (isinstance(timeout, int | float | np.number) and timeout >= 0):
+        raise ValueError(f"timeout: expected seconds or None, got {timeout!r}")
+    return None if timeout > threading.TIMEOUT_MAX else float(timeout)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

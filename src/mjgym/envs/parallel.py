@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from mjgym.envs.options import check_reset_options
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.spaces import check_action
 from mjgym.task import Task
@@ -14,6 +15,8 @@ try:
 except ImportError as error:
     raise ImportError('parallel_env needs PettingZoo: pip install "mjgym[pettingzoo]"') from error
 
+# The option of `reset` that PettingZoo's own test of the interface gives; it is without effect.
+_TRIED = ("options",)
 _STATE = ("qpos", "qvel", "act")  # what `state` holds
 
 
@@ -76,7 +79,11 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
 
         Returns:
             Observations and infos by agent; an info tells its `team` and `number`.
+
+        Raises:
+            ValueError: `options` has an entry.
         """
+        check_reset_options(options, _TRIED)
         observations, info = self.players.reset(seed=seed)
         self.agents, self._begun = list(self.possible_agents), True
         return self._by_agent(observations), self._infos(info)

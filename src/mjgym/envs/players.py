@@ -97,7 +97,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             options: {"reset_mask": (num_envs,) bool}, the same for all players of a match.
 
         Raises:
-            ValueError: the mask tells the players of a match apart.
+            ValueError: the mask tells the players of a match apart, or an option is unknown.
             Exception: what `VectorEnv.reset` raises.
         """
         if seed is not None and not isinstance(seed, int | np.integer):
@@ -194,7 +194,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         own = {
             "action_space": self.single_action_space,
             "observation_space": self.single_observation_space,
-            "spec": self.spec,
         }
         if name in own:
             return (own[name],) * len(rows)
@@ -227,6 +226,15 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
+    def spec(self) -> Any:
+        """The specification that Gymnasium made them from; None without one. Matches share it."""
+        return self.matches.spec
+
+    @spec.setter
+    def spec(self, spec: Any) -> None:
+        self.matches.spec = spec
+
+    @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seed of each player's match; -1 where it is unknown."""
         return tuple(self._each(np.array(self.matches.np_random_seed)).tolist())
@@ -241,11 +249,10 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.matches.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"matches": self.matches, "spec": self.spec}
+        return {"matches": self.matches}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         self._adopt(pickled["matches"])
-        self.spec = pickled["spec"]
 
 
 # What is asked of the matches under the same name.

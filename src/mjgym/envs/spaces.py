@@ -27,12 +27,13 @@ def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
     return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
-def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
+def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndarray:
     """An action as an array, as given: neither rounded nor clipped.
 
     Args:
         action: one action (nu,), or one for each sub-environment (n, nu).
         shape: what it must be.
+        first: number of the first sub-environment.
 
     Raises:
         ValueError: wrong shape or type, or not finite; the message names the index.
@@ -46,7 +47,7 @@ def check_action(action: Any, shape: tuple[int, ...]) -> np.ndarray:
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         where = f"index {index[-1]}"
         if len(shape) > 1:
-            where = f"sub-environment {index[0]}, {where}"
+            where = f"sub-environment {first + index[0]}, {where}"
         raise ValueError(f"action: {array[index]} at {where}; nothing has been stepped")
     return array
 
@@ -72,6 +73,12 @@ class Layout:
             `mjgym.envs.pixels.space`.
         players: of a match, () for one agent: entries then have an axis of players before their
             own, and so has the observation; all players see the same pictures.
+        frames: how many of the last observations one shows, along an axis of its own behind that of
+            the players; None for the present one without that axis.
+
+    Attributes:
+        frames: the same.
+        frame_axis: the place of that axis behind the lead of a batch.
     """
 
     def __init__(
@@ -82,8 +89,10 @@ class Layout:
         pictures: dict[str, Image] | None = None,
         readings: Mapping[str, int] | None = None,
         players: tuple[str, ...] = (),
+        frames: int | None = None,
     ) -> None:
         self._players = (len(players),) if players else ()
+        self.frames, self.frame_axis = frames, len(self._players)
         state, _, added = mode.partition("+")
         self.dtype = np.dtype(dtype)
         self.pictures = (pictures or {}) if "pixels" in (state, added) else {}
@@ -108,7 +117,7 @@ class Layout:
 
     def space(self, lead: tuple[int, ...] = ()) -> gymnasium.Space[Any]:
         """The space of one observation, or of a batch; entries are unbounded, as quantities are."""
-        lead = (*lead, *self._players)
+        lead = (*lead, *self._players, *(() if self.frames is None else (self.frames,)))
 
         def box(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
             return gymnasium.spaces.Box(-np.inf, np.inf, (*lead, *shape), self.dtype.type)
@@ -129,7 +138,11 @@ class Layout:
         return gymnasium.spaces.Dict(spaces)
 
     def parts(self, observation: Any) -> dict[str, Array]:
-        """The part of an observation that belongs to each entry, in the entry's shape."""
+        """The part of an observation that belongs to each entry, in the entry's shape.
+
+        Args:
+            observation: without the axis of frames.
+        """
         if self._flat:
             vector = observation if self._bare else observation["flat"]
             lead = vector.shape[:-1]
@@ -143,7 +156,11 @@ class Layout:
         }
 
     def shown_pictures(self, observation: Any) -> list[tuple[str, Image, Array]]:
-        """The pictures by name, and the part of an observation that shows each to all players."""
+        """The pictures by name, and the part of an observation that shows each to all players.
+
+        Args:
+            observation: without the axis of frames.
+        """
         shown = []
         for name, picture in self.pictures.items():
             part = observation if self._bare else observation[name]

@@ -10,6 +10,7 @@ from gymnasium.utils import seeding
 
 from mjgym.arrays import namespace
 from mjgym.envs.observations import row
+from mjgym.envs.options import RESET_MASK, check_reset_options
 from mjgym.loop.episode import Episodes
 from mjgym.task import Arrays
 from mjgym.util.suggestions import did_you_mean
@@ -53,6 +54,27 @@ def seed_list(seed: Any, n: int) -> list[int | None]:
         if own is not None and not (isinstance(own, int | np.integer) and own >= 0):
             raise gymnasium.error.Error(f"seed: {own!r} is not a whole number from 0 on")
     return [None if own is None else int(own) for own in seed]
+
+
+def generator_list(name: str, values: Any, n: int) -> list[np.random.Generator]:
+    """A random generator for each of n sub-environments.
+
+    Args:
+        name: of the argument, for messages.
+        values: a list or tuple of n generators, or one that all share.
+        n: number of sub-environments.
+
+    Raises:
+        TypeError: a value is no `numpy.random.Generator`.
+        ValueError: there are more or fewer than n.
+    """
+    generators = list(values) if isinstance(values, list | tuple) else [values] * n
+    if len(generators) != n:
+        raise ValueError(f"{name}: {len(generators)} values for {n} sub-environments")
+    for rng in generators:
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"{name}: expected a numpy.random.Generator, got {rng!r}")
+    return generators
 
 
 class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -100,10 +122,17 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     # Who is meant: some by a mask, some by their numbers.
 
-    def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
-        if not options or "reset_mask" not in options:
+    def reset_mask(self, options: dict[str, Any] | None, n: int) -> np.ndarray | None:
+        """A copy of the mask of n rows that options of `reset` name; None where all are reset.
+
+        Raises:
+            TypeError: it is not an array of bool, or the options are no dict.
+            ValueError: it has a wrong length or is empty, or an option is unknown.
+        """
+        check_reset_options(options, (RESET_MASK,))
+        if not options:
             return None
-        mask = self.checked_mask(options["reset_mask"], self.num_envs)
+        mask = self.checked_mask(options[RESET_MASK], n)
         if not mask.any():
             raise ValueError("options['reset_mask']: at least one must be True")
         return mask.copy()
@@ -201,8 +230,6 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
             return (self.render(),) * len(rows) if self.render_mode is None else camera()
 
         def set_state(state: Any) -> tuple[Any, ...]:
-            if isinstance(state, dict):
-                state = {name: np.stack([value] * len(rows)) for name, value in state.items()}
             return each(self.set_state(state, rows))
 
         return {f.__name__: f for f in (camera, get_state, observe, render, set_state)}
@@ -243,12 +270,7 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
             )
         if name != "np_random":
             raise self._no_attribute(name)
-        generators = list(values) if isinstance(values, list | tuple) else [values] * len(rows)
-        if len(generators) != len(rows):
-            raise ValueError(f"{name}: {len(generators)} values for {len(rows)} sub-environments")
-        for rng in generators:
-            if not isinstance(rng, np.random.Generator):
-                raise TypeError(f"{name}: expected a numpy.random.Generator, got {rng!r}")
+        generators = generator_list(name, values, len(rows))
         self._recall_starts()
         for i, rng in zip(rows.tolist(), generators, strict=True):
             self._rngs[i], self._seeds[i] = rng, -1

@@ -21,7 +21,7 @@ from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.loop.episode import Episodes, Step
 from mjgym.loop.models import compile_model
-from mjgym.loop.states import check_state
+from mjgym.loop.states import check_state, identity
 from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
@@ -178,13 +178,14 @@ class VectorEnv(SubEnvironments):
             gymnasium.error.ClosedEnvironmentError: the environments have been closed.
             gymnasium.error.Error: a seed is not a whole number from 0 on; nothing is changed.
             TypeError: the mask is not an array of bool, or `seed` no number and no sequence.
-            ValueError: the mask or the sequence of seeds has a wrong length, or the mask is empty.
+            ValueError: the mask or the sequence of seeds has a wrong length, the mask is empty, or
+                an option is unknown.
             DivergenceError: an episode cannot begin: its observation is not finite, even when its
                 start is drawn again (with `on_divergence="raise"` it is not).
         """
-        self._check_usable()
+        self.check_usable()
         seeds = seed_list(seed, self.num_envs)
-        mask = self._mask(options)
+        mask = self.reset_mask(options, self.num_envs)
         if seed is not None:
             self._recall_starts()
         with self.enter():
@@ -219,7 +220,7 @@ class VectorEnv(SubEnvironments):
             ValueError: the actions have a wrong shape or one is not finite; nothing is stepped.
             DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
         """
-        self._check_usable()
+        self.check_usable()
         with self.enter():
             result: Result = self.to_output(self._step(actions))
         return result
@@ -244,7 +245,22 @@ class VectorEnv(SubEnvironments):
         Raises:
             ValueError: they have a wrong shape or type, or one is not finite.
         """
-        return check_action(actions, shape)
+        return check_action(actions, shape, self._episodes.first_number)
+
+    def number_from(self, first: int) -> None:
+        """Let errors name sub-environments as part of a larger batch, from this number on."""
+        self._episodes.first_number = first
+
+    def check_ready(self) -> None:
+        """Refuse to step sub-environments that have no episode, or await a reset by a mask.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there is such a one; the message names it.
+        """
+        if np.count_nonzero(self._episodes.started) < self.num_envs:  # a tenth of the cost of all()
+            self._refuse_unstarted()
+        if self.autoreset_mode == AutoresetMode.DISABLED and np.count_nonzero(self._done):
+            self._refuse_ended()
 
     def _prepare(self, actions: Any) -> tuple[Array, int]:
         """Actions that can be taken, and how many episodes have ended.
@@ -253,8 +269,7 @@ class VectorEnv(SubEnvironments):
             gymnasium.error.ResetNeeded: a sub-environment has no episode.
             ValueError: as `checked_actions`.
         """
-        if np.count_nonzero(self._episodes.started) < self.num_envs:  # a tenth of the cost of all()
-            self._refuse_unstarted()
+        self.check_ready()
         ended = int(np.count_nonzero(self._done))
         return self.checked_actions(actions, self._action_shape), ended
 
@@ -272,7 +287,8 @@ class VectorEnv(SubEnvironments):
 
     def _first(self, mask: Array) -> int:
         """The number of the first sub-environment of a mask."""
-        return int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
+        first = int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
+        return first + self._episodes.first_number
 
     def _begin_all(self) -> Result:
         """The result of a step in which all sub-environments have begun an episode."""
@@ -433,28 +449,38 @@ class VectorEnv(SubEnvironments):
         rows = self._rows(ids)
         self._recall_starts()
         with self.enter():
-            return self._episodes.get_state(rows)
+            state = self._episodes.get_state(rows)
+            older = self._observations.older_frames(rows)
+        return {**state, **older, **identity(self.spec, len(rows))}
 
     def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
         """Write a state, or some entries of one, and return the observations there.
 
         Args:
-            state: entries of `get_state`, the leading axis as long as `ids`.
+            state: entries of `get_state`, the leading axis as long as `ids`. An entry without that
+                axis, as `Env.get_state` gives it, or with one of length 1 is written to each.
             ids: of the sub-environments to write; None for all.
 
         Raises:
-            ValueError: an entry is unknown, of a wrong shape or not finite, or there is no such
-                sub-environment; nothing is written then.
+            ValueError: an entry is unknown, of a wrong shape or not finite, the state is of another
+                id, or there is no such sub-environment; nothing is written then.
         """
-        self._check_usable()
+        self.check_usable()
         rows = self._rows(ids)
-        checked = check_state(state, self.get_state(rows))
+        numbers = rows + self._episodes.first_number
+        checked = check_state(state, self.get_state(rows), numbers)
         with self.enter():
             self._episodes.set_state(checked, rows)
             self._done[rows] = False
-            return self.to_output(take(self._observations.observe(), rows))
+            return self.to_output(take(self._observations.resume(checked, rows), rows))
 
-    def _check_usable(self) -> None:
+    def check_usable(self) -> None:
+        """Refuse to step what has been closed, or made before a fork of this process.
+
+        Raises:
+            gymnasium.error.ClosedEnvironmentError: it has been closed.
+            RuntimeError: it has been made in a process that this one is a fork of.
+        """
         self._check_open()
         if os.getpid() != self._process:
             raise RuntimeError(

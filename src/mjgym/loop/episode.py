@@ -101,6 +101,7 @@ class Episodes:
         has_goal: whether the task has a goal.
         sensing: the readings behind the observation; None where all entries are read plainly.
             `read_through` sets it.
+        first_number: of the first simulation, in messages.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Episodes:
         raises: bool = False,
     ) -> None:
         values = {f.name: getattr(task, f.name) for f in dataclasses.fields(task)}
-        check_fields(type(task).__name__, values)
+        check_fields(type(task), values)
         if max_steps is not None:
             whole_number("max_episode_steps", max_steps)
         self.task = task
@@ -124,6 +125,7 @@ class Episodes:
         self._generator = generator
         self._draws = draws
         self.sensing: Sensing | None = None
+        self.first_number = 0
         self._draw_image: Draw = _no_pictures
         self._max_steps, self._raises = max_steps, raises
         self._show: Show | None = None
@@ -348,7 +350,7 @@ class Episodes:
                 f"the simulation of {name} is no longer finite after {int(self.steps)} steps;"
                 " reset the environment"
             )
-        rows = self._rows(diverged).tolist()
+        rows = (self._rows(diverged) + self.first_number).tolist()
         raise DivergenceError(f"sub-environments {rows} of {name} are no longer finite; reset them")
 
     def _with_bad_rewards(

@@ -9,9 +9,10 @@ from mjgym.util import generators
 from mjgym.util.suggestions import or_else
 
 # Prefixes in a state of what is not the simulation's own.
-MEMORY, READINGS, VARIATION = "memory.", "observables.", "variation."
-_PREFIXED = (MEMORY, READINGS, VARIATION)
-_OWN = ("steps", "success_once", "rng", "rng.variation")
+MEMORY, READINGS, VARIATION, FRAMES = "memory.", "observables.", "variation.", "frames."
+_PREFIXED = (MEMORY, READINGS, VARIATION, FRAMES)
+ID = "id"
+_OWN = ("steps", "success_once", "rng", "rng.variation", ID)
 
 
 def in_simulation(name: str) -> bool:
@@ -19,32 +20,57 @@ def in_simulation(name: str) -> bool:
     return name not in _OWN and not name.startswith(_PREFIXED)
 
 
-def check_state(state: Any, current: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def identity(spec: Any, n: int | None = None) -> dict[str, np.ndarray]:
+    """The entry of a state that says of which id it is; none without a specification.
+
+    It is the id in UTF-8, as numbers: whatever holds arrays holds it.
+
+    Args:
+        spec: of the environment, Gymnasium's; None for one that no id has made.
+        n: how many states there are; None for one without a leading axis.
+    """
+    if spec is None:
+        return {}
+    letters = np.frombuffer(spec.id.encode(), dtype=np.uint8)
+    return {ID: letters.copy() if n is None else np.tile(letters, (n, 1))}
+
+
+def check_state(
+    state: Any, current: Mapping[str, np.ndarray], rows: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
     """Entries to write, as arrays of the right shapes, before anything is written.
 
     Args:
-        state: what the user gave.
+        state: what the user gave; of a batch each entry has a leading axis, as long as `rows` or of
+            length 1, or none and is for all of them.
         current: the present state, for its names and shapes.
+        rows: the numbers of the sub-environments that are written; None for a single environment.
 
     Raises:
         TypeError: not a dict.
-        ValueError: an entry is unknown, of a wrong shape or kind, or not finite, or no generator
-            can be in such a state; the message names it.
+        ValueError: an entry is unknown, of a wrong shape or kind, or not finite, no generator can
+            be in such a state, or it is of another id; the message names it.
     """
     if not isinstance(state, dict):
         raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
     checked = {}
     for name, value in state.items():
+        if name == ID:
+            _check_id(value, current.get(ID))
+            continue
         if name not in current:
             raise ValueError(f"state: no entry {name!r}{or_else(name, current)}")
         wanted = current[name]
         array = _converted(name, value, wanted.dtype)
+        if rows is not None and array.shape in (wanted.shape[1:], (1, *wanted.shape[1:])):
+            array = np.broadcast_to(array, wanted.shape)
         if array.shape != wanted.shape:
             raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
         # Readings are what they have been, be it infinite.
         readings = name.startswith(READINGS)
         if array.dtype.kind == "f" and not (readings or np.isfinite(array).all()):
-            raise ValueError(f"state: {name!r} is not finite")
+            where = "" if rows is None else f" of sub-environment {rows[_first_bad(array)]}"
+            raise ValueError(f"state: {name!r}{where} is not finite")
         if name == "steps" and (array < 0).any():
             raise ValueError(f"state: 'steps' must not be negative, got {array.min()}")
         if name in ("rng", "rng.variation"):
@@ -52,6 +78,28 @@ def check_state(state: Any, current: Mapping[str, np.ndarray]) -> dict[str, np.n
                 generators.check(name, words)
         checked[name] = array
     return checked
+
+
+def _first_bad(array: np.ndarray) -> int:
+    return int(np.argwhere(~np.isfinite(array))[0][0])
+
+
+def _check_id(value: Any, current: np.ndarray | None) -> None:
+    """Refuse a state of another id; an environment that has none takes any.
+
+    Raises:
+        ValueError: it is of another id, or names none.
+    """
+    if current is None:
+        return
+    here = bytes(current.reshape(-1, current.shape[-1])[0]).decode()
+    letters = _converted(ID, value, np.dtype(np.uint8))
+    for row in letters.reshape(-1, letters.shape[-1] if letters.ndim else 1):
+        if (there := bytes(row).decode(errors="replace")) != here:
+            raise ValueError(
+                f"state: it is of {there!r}, not of {here!r}; without its 'id' the entries that fit"
+                " can be written"
+            )
 
 
 def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray:

@@ -311,3 +311,13 @@ def test_the_published_recipe_can_be_read():
     for id in mjgym.registry.ids(namespace="l2m"):
         for arguments in (recipe.env, {**recipe.env, **recipe.evaluation_env}):
             gymnasium.make(id, **arguments).close()
+
+
+@pytest.mark.parametrize("id", ["l2m/walk_planar-v0", "l2m/walk_planar-fast-v0"])
+def test_excitations_are_clipped_to_their_range(id):
+    wide, clipped = (gymnasium.make(id) for _ in range(2))
+    wide.reset(seed=0)
+    clipped.reset(seed=0)
+    actions = np.random.default_rng(0).uniform(-2, 3, (3, 22))
+    for action in actions:
+        assert np.array_equal(wide.step(action)[0], clipped.step(np.clip(action, 0, 1))[0])

@@ -130,8 +130,9 @@ class Body(Protocol):
 class Walk(Task):
     """Walk with 22 muscles as a field of target velocities asks for (Song et al., 2021).
 
-    An action is the excitation of each muscle, first of the right leg, then of the left. The walker
-    is that of Ong et al. (2019), after Delp et al. (1990).
+    An action is the excitation of each muscle, first of the right leg, then of the left; what is
+    below 0 or above 1 counts as 0 or 1. The walker is that of Ong et al. (2019), after Delp et al.
+    (1990).
 
     Reward: `alive`, 0.1 in each control step of 0.01 s. For each footstep (the load of a foot rises
     above 5 % of the body weight), of the time since the last one was paid for: `footstep`, 10 times
@@ -278,8 +279,8 @@ class Walk(Task):
     # What a control step does.
 
     def _excitation(self, v: View, action: Array) -> Array:
-        """Of the muscles, (..., 22), in the model's order."""
-        return columns(action, ACTION_TO_MODEL)
+        """Of the muscles, (..., 22) from 0 to 1, in the model's order."""
+        return v.xp.clip(columns(action, ACTION_TO_MODEL), 0.0, 1.0)
 
     # What it is worth.
 

@@ -309,7 +309,7 @@ def _size(space: Any) -> Size:
         return height, width, sum(shape[2] for shape in shapes)
     raise ConfigError(
         'env: observations must be one vector, observation="flat", or coloured pictures of one'
-        ' size, observation="pixels"'
+        ' size, observation="pixels", without frame_stack: the setting history stacks them'
     )
 
 
