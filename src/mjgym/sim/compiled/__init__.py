@@ -13,8 +13,11 @@ The forces of a walker with muscles are NumPy's to rounding alone.
 """
 
 import functools
+import importlib
+import importlib.util
 import os
-from typing import Protocol
+import warnings
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,11 +30,15 @@ LAW_FIELDS = (
 )
 """The fields of MjData whose addresses a compiled law is given, in this order."""
 
+OWN_LAW = "this class has a `control` or `substep` of its own"
+"""Why the compiled law of a parent's hooks does not serve a task."""
+
 
 class CompiledLaw(Protocol):
     """A control law between physics steps, as the address of a compiled function.
 
-    The function takes seven integers and returns nothing: the phase (0 before a physics step, where
+    The function takes seven integers and returns 1; a 0, which numba returns for one that raises,
+    ends the episode as a divergence. The integers are the phase (0 before a physics step, where
     it writes `ctrl`; 1 after it, where it changes its memory), then addresses: of a table of the
     addresses of `LAW_FIELDS`, of `numbers`, of `integers`, of the simulation's memory, of `work`
     numbers to compute in, and of the BLAS functions (`mjgym.sim.compiled.foreign.blas`).
@@ -61,12 +68,50 @@ class CompiledLaw(Protocol):
 
 
 @functools.cache
-def available() -> bool:
-    """Whether laws can be compiled: numba is on, and engine and NumPy's BLAS have been found."""
+def refusal() -> str:
+    """Why laws cannot be compiled here; empty where they can."""
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        return False
+        return "NUMBA_DISABLE_JIT=1 switches numba off"
+    if importlib.util.find_spec("numba") is None:
+        return 'numba is not installed: pip install "mjgym[fast]"'
+    foreign = _imported("mjgym.sim.compiled.foreign")
+    if isinstance(foreign, str):
+        return foreign
+    if foreign.engine() is None:
+        return warned("the engine's library is not where its package has it")
+    if foreign.blas() is None:
+        return warned("NumPy does not multiply by the OpenBLAS of its own wheels")
+    stepping = _imported("mjgym.sim.compiled.stepping")
+    return stepping if isinstance(stepping, str) else ""
+
+
+def module(name: str) -> Any:
+    """A module whose functions numba compiles when it is imported, or why it cannot be had.
+
+    Args:
+        name: of the module.
+
+    Returns:
+        The module; a sentence, `str`, where nothing can be compiled here or this fails: numba's
+        files cannot be written or are damaged. It has then been warned of.
+    """
+    return refusal() or _imported(name)
+
+
+@functools.cache
+def _imported(name: str) -> Any:
     try:
-        from mjgym.sim.compiled import foreign
-    except ImportError:
-        return False
-    return foreign.blas() is not None and foreign.engine() is not None
+        return importlib.import_module(name)
+    except Exception as error:  # a cut file of numba's cache may raise anything when it is read
+        text = " ".join(str(error).split())
+        return warned(
+            f"numba cannot compile it or keep it in its cache: {type(error).__name__}: {text}"
+        )
+
+
+@functools.cache
+def warned(reason: str) -> str:
+    """Warn that laws run on arrays, once for each reason, which is returned."""
+    text = f"control laws run on arrays, which takes longer: {reason}"
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
+    return reason

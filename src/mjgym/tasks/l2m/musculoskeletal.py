@@ -31,7 +31,7 @@ from mjgym.muscles import (
     Thelen,
 )
 from mjgym.muscles.paths import cross_rows
-from mjgym.sim.compiled import CompiledLaw, available
+from mjgym.sim.compiled import CompiledLaw, module
 from mjgym.sim.dynamics import inertia_index
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -243,14 +243,14 @@ class Musculoskeletal:
             "substeps": done,
         }
 
-    def compiled_law(self, model: Model) -> CompiledLaw | None:
+    def compiled_law(self, model: Model) -> CompiledLaw | str:
         """`control` and `substep` in one compiled function, whose numbers differ by rounding.
 
-        None where it cannot be compiled.
+        A sentence says why it cannot be compiled.
         """
-        if not available():
-            return None
-        from mjgym.muscles.packed_walker import PackedWalker
+        packed = module("mjgym.muscles.packed_walker")
+        if isinstance(packed, str):
+            return packed
 
         parts = self._parts
         coordinates, splines = parts.coordinates, skeleton.knee()
@@ -316,7 +316,8 @@ class Musculoskeletal:
             len(MUSCLES),
         )
         memory = {**each, "joint_force": model.nv, "substeps": 1}
-        return PackedWalker(sizes, constants, arrays, memory)
+        compiled: CompiledLaw = packed.PackedWalker(sizes, constants, arrays, memory)
+        return compiled
 
     # What can be read at any time.
 
