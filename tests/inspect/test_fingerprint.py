@@ -42,7 +42,9 @@ class TestLaw:
 
     @pytest.mark.parametrize("num_envs", [None, 2])
     def test_numba_is_missing(self, num_envs, monkeypatch):
-        monkeypatch.setattr("mjgym.sim.compiled.refusal", lambda: "numba is not installed")
+        monkeypatch.setattr(
+            "mjgym.sim.compiled.available.refusal", lambda: "numba is not installed"
+        )
         id = "robosuite/Lift-v0"
         # Of a task that no other test has compiled a law for.
         options = {"controller": "JOINT_TORQUE"}

@@ -22,8 +22,8 @@ from registered import registered_task
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
-from mjgym.sim import Single, compiled
-from mjgym.sim.compiled import OWN_LAW, stepping
+from mjgym.sim import Single
+from mjgym.sim.compiled import OWN_LAW, available, stepping
 from mjgym.sim.compiled.agreement import agrees
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.variation import Normal, Uniform, redrawn
@@ -292,7 +292,7 @@ class TestFailures:
 
     def test_a_law_that_gives_other_numbers_is_said(self, monkeypatch):
         monkeypatch.setattr("mjgym.sim.compiled.agreement.agrees", lambda *_: False)
-        compiled.warned.cache_clear()
+        available.warned.cache_clear()
         with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
             env = Env(Lift(table_friction=(0.9, 0.005, 0.0001)))
         assert env.uncompiled == "the compiled law gives other numbers on this machine than NumPy"

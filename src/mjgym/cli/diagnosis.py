@@ -122,7 +122,7 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
 
 
 def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
-    """What runs between the physics steps of a task that has a compiled law, and why."""
+    """The `law` in the fingerprint of a task that has a compiled one."""
     import gymnasium
 
     import mjgym

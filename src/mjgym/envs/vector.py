@@ -149,7 +149,7 @@ class VectorEnv(SubEnvironments):
 
     @property
     def uncompiled(self) -> str:
-        """Why control runs on arrays; empty where a compiled law runs between physics steps."""
+        """The reason why control runs on arrays; empty where a compiled law does."""
         return self._episodes.uncompiled
 
     @property

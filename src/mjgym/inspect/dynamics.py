@@ -15,8 +15,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+import mjgym
 from mjgym.actions import UNLIMITED
-from mjgym.inspect.fingerprint import fingerprint
 from mjgym.train.results.policy import begin
 from mjgym.util import atomic
 
@@ -130,7 +130,7 @@ def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
     Raises:
         OSError: the file cannot be written.
     """
-    arrays = {_ABOUT: np.array(json.dumps(fingerprint()))}
+    arrays = {_ABOUT: np.array(json.dumps(mjgym.fingerprint()))}
     with atomic.replacing(path) as part, part.open("wb") as file:
         for id in ids:
             arrays |= {f"{id}/{kind}": states for kind, states in trajectories(id)}

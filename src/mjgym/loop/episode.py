@@ -171,7 +171,7 @@ class Episodes:
 
     @property
     def uncompiled(self) -> str:
-        """Why `control` runs on arrays; empty where a compiled law runs between physics steps."""
+        """The reason why control runs on arrays; empty where a compiled law does."""
         if isinstance(self._law, str):
             return self._law
         return "" if self.sensing is None else "observables are read between physics steps"

@@ -12,12 +12,7 @@ whose law cannot be compiled, or gives other numbers on this machine, is stepped
 The forces of a walker with muscles are NumPy's to rounding alone.
 """
 
-import functools
-import importlib
-import importlib.util
-import os
-import warnings
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -31,7 +26,7 @@ LAW_FIELDS = (
 """The fields of MjData whose addresses a compiled law is given, in this order."""
 
 OWN_LAW = "this class has a `control` or `substep` of its own"
-"""Why the compiled law of a parent's hooks does not serve a task."""
+"""The reason why the compiled law of a parent's hooks does not serve a task."""
 
 
 class CompiledLaw(Protocol):
@@ -65,53 +60,3 @@ class CompiledLaw(Protocol):
 
     def end(self, view: View, memory: np.ndarray) -> dict[str, Array]:
         """The entries of the task's memory that the law has changed."""
-
-
-@functools.cache
-def refusal() -> str:
-    """Why laws cannot be compiled here; empty where they can."""
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        return "NUMBA_DISABLE_JIT=1 switches numba off"
-    if importlib.util.find_spec("numba") is None:
-        return 'numba is not installed: pip install "mjgym[fast]"'
-    foreign = _imported("mjgym.sim.compiled.foreign")
-    if isinstance(foreign, str):
-        return foreign
-    if foreign.engine() is None:
-        return warned("the engine's library is not where its package has it")
-    if foreign.blas() is None:
-        return warned("NumPy does not multiply by the OpenBLAS of its own wheels")
-    stepping = _imported("mjgym.sim.compiled.stepping")
-    return stepping if isinstance(stepping, str) else ""
-
-
-def module(name: str) -> Any:
-    """A module whose functions numba compiles when it is imported, or why it cannot be had.
-
-    Args:
-        name: of the module.
-
-    Returns:
-        The module; a sentence, `str`, where nothing can be compiled here or this fails: numba's
-        files cannot be written or are damaged. It has then been warned of.
-    """
-    return refusal() or _imported(name)
-
-
-@functools.cache
-def _imported(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except Exception as error:  # a cut file of numba's cache may raise anything when it is read
-        text = " ".join(str(error).split())
-        return warned(
-            f"numba cannot compile it or keep it in its cache: {type(error).__name__}: {text}"
-        )
-
-
-@functools.cache
-def warned(reason: str) -> str:
-    """Warn that laws run on arrays, once for each reason, which is returned."""
-    text = f"control laws run on arrays, which takes longer: {reason}"
-    warnings.warn(text, RuntimeWarning, stacklevel=2)
-    return reason

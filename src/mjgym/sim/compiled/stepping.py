@@ -62,7 +62,7 @@ def _take_over(i, model, data, state, known, begun, functions):
 
 @inlined
 def _counts(warnings):
-    """How often a simulation's engine has warned; the number of kind k is at _WARNING_STRIDE k."""
+    """Counts of a simulation's warnings; that of kind k is at _WARNING_STRIDE k."""
     return carray(counts_at(warnings), _WARNING_STRIDE * _LAST_WARNING)
 
 

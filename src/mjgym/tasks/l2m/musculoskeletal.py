@@ -15,7 +15,7 @@ whose derivative is stiff, later than that. Fibres and activations move on after
 import functools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,8 @@ from mjgym.muscles import (
     Thelen,
 )
 from mjgym.muscles.paths import cross_rows
-from mjgym.sim.compiled import CompiledLaw, module
+from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled.available import loaded
 from mjgym.sim.dynamics import inertia_index
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -248,7 +249,7 @@ class Musculoskeletal:
 
         A sentence says why it cannot be compiled.
         """
-        packed = module("mjgym.muscles.packed_walker")
+        packed = loaded(_packed_walker)
         if isinstance(packed, str):
             return packed
 
@@ -586,3 +587,9 @@ def _legs(values: Array) -> Array:
 def _flat(values: Array) -> Array:
     """(..., 2, n) to (..., 2 n)."""
     return reshaped(values, (*values.shape[:-2], values.shape[-2] * values.shape[-1]))
+
+
+def _packed_walker() -> Any:
+    from mjgym.muscles import packed_walker
+
+    return packed_walker

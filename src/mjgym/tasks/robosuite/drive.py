@@ -13,7 +13,8 @@ from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.sim import Single
-from mjgym.sim.compiled import CompiledLaw, module, warned
+from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled.available import loaded, warned
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -148,7 +149,7 @@ class Drive:
     @functools.cached_property
     def compiled(self) -> CompiledLaw | str:
         """`control` and `substep` in one compiled function, or why there is none."""
-        packed = module("mjgym.controllers.packed_laws")
+        packed = loaded(_packed_laws)
         if isinstance(packed, str):
             return packed
         from mjgym.sim.compiled.agreement import agrees
@@ -170,6 +171,12 @@ class Drive:
         if not agrees(law, sample, self):
             return warned("the compiled law gives other numbers on this machine than NumPy")
         return law
+
+
+def _packed_laws() -> Any:
+    from mjgym.controllers import packed_laws
+
+    return packed_laws
 
 
 class _Gripper:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from mjgym.inspect.fingerprint import versions
+import mjgym
 from mjgym.train.results.evaluation import Evaluation
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
@@ -53,9 +53,11 @@ def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
     """The baseline that an evaluation has found."""
     returns = result.returns
     numbers = (returns.mean(), returns.std(), returns.min(), returns.max())
-    rounded = (float(f"{number:.5g}") for number in numbers)
-    engine = versions()["mujoco"]
-    return Baseline(id, policy, len(returns), int(result.lengths.max()), *rounded, engine)
+    mean, std, lowest, highest = (float(f"{number:.5g}") for number in numbers)
+    return Baseline(
+        id, policy, len(returns), int(result.lengths.max()), mean, std, lowest, highest,
+        mjgym.fingerprint()["versions"]["mujoco"],
+    )  # fmt: skip
 
 
 def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
@@ -69,7 +71,10 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
                 row["policy"],
                 int(row["episodes"]),
                 int(row["steps"]),
-                *(float(row[name]) for name in COLUMNS[4:-1]),
+                float(row["mean"]),
+                float(row["std"]),
+                float(row["lowest"]),
+                float(row["highest"]),
                 row["mujoco"],
             )
             for row in csv.DictReader(file)
