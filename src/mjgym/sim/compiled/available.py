@@ -43,7 +43,7 @@ def _loaded(load: Callable[[], Any]) -> Any:
     try:
         return load()
     except ModuleNotFoundError as error:
-        if error.name == "numba":
+        if error.name in ("numba", "llvmlite"):
             return 'numba is not installed: pip install "mjgym[fast]"'
         raise
     except Exception as error:  # a cut file of numba's cache may raise anything when it is read
