@@ -74,13 +74,13 @@ def commit() -> str:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows as Markdown."""
-    lines = ["| id | successes | share | median steps |", "|---|---|---|---|"]
+    lines = ["| id | successes | share | median steps | MuJoCo |", "|---|---|---|---|---|"]
     for row in rows:
         share = int(row["successes"]) / int(row["episodes"])
         name = row["id"].removesuffix("-v0")
         lines.append(
             f"| `{name}` | {row['successes']} of {row['episodes']} | {100 * share:.1f} % |"
-            f" {row['median_steps']} |"
+            f" {row['median_steps']} | {row['mujoco']} |"
         )
     return "\n".join(lines)
 

@@ -5,12 +5,14 @@ python scripts/update_tables.py --check  exits with 1 if they are stale
 """
 
 import argparse
+import csv
 import functools
 import sys
 from collections.abc import Callable
 from itertools import chain, groupby
 from pathlib import Path
 
+import compare_engines
 import gymnasium
 from make_gallery import ROBOTS, dimensions
 from papers_dimensions import PRINTED, REASONS
@@ -173,12 +175,13 @@ def _controllers_of(robot: str, gripper: str) -> str:
 
 def baselines_table() -> str:
     """A row for each id: the returns of random and zero actions."""
-    lines = ["| id | random | zero | episodes | steps |", "|---|---|---|---|---|"]
+    lines = ["| id | random | zero | episodes | steps | MuJoCo |", "|---" * 6 + "|"]
     for id in registry.ids():
         found = baselines.of(id)
         cells = [f"{b.mean:.4g} ± {b.std:.3g}" for b in found.values()]
         first = found[baselines.RANDOM]
-        lines.append(f"| `{id}` | {' | '.join(cells)} | {first.episodes} | {first.steps} |")
+        cells += [str(first.episodes), str(first.steps), first.mujoco]
+        lines.append(f"| `{id}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -241,6 +244,27 @@ def dimensions_table() -> str:
     return "\n".join(lines)
 
 
+def engines_table() -> str:
+    """The ids whose dynamics differ between two versions of the engine, and how many do not."""
+    with compare_engines.FILE.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    here, there = (dict(x.split() for x in rows[0][side].split(", ")) for side in ("here", "there"))
+    differing = [row for row in rows if row["first"]]
+    ids = {row["id"] for row in rows}
+    lines = [
+        f"MuJoCo {here['mujoco']} beside {there['mujoco']}:"
+        f" {len(ids - {row['id'] for row in differing})} of {len(ids)} ids are equal to the last"
+        f" bit over {rows[0]['steps']} steps of either kind of actions. The others:",
+        "",
+        "| id | actions | differs first at step | largest difference | at step |",
+        "|---|---|---|---|---|",
+    ]
+    for row in differing:
+        cells = (f"`{row['id']}`", *(row[x] for x in ("actions", "first", "largest", "at")))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def device_table() -> str:
     """The measurements on a GPU, or the commands that make them."""
     if MEASURED.exists():
@@ -256,7 +280,7 @@ def device_table() -> str:
 # The tables of each guide, by the name of the place that they stand in.
 TABLES = {
     "baselines": {"baselines": baselines_table},
-    "fidelity": {"dimensions": dimensions_table},
+    "fidelity": {"dimensions": dimensions_table, "engines": engines_table},
     "gpu": {"measurements": device_table},
     "scores": scores.every(),
     "results": training_tables() | cloning_tables() | {"policies": policies_table},

@@ -23,7 +23,7 @@ from mjgym.cli.app import app
 from mjgym.cli.gl import gl_report
 from mjgym.cli.ids import find_id, nearest_ids
 from mjgym.inspect import benchmark
-from mjgym.inspect.fingerprint import model_sha256
+from mjgym.inspect.fingerprint import ENGINE_FAULT, model_sha256
 from mjgym.rendering import Probe
 
 pytestmark = pytest.mark.slow
@@ -698,6 +698,34 @@ class TestDoctor:
             assert (b["frames_per_second"] is not None) == b["works"]
         assert set(report["peers"]) == set(diagnosis.PEERS)
         assert all(p["problem"] and p["fix"] for p in report["problems"])
+
+    def test_it_says_which_law_runs(self, report, monkeypatch):
+        law = report["law"]
+        assert law["runs"] in ("compiled", "arrays")
+        assert (law["reason"] == "") == (law["runs"] == "compiled")
+        monkeypatch.setattr(doctor, "examine", lambda: report)
+        text = " ".join(CliRunner().invoke(app, ["doctor"]).stdout.split())
+        assert ": ".join(filter(None, law.values())) in text
+
+    @pytest.mark.parametrize(("version", "faults"), [("4.0.0", 1), ("4.0.1", 0)])
+    def test_an_engine_with_a_known_fault(self, monkeypatch, version, faults):
+        monkeypatch.setattr(mujoco, "mj_versionString", lambda: version)
+        monkeypatch.setattr("mjgym.cli.gl.gl_report", lambda: [])
+        fixes = [problem["fix"] for problem in diagnosis.examine()["problems"]]
+        assert fixes.count(ENGINE_FAULT["fix"]) == faults
+
+    @pytest.mark.parametrize(("numba", "kind"), [(None, "notes"), ("0.68.1", "problems")])
+    def test_laws_that_are_not_compiled(self, monkeypatch, numba, kind):
+        monkeypatch.setattr(
+            "mjgym.sim.compiled.available.refusal", lambda: "no reason in particular"
+        )
+        monkeypatch.setattr(diagnosis, "_version", lambda package: numba)
+        monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+        monkeypatch.setattr(diagnosis, "LAW_SAMPLE", "robosuite/Door-v0")
+        said: dict[str, list[Any]] = {"problems": [], "notes": []}
+        assert diagnosis._law(**said)["reason"] == "no reason in particular"
+        assert len(said[kind]) == sum(map(len, said.values())) == 1
+        assert "no reason in particular" in str(said[kind][0])
 
     def test_text_and_strictness(self, report, monkeypatch):
         monkeypatch.setattr(doctor, "examine", lambda: report)

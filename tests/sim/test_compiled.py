@@ -1,6 +1,8 @@
 """Control steps with a compiled law in between, beside the same steps with the law in NumPy."""
 
+import ast
 import dataclasses
+import os
 import pickle
 import subprocess
 import sys
@@ -15,11 +17,13 @@ from rollouts import equal
 
 pytest.importorskip("numba", reason='needs numba: pip install "mjgym[fast]"')
 
+from numba import cfunc
 from registered import registered_task
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.sim import Single
+from mjgym.sim.compiled import OWN_LAW, available, stepping
 from mjgym.sim.compiled.agreement import agrees
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.variation import Normal, Uniform, redrawn
@@ -67,8 +71,8 @@ def _control(self, v, action):
 def pair(make, task, **options):
     """Environments of a task: with the compiled law, and with that in NumPy."""
     model = Env(task).model
-    assert task.compiled_law(model) is not None
-    assert in_numpy(task).compiled_law(model) is None
+    assert not isinstance(task.compiled_law(model), str)
+    assert in_numpy(task).compiled_law(model) == OWN_LAW
     return make(task, **options), make(in_numpy(task), **options)
 
 
@@ -220,12 +224,12 @@ print(env.step(action)[0].tobytes().hex())
 class TestWhatIsNotCompiled:
     def test_a_law_of_the_users_own(self):
         task = in_numpy(task_of("Lift"))
-        assert task.compiled_law(Env(task).model) is None
+        assert task.compiled_law(Env(task).model) == OWN_LAW
 
     def test_a_ramp_of_orientation(self):
         task = task_of("Lift", controller={"type": "OSC_POSE", "interpolation": "linear"})
         env = Env(task)
-        assert task.compiled_law(env.model) is None
+        assert task.compiled_law(env.model) == "no compiled law has the controller of robot0_right"
         env.reset(seed=0)
         env.step(env.action_space.sample())
 
@@ -236,3 +240,124 @@ class TestWhatIsNotCompiled:
         assert agrees(law, Single(env.model), task._drive)
         law.numbers[1] = np.nextafter(law.numbers[1], np.inf)
         assert not agrees(law, Single(env.model), task._drive)
+
+
+@cfunc("int64(int64, int64, int64, int64, int64, int64, int64)")
+def raises(phase, fields, numbers, integers, memory, work, blas):
+    return 1 // (numbers - numbers)  # numba's own way with a division by zero: an exception
+
+
+class Raising:
+    """A law whose function raises."""
+
+    def __init__(self, law):
+        self._law = law
+
+    address = raises.address
+
+    def __getattr__(self, name):
+        return getattr(self._law, name)
+
+
+@dataclass(frozen=True)
+class LiftThatRaises(Lift):
+    def compiled_law(self, model):
+        return Raising(super().compiled_law(model))
+
+
+class TestFailures:
+    """A law that cannot be computed is a divergence, and one that cannot be compiled is said."""
+
+    @pytest.mark.parametrize("count", [None, 3])
+    def test_a_law_that_raises_ends_the_episode(self, count, monkeypatch):
+        env = Env(LiftThatRaises()) if count is None else VectorEnv(LiftThatRaises(), count)
+        assert env.uncompiled == ""
+        env.reset(seed=0)
+        told = []
+        monkeypatch.setattr(sys, "unraisablehook", told.append)
+        *_, truncated, info = env.step(np.zeros(env.action_space.shape))
+        assert np.all(truncated)
+        assert np.all(info["diverged"])
+        # Each once, and not in all of 25 physics steps.
+        assert [x.exc_type for x in told] == [ZeroDivisionError] * (count or 1)
+
+    def test_nothing_is_compiled_within_a_step(self):
+        """Where a full disk would be an error in the middle of an episode."""
+        before = list(stepping._step.signatures)
+        for make, options in ((Env, {}), (VectorEnv, {"num_envs": 3})):
+            env = make(task_of("TwoArmLift"), vary={"body_mass": Uniform(0.8, 1.2)}, **options)
+            env.reset(seed=0)
+            env.step(env.action_space.sample())
+        assert stepping._step.signatures == before
+
+    def test_a_law_that_gives_other_numbers_is_said(self, monkeypatch):
+        monkeypatch.setattr("mjgym.sim.compiled.agreement.agrees", lambda *_: False)
+        available.warned.cache_clear()
+        with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
+            env = Env(Lift(table_friction=(0.9, 0.005, 0.0001)))
+        assert env.uncompiled == "the compiled law gives other numbers on this machine than NumPy"
+        env.reset(seed=0)
+        env.step(env.action_space.sample())
+
+
+REPORT = """
+import warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import gymnasium, mjgym
+    for _ in range(2):
+        env = gymnasium.make("robosuite/Lift-v0")
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+print(len([x for x in said if "control laws run on arrays" in str(x.message)]))
+print(mjgym.fingerprint(env)["law"])
+"""
+
+
+def reported(before="", **environment):
+    """How often a program warns, and the law that it runs, after some preparation."""
+    done = subprocess.run(
+        [sys.executable, "-c", before + REPORT],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    count, law = done.stdout.splitlines()
+    return int(count), ast.literal_eval(law)
+
+
+class TestPrograms:
+    """Each in a process of its own, as a cache is read once."""
+
+    def test_a_cache_that_has_been_cut(self, tmp_path):
+        program = "import mjgym.sim.compiled.stepping"
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert files
+        for path in files:
+            path.write_bytes(path.read_bytes()[:40])
+        count, law = reported(NUMBA_CACHE_DIR=str(tmp_path))
+        assert (count, law["runs"]) == (1, "arrays")
+        assert "numba cannot compile it or keep it in its cache: " in law["reason"]
+
+    def test_a_disk_that_is_full(self, tmp_path):
+        full = (
+            "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"
+        )
+        count, law = reported(full, NUMBA_CACHE_DIR=str(tmp_path), PYTHONDONTWRITEBYTECODE="1")
+        assert (count, law["runs"]) == (1, "arrays")
+        assert "OSError" in law["reason"]
+
+    def test_a_blas_of_another_kind(self):
+        other = "from mjgym.sim.compiled import foreign; foreign.blas = lambda: None"
+        reason = "NumPy does not multiply by the OpenBLAS of its own wheels"
+        assert reported(other) == (1, {"runs": "arrays", "reason": reason})
+
+    def test_numba_switched_off_is_no_warning(self):
+        count, law = reported(NUMBA_DISABLE_JIT="1")
+        assert count == 0
+        assert law == {"runs": "arrays", "reason": "NUMBA_DISABLE_JIT=1 switches numba off"}

@@ -52,8 +52,8 @@ def test_ids_that_differ_in_what_they_observe_have_the_same_episodes():
 
 
 def test_what_is_written_is_read_again(tmp_path):
-    row = baselines.Baseline("dmc/x-v0", "random", 20, 1000, 1.5, 0.25, 1.0, 2.0)
-    other = baselines.Baseline("dmc/x-v0", "zero", 20, 1000, 0.0, 0.0, 0.0, 0.0)
+    row = baselines.Baseline("dmc/x-v0", "random", 20, 1000, 1.5, 0.25, 1.0, 2.0, "4.0.1")
+    other = baselines.Baseline("dmc/x-v0", "zero", 20, 1000, 0.0, 0.0, 0.0, 0.0, "4.0.0")
     baselines.write([other, row], tmp_path / "b.csv")
     found = baselines.read(tmp_path / "b.csv")
     assert list(found.values()) == [row, other]

@@ -19,6 +19,7 @@ from mjgym.cli import (
     ensemble,
     evaluate,
     export,
+    fingerprint,
     gallery,
     guide,
     info,
@@ -67,6 +68,7 @@ app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
 app.command("check", rich_help_panel=OWN)(check.check)
 app.command("bench", rich_help_panel=HERE)(bench.bench)
 app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
+app.command("fingerprint", rich_help_panel=HERE)(fingerprint.fingerprint)
 app.command("guide", rich_help_panel=READING)(guide.guide)
 app.command("gallery", rich_help_panel=READING)(gallery.gallery)
 

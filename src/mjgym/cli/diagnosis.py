@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import warnings
 from importlib import metadata
 from typing import Any
 
@@ -20,6 +21,7 @@ PEERS = (
     "warp-lang",
 )
 SAMPLE = "dmc/cartpole-swingup-v0"
+LAW_SAMPLE = "robosuite/Lift-v0"  # has a law that numba compiles
 REQUIRED = ("mujoco", "numpy", "gymnasium")
 GPU_TIMEOUT = 20.0  # s
 
@@ -47,10 +49,13 @@ def examine() -> dict[str, Any]:
     backends = gl_report()
     _judge_gl(backends, gpus, problems, notes, chosen, refusal)
     _judge_versions(problems)
+    problems += print_["warnings"]
+    law = _law(problems, notes)
     load, quota = _load(), _quota()
     _judge_cores(print_["machine"], load, quota, problems, notes)
     return {
         "fingerprint": print_,
+        "law": law,
         "load": load,
         "quota": quota,
         "gpus": gpus,
@@ -114,6 +119,30 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
         problem = f"{SAMPLE} does not run: {type(error).__name__}: {error}"
         problems.append({"problem": problem, "fix": "pip install --force-reinstall mjgym mujoco"})
         return mjgym.fingerprint()
+
+
+def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
+    """The `law` in the fingerprint of a task that has a compiled one."""
+    import gymnasium
+
+    import mjgym
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the reason is reported
+            law: dict[str, str] = mjgym.fingerprint(gymnasium.make(LAW_SAMPLE))["law"]
+    except Exception as error:
+        problem = f"{LAW_SAMPLE} does not run: {type(error).__name__}: {error}"
+        problems.append({"problem": problem, "fix": "pip install --force-reinstall mjgym mujoco"})
+        return {"runs": "", "reason": problem}
+    if law["runs"] == "arrays":
+        if _version("numba") is None or os.environ.get("NUMBA_DISABLE_JIT") == "1":
+            notes.append(f"control laws run on arrays, which takes longer: {law['reason']}")
+        else:
+            problem = f"control laws are not compiled: {law['reason']}"
+            fix = "export NUMBA_CACHE_DIR=FOLDER, empty and with space, and install NumPy's wheel"
+            problems.append({"problem": problem, "fix": fix})
+    return law
 
 
 def _version(package: str) -> str | None:

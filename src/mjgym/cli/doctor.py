@@ -55,7 +55,7 @@ def _fingerprint_rows(report: dict[str, Any]) -> dict[str, str]:
     from mjgym.cli.info import fingerprint_facts
 
     print_, machine = report["fingerprint"], report["fingerprint"]["machine"]
-    rows = fingerprint_facts(print_)
+    rows = fingerprint_facts({**print_, "law": report["law"], "warnings": []})
     allowed = f"{machine['allowed_cores']} allowed of {machine['cores']}"
     rows["cores"] = allowed + (f", quota {report['quota']:g}" if report["quota"] else "")
     if report["load"] is not None:

@@ -153,8 +153,13 @@ def fingerprint_facts(print_: dict[str, Any]) -> dict[str, str]:
             found[name] = str(print_[name])
     if print_.get("arguments"):
         found["arguments"] = ", ".join(f"{k}={v!r}" for k, v in print_["arguments"].items())
+    if "law" in print_:
+        law = print_["law"]
+        found["law"] = ": ".join(filter(None, law.values()))
     found["versions"] = ", ".join(f"{name} {version}" for name, version in versions.items())
     found["os"] = machine["os"]
     found["processor"] = f"{machine['processor']} ({machine['architecture']})"
     found["features"] = " ".join(machine["features"])
+    if print_["warnings"]:
+        found["warning"] = "; ".join(": ".join(x.values()) for x in print_["warnings"])
     return found

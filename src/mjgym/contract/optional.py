@@ -58,8 +58,8 @@ class OptionalHooks(Fields):
         """Entries of the memory after a physics step: what comes and goes in a control step."""
         return {}
 
-    def compiled_law(self, model: Model) -> CompiledLaw | None:
-        """`control` and `substep` as one compiled function; None for the hooks themselves.
+    def compiled_law(self, model: Model) -> CompiledLaw | str:
+        """`control` and `substep` as one compiled function, or a sentence why there is none.
 
         With `control_every_substep`, a simulation on the processor then makes all physics steps of
         a control step in one call. The function gives the hooks' own numbers, or differs from them
@@ -68,7 +68,7 @@ class OptionalHooks(Fields):
         Args:
             model: the compiled model.
         """
-        return None
+        return "the task has no compiled law"
 
     def current_forces(self, v: View) -> Array:
         """Whether sensors of forces and accelerations are of the end of this control step, bool.

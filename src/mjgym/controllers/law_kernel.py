@@ -8,10 +8,20 @@ them to that. What each number means is said there; `mjgym.controllers.compiled`
 import math
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import carray
 
 from mjgym.sim.compiled import LAW_FIELDS
-from mjgym.sim.compiled.foreign import GEMM, GEMV, SOLVE, call, floats_at, integers_at
+from mjgym.sim.compiled.foreign import (
+    GEMM,
+    GEMV,
+    SOLVE,
+    call,
+    compiled,
+    floats_at,
+    inlined,
+    integers_at,
+    law_function,
+)
 
 QPOS, QVEL, BIAS, SITE_XPOS, SITE_XMAT, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL, _, _ = range(
     len(LAW_FIELDS)
@@ -58,19 +68,19 @@ RIDGE = 1e-16
 INTEGRAL, DERIVATIVE, DIFFERENCES = 0.005, 0.001, 5
 
 
-@njit(inline="always")
+@inlined
 def _at(field, place):
     """A number of a field of float64, by its place."""
     return carray(floats_at(field + 8 * place), 1)[0]
 
 
-@njit(inline="always")
+@inlined
 def _row(field, place, width):
     """A row of a field of float64, by its place."""
     return carray(floats_at(field + 8 * width * place), width)
 
 
-@njit(inline="always")
+@inlined
 def _times(blas, a, rows, columns, transposed, x, y):
     """y = A x, of A (rows, columns) in C order, or of the transpose of such a matrix."""
     order, stride = FIRST_COLUMN_MAJOR, columns
@@ -85,7 +95,7 @@ def _times(blas, a, rows, columns, transposed, x, y):
     )  # fmt: skip
 
 
-@njit(inline="always")
+@inlined
 def _product(blas, a, b, m, k, n, transposed, c):
     """C = A B, (m, k) and (k, n) in C order; B the transpose of such a matrix if so said."""
     how, stride = PLAIN, n
@@ -100,7 +110,7 @@ def _product(blas, a, b, m, k, n, transposed, c):
     )  # fmt: skip
 
 
-@njit(inline="always")
+@inlined
 def _solve(blas, a, n, b, columns, scratch, info):
     """Overwrite b, (columns, n), with the solutions of A x = b, whose matrix it overwrites."""
     info[0], info[1], info[2] = n, columns, n
@@ -116,7 +126,7 @@ def _solve(blas, a, n, b, columns, scratch, info):
         b[:] = np.nan
 
 
-@njit(inline="always")
+@inlined
 def _limited(torque, low, high, n):
     for i in range(n):
         # As minimum and maximum of NumPy, which keep what is no number.
@@ -124,7 +134,7 @@ def _limited(torque, low, high, n):
         torque[i] = high[i] if least > high[i] else least
 
 
-@njit(inline="always")
+@inlined
 def _velocity(cvel, offset, out):
     """Of a point of a body, see `mjgym.sim.dynamics.point_velocity`."""
     a, b = cvel, offset
@@ -134,18 +144,18 @@ def _velocity(cvel, offset, out):
     out[3], out[4], out[5] = cvel[0], cvel[1], cvel[2]
 
 
-@njit(inline="always")
+@inlined
 def _offset(site, com, out):
     for i in range(3):
         out[i] = site[i] - com[i]
 
 
-@njit(inline="always")
+@inlined
 def _fraction(since, steps):
     return 1 / max(steps - since, 1.0)
 
 
-@njit(inline="always")
+@inlined
 def _goal(integers, numbers, memory, width, ahead, out):
     """The goal of this physics step, or with `ahead` of as many later."""
     at = integers[GOAL]
@@ -158,14 +168,14 @@ def _goal(integers, numbers, memory, width, ahead, out):
             out[i] = memory[start + i] + (out[i] - memory[start + i]) * share
 
 
-@njit(inline="always")
+@inlined
 def _inertia(integers, n, field, out):
     places = integers[HEAD + 4 * n :]
     for i in range(n * n):
         out[i] = _at(field, places[i]) if places[i] >= 0 else 0.0
 
 
-@njit
+@compiled
 def _jacobian(integers, fields, offset, jacobian):
     """Of the tool with respect to the joints, (6, n), see `mjgym.sim.dynamics.point_jacobian`."""
     n = integers[JOINTS]
@@ -183,7 +193,7 @@ def _jacobian(integers, fields, offset, jacobian):
                 column[i * n] = 0.0
 
 
-@njit
+@compiled
 def _relative(integers, fields, position, wanted, velocity, work, blas):
     """Take a goal out of the axes of an origin that moves, and a velocity relative to it."""
     origin_velocity, offset, part = work[412:418], work[438:441], work[480:490]
@@ -205,7 +215,7 @@ def _relative(integers, fields, position, wanted, velocity, work, blas):
         _product(blas, frame, part, 3, 3, 3, False, wanted)
 
 
-@njit
+@compiled
 def _mobility(integers, inertia, jacobian, work, blas, whole):
     """The inverse of the inertia at the tool, see `mjgym.controllers.linear_algebra.mobility`."""
     n = integers[JOINTS]
@@ -230,12 +240,12 @@ def _mobility(integers, inertia, jacobian, work, blas, whole):
             whole[6 * i + j] = whole[6 * i + j] + trace * (RIDGE if i == j else 0.0)
 
 
-@njit(inline="always")
+@inlined
 def _scratch(work):
     return work[502:520].view(np.int64), work[520:524].view(np.int64)
 
 
-@njit
+@compiled
 def _forces(integers, whole, acceleration, felt, work, blas):
     """The forces at the tool, in the place of the acceleration."""
     system = work[320:356]
@@ -260,7 +270,7 @@ def _forces(integers, whole, acceleration, felt, work, blas):
         acceleration[i] = acceleration[i] - felt[i]
 
 
-@njit
+@compiled
 def _operational_space(integers, numbers, fields, memory, work, blas, out):
     """`OperationalSpacePose.torque`."""
     n = integers[JOINTS]
@@ -313,7 +323,7 @@ def _operational_space(integers, numbers, fields, memory, work, blas, out):
         out[j] = (out[j] + part[j]) + (_at(fields[BIAS], qvel_at[j]) + 0.0)
 
 
-@njit
+@compiled
 def _joint_position(integers, numbers, fields, memory, work, blas, out):
     n = integers[JOINTS]
     goal, inertia, asked = work[0:n], work[64 : 64 + n * n], work[400 : 400 + n]
@@ -337,7 +347,7 @@ def _joint_position(integers, numbers, fields, memory, work, blas, out):
         out[j] = out[j] + bias
 
 
-@njit
+@compiled
 def _joint_velocity(integers, numbers, fields, memory, ahead, goal, out):
     n = integers[JOINTS]
     _goal(integers, numbers, memory, n, ahead, goal)
@@ -355,7 +365,7 @@ def _joint_velocity(integers, numbers, fields, memory, ahead, goal, out):
             out[j] = out[j] + bias
 
 
-@njit
+@compiled
 def _note_errors(integers, numbers, fields, memory, work, low, high):
     """`JointVelocity.substep`."""
     n = integers[JOINTS]
@@ -376,7 +386,7 @@ def _note_errors(integers, numbers, fields, memory, work, low, high):
         memory[errors + j] = error
 
 
-@njit
+@compiled
 def _joint_torque(integers, numbers, fields, memory, out):
     n = integers[JOINTS]
     _goal(integers, numbers, memory, n, 0.0, out)
@@ -386,7 +396,7 @@ def _joint_torque(integers, numbers, fields, memory, out):
             out[j] = out[j] + bias
 
 
-@cfunc("void(int64, int64, int64, int64, int64, int64, int64)", cache=True)
+@law_function
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
     """The law of all arms of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
     fields, blas = carray(integers_at(fields_at), len(LAW_FIELDS)), carray(integers_at(blas_at), 3)
@@ -420,3 +430,4 @@ def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at)
             if integers[RAMPS]:
                 memory[integers[SINCE]] = memory[integers[SINCE]] + 1
         at += HEAD + 4 * n + n * n
+    return 1

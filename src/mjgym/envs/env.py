@@ -135,6 +135,11 @@ class Env(gymnasium.Env[Any, np.ndarray]):
         return last, float(reward), bool(terminated), bool(truncated), info
 
     @property
+    def uncompiled(self) -> str:
+        """The reason why control runs on arrays; empty where a compiled law does."""
+        return self._episodes.uncompiled
+
+    @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
         return dict(self._observations.layout.shapes)

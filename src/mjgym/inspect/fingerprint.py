@@ -1,5 +1,6 @@
 """Fingerprints for papers and bug reports: versions, task, hash of the model, machine."""
 
+import contextlib
 import copy
 import dataclasses
 import hashlib
@@ -7,6 +8,7 @@ import os
 import platform
 import re
 from collections.abc import Collection
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,13 @@ from mjgym.loop.models import compile_model, numbers
 from mjgym.task import Task
 from mjgym.util.cores import allowed_cores
 from mjgym.version import __version__
+
+FAULTY_ENGINE = "4.0.0"
+ENGINE_FAULT = {
+    "problem": "MuJoCo's core 4.0.0 gives the Newton solver a wrong Hessian where the constraint"
+    " Jacobian is sparse, as that of a large model is; 4.0.1 does not",
+    "fix": "pip install --no-deps --force-reinstall mujoco-core==4.0.1",
+}
 
 # Fields of MjModel that only pictures and names depend on.
 _LOOKS = re.compile(
@@ -37,18 +46,19 @@ def fingerprint(
     """Everything that results depend on beside the seed, as plain data for JSON.
 
     Args:
-        env: an environment of this package, single or batched, wrapped or not; None for `versions`
-            and `machine` alone.
+        env: an environment of this package, single or batched, wrapped or not; None for `versions`,
+            `warnings` and `machine` alone.
 
     Returns:
         `id`, `version` (of the id), `task` ("module:Class"), `arguments` (the task's fields),
-        `options` (other arguments of make), `max_episode_steps`, `model_sha256`, `versions`,
-        `machine`.
+        `options` (other arguments of make), `max_episode_steps`, `model_sha256`, `law`, `versions`,
+        `warnings` (known faults of these), `machine`. `law` says what runs between physics steps:
+        `runs` is "compiled" or "arrays", and `reason` why it is not compiled.
 
     Raises:
         TypeError: not an environment of this package.
     """
-    about = {"versions": versions(), "machine": machine()}
+    about = {"versions": versions(), "warnings": faults(), "machine": machine()}
     if env is None:
         return about
     bare: Any = env.unwrapped
@@ -67,6 +77,7 @@ def fingerprint(
         "options": options,
         "max_episode_steps": None if spec is None else spec.max_episode_steps,
         "model_sha256": model_sha256(_between_episodes(bare.model, task)),
+        "law": {"runs": "arrays" if bare.uncompiled else "compiled", "reason": bare.uncompiled},
         **about,
     }
 
@@ -121,14 +132,22 @@ def _between_episodes(model: mujoco.MjModel, task: Task) -> mujoco.MjModel:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what computes: mjgym, mujoco, numpy, gymnasium and python."""
-    return {
+    """Versions of what computes: mjgym, mujoco's engine, numpy, gymnasium, python, and numba."""
+    computing = {
         "mjgym": __version__,
         "mujoco": mujoco.mj_versionString(),
         "numpy": np.__version__,
         "gymnasium": gymnasium.__version__,
         "python": platform.python_version(),
     }
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        computing["numba"] = metadata.version("numba")
+    return computing
+
+
+def faults() -> list[dict[str, str]]:
+    """Known faults of the versions that compute here: the `problem` and the `fix` of each."""
+    return [ENGINE_FAULT] if mujoco.mj_versionString() == FAULTY_ENGINE else []
 
 
 def machine() -> dict[str, Any]:

@@ -164,8 +164,19 @@ class Episodes:
         view.memory = view.owned(task.memory(view))
         sample = simulation.sample
         sample.memory = sample.owned(task.memory(sample))
-        law = task.compiled_law(simulation.model) if task.control_every_substep else None
-        self._law = law if law is not None and simulation.takes(law) else None
+        law: CompiledLaw | str = "controls are computed once in a control step"
+        if task.control_every_substep:
+            law = task.compiled_law(simulation.model)
+        if not isinstance(law, str) and not simulation.takes(law):
+            law = "the backend, the integrator or what varies takes no compiled law"
+        self._law = law
+
+    @property
+    def uncompiled(self) -> str:
+        """The reason why control runs on arrays; empty where a compiled law does."""
+        if isinstance(self._law, str):
+            return self._law
+        return "" if self.sensing is None else "observables are read between physics steps"
 
     def show_through(self, show: Show) -> None:
         """Have what episodes show computed at the end of each step, and looked at."""
@@ -377,7 +388,7 @@ class Episodes:
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """The physics of a control step, with what there is to do in between."""
-        if self._law is not None and self.sensing is None:
+        if not isinstance(self._law, str) and self.sensing is None:
             self._step_under(self._law, where)
             return
         active = None if where is None else self.view.to_numpy(where)

@@ -7,11 +7,17 @@ where each number is explained. Sums are in another order, so results differ by 
 
 import math
 
-from numba import carray, cfunc, njit
+from numba import carray
 
 from mjgym.muscles.thelen import NEAR_LARGEST, TOE_FORCE, TOE_SHAPE
 from mjgym.sim.compiled import LAW_FIELDS
-from mjgym.sim.compiled.foreign import floats_at, integers_at
+from mjgym.sim.compiled.foreign import (
+    compiled,
+    floats_at,
+    inlined,
+    integers_at,
+    law_function,
+)
 
 (QPOS, QVEL, BIAS, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL, XPOS, XMAT) = (
     LAW_FIELDS.index(name)
@@ -117,24 +123,24 @@ _FOOT = _LEVER + 3 * _SPATIAL
 WORK = _FOOT + _SPATIAL * MOST_JOINTS
 
 
-@njit(inline="always")
+@inlined
 def _places(integers, which):
     """Integers by their number in `INTEGERS`."""
     return integers[integers[len(SIZES) + which] :]
 
 
-@njit(inline="always")
+@inlined
 def _numbers(integers, numbers, which):
     """Numbers by their number in `NUMBERS`."""
     return numbers[integers[len(SIZES) + len(INTEGERS) + which] :]
 
 
-@njit(inline="always")
+@inlined
 def _field(fields, which, size):
     return carray(floats_at(fields[which]), size)
 
 
-@njit
+@compiled
 def _splines(x, integers, numbers, out):
     """Values, slopes, second and third derivatives of the functions of a knee's angle, (4, f)."""
     count, knots = integers[FUNCTIONS], _numbers(integers, numbers, KNOTS_AT)
@@ -155,7 +161,7 @@ def _splines(x, integers, numbers, out):
         out[3 * MOST_FUNCTIONS + f] = third
 
 
-@njit
+@compiled
 def _points(side, integers, numbers, fields, com, knee, work):
     """Places of the ends of a side's pieces, and how fast those move that move in their bodies."""
     count, still = integers[POINTS], integers[STILL]
@@ -190,7 +196,7 @@ def _points(side, integers, numbers, fields, com, knee, work):
             )
 
 
-@njit
+@compiled
 def _paths(side, integers, numbers, coordinates, work):
     """Lengths of a side's muscles, and the lines of their pieces; see `Paths.geometry`."""
     pieces, muscles = integers[PIECES], integers[MUSCLES]
@@ -229,7 +235,7 @@ def _paths(side, integers, numbers, coordinates, work):
             drift[s] = towards if drifter[s] == 2 else -towards
 
 
-@njit(inline="always")
+@inlined
 def _tendon(m, length, fibre, integers, numbers):
     """The tendon's force, its slope with the strain, and the pennation; see `Thelen.stretched`."""
     thickness2 = _numbers(integers, numbers, THICKNESS2)[m]
@@ -246,7 +252,7 @@ def _tendon(m, length, fibre, integers, numbers):
     return rising - scale, exponent * rising if strain > 0.0 else 0.0, along / fibre
 
 
-@njit(inline="always")
+@inlined
 def _fibre_after(m, activation, length, fibre, dt, integers, numbers, constants):
     """The fibre's length after a physics step; see `Thelen.after`."""
     force, steepness, cos = _tendon(m, length, fibre, integers, numbers)
@@ -283,7 +289,7 @@ def _fibre_after(m, activation, length, fibre, dt, integers, numbers, constants)
     return shortest if longer < shortest else longer
 
 
-@njit(inline="always")
+@inlined
 def _activation_rate(state, excitation, constants):
     activation = min(max(state, constants[LEAST]), 1.0)
     speed = 0.5 + 1.5 * activation
@@ -291,13 +297,13 @@ def _activation_rate(state, excitation, constants):
     return gap * (1 / (constants[RISE] * speed) if gap > 0 else speed / constants[FALL])
 
 
-@njit(inline="always")
+@inlined
 def _step(t):
     t = min(max(t, 0.0), 1.0)
     return t * t * t * (10 + t * (6 * t - 15))
 
 
-@njit
+@compiled
 def _legs(side, integers, numbers, coordinates, rates, constants, work):
     """Add what a leg's muscles and limits do: forces on its coordinates, and their dampers."""
     count, free = integers[LEG], integers[FREE]
@@ -330,7 +336,7 @@ def _legs(side, integers, numbers, coordinates, rates, constants, work):
         work[_DAMPING + place * free + place] += 0.5 * damper
 
 
-@njit
+@compiled
 def _sphere(x, y, z, radius, place, axes, moving, com, constants, work):
     """Add the ground's force on a sphere of a foot, and how it changes with the foot's velocity.
 
@@ -375,7 +381,7 @@ def _sphere(x, y, z, radius, place, axes, moving, com, constants, work):
     return True
 
 
-@njit
+@compiled
 def _foot(side, integers, numbers, fields, com, constants, work):
     """Add what the ground does to a foot: forces, and how they change with velocities."""
     body, spheres = _places(integers, TALUS)[side], integers[SPHERES]
@@ -398,7 +404,7 @@ def _foot(side, integers, numbers, fields, com, constants, work):
         _standing(side, integers, wrench, damped, work)
 
 
-@njit
+@compiled
 def _standing(side, integers, wrench, damped, work):
     """Add a foot's wrench and its slopes with velocities to what the coordinates feel."""
     count, free = integers[FOOT], integers[FREE]
@@ -422,7 +428,7 @@ def _standing(side, integers, wrench, damped, work):
             work[_DAMPING + feet[c] * free + feet[d]] += change
 
 
-@njit
+@compiled
 def _solve(n, matrix, right):
     """Overwrite the right side with the solution, and the matrix by the elimination."""
     for k in range(n):
@@ -447,7 +453,7 @@ def _solve(n, matrix, right):
         right[k] /= matrix[k * n + k]
 
 
-@njit
+@compiled
 def _equations(integers, fields, qvel, work):
     """Inertia of all joints and of the free coordinates, and bias forces of both."""
     joints, free = integers[JOINTS], integers[FREE]
@@ -493,7 +499,7 @@ def _equations(integers, fields, qvel, work):
         )
 
 
-@njit
+@compiled
 def _drive(integers, numbers, fields, qpos, qvel, constants, counts, work, out):
     """The joints' forces in the next physics step, from the gained rates' equations."""
     joints, free = integers[JOINTS], integers[FREE]
@@ -525,7 +531,7 @@ def _drive(integers, numbers, fields, qpos, qvel, constants, counts, work, out):
         out[i] = force / constants[KILO]
 
 
-@njit
+@compiled
 def _after_step(integers, numbers, fields, memory, work):
     """`Musculoskeletal.substep`."""
     joints, free, leg = integers[JOINTS], integers[FREE], integers[LEG]
@@ -589,7 +595,7 @@ def _after_step(integers, numbers, fields, memory, work):
     _drive(integers, numbers, fields, qpos, qvel, constants, counts, work, drive)
 
 
-@cfunc("void(int64, int64, int64, int64, int64, int64, int64)", cache=True)
+@law_function
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
     """The forces of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
     fields, integers = (
@@ -600,10 +606,11 @@ def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at)
     work = carray(floats_at(work_at), WORK)
     if phase == 1:
         _after_step(integers, numbers, fields, memory, work)
-        return
+        return 1
     joints = integers[JOINTS]
     ctrl = _field(fields, CTRL, joints)
     drive = memory[4 * SIDES * integers[MUSCLES] :]
     kilo = _numbers(integers, numbers, CONSTANTS_AT)[KILO]
     for i in range(joints):
         ctrl[i] = kilo * drive[i]
+    return 1

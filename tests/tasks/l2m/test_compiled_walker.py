@@ -1,6 +1,7 @@
 """The walker's compiled forces beside those in NumPy, and against OpenSim's recordings."""
 
 import ctypes
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ pytest.importorskip("numba", reason='needs numba: pip install "mjgym[fast]"')
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
+from mjgym.sim.compiled import OWN_LAW
 from mjgym.sim.compiled.foreign import blas
 from mjgym.sim.compiled.stepping import law_fields
 from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES, Musculoskeletal
@@ -98,7 +100,7 @@ def test_episodes_are_those_in_numpy(make, name):
     """For 0.12 s of a fall onto the ground: there, rounding grows."""
     options = {**EXACT, **({"num_envs": 3} if make is VectorEnv else {})}
     one, other = make(task_of(name), **options), make(in_numpy(name), **options)
-    assert in_numpy(name).compiled_law(one.model) is None
+    assert in_numpy(name).compiled_law(one.model) == OWN_LAW
     (ours, state), (theirs, expected) = play(one, 12), play(other, 12)
     assert state.keys() == expected.keys()
     for key, value in expected.items():
@@ -108,6 +110,24 @@ def test_episodes_are_those_in_numpy(make, name):
             np.testing.assert_allclose(found[key], value, rtol=1e-6, atol=1e-6, err_msg=key)
     one.close()
     other.close()
+
+
+@pytest.mark.parametrize("count", [None, 3])
+def test_forces_that_are_not_finite_end_the_episode(count, monkeypatch):
+    """Muscles without a length: the law divides by zero and says nothing."""
+    task = task_of("walk_forward")
+    env = Env(task, **EXACT) if count is None else VectorEnv(task, num_envs=count, **EXACT)
+    env.reset(seed=0)
+    memory = "memory.muscle_fibre_length"
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    with np.errstate(all="ignore"):  # what is observed of such muscles is not finite either
+        env.set_state({memory: np.zeros_like(env.get_state()[memory])})
+        action = np.zeros(env.action_space.shape, dtype=np.float32)
+        *_, truncated, info = env.step(action)
+    assert np.all(truncated)
+    assert np.all(info["diverged"])
+    assert told == []
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -12,8 +12,6 @@ whose law cannot be compiled, or gives other numbers on this machine, is stepped
 The forces of a walker with muscles are NumPy's to rounding alone.
 """
 
-import functools
-import os
 from typing import Protocol
 
 import numpy as np
@@ -27,11 +25,15 @@ LAW_FIELDS = (
 )
 """The fields of MjData whose addresses a compiled law is given, in this order."""
 
+OWN_LAW = "this class has a `control` or `substep` of its own"
+"""The reason why the compiled law of a parent's hooks does not serve a task."""
+
 
 class CompiledLaw(Protocol):
     """A control law between physics steps, as the address of a compiled function.
 
-    The function takes seven integers and returns nothing: the phase (0 before a physics step, where
+    The function takes seven integers and returns 1; a 0, which numba returns for one that raises,
+    ends the episode as a divergence. The integers are the phase (0 before a physics step, where
     it writes `ctrl`; 1 after it, where it changes its memory), then addresses: of a table of the
     addresses of `LAW_FIELDS`, of `numbers`, of `integers`, of the simulation's memory, of `work`
     numbers to compute in, and of the BLAS functions (`mjgym.sim.compiled.foreign.blas`).
@@ -58,15 +60,3 @@ class CompiledLaw(Protocol):
 
     def end(self, view: View, memory: np.ndarray) -> dict[str, Array]:
         """The entries of the task's memory that the law has changed."""
-
-
-@functools.cache
-def available() -> bool:
-    """Whether laws can be compiled: numba is on, and engine and NumPy's BLAS have been found."""
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        return False
-    try:
-        from mjgym.sim.compiled import foreign
-    except ImportError:
-        return False
-    return foreign.blas() is not None and foreign.engine() is not None

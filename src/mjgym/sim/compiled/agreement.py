@@ -15,7 +15,7 @@ from mjgym.sim.views import View
 PROBES = 8  # states, far from where an episode starts
 FAR = 0.3  # rad, m: their standard deviation
 
-_Law = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 7)
+_Law = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 8)
 
 
 class Hooks(Protocol):
@@ -55,10 +55,10 @@ def agrees(law: CompiledLaw, sample: Single, hooks: Hooks) -> bool:
         arrays: Any = (fields, law.numbers, law.integers, packed, work, addresses)
         given = [array.ctypes.data for array in arrays]
         expected = hooks.control(view), hooks.substep(view)
-        function(0, *given)
-        if not np.array_equal(expected[0], view.ctrl):
+        if not function(0, *given) or not np.array_equal(expected[0], view.ctrl):
             return False
-        function(1, *given)
+        if not function(1, *given):
+            return False
         changed = law.end(view, packed)
         if any(not np.array_equal(changed[name], x) for name, x in expected[1].items()):
             return False

@@ -12,7 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -24,19 +24,41 @@ GEMV, GEMM, SOLVE = range(3)
 # As wheels of NumPy bring it; 64-bit integers throughout.
 _BLAS = ("scipy_cblas_dgemv64_", "scipy_cblas_dgemm64_", "scipy_dgesv_64_")
 
+# Division by zero gives inf or NaN, as in NumPy, with which a simulation diverges and is reported;
+# an exception could go nowhere from a callback.
+compiled = functools.partial(njit, error_model="numpy")
+inlined = functools.partial(compiled, inline="always")
+law_function = cfunc(
+    "int64(int64, int64, int64, int64, int64, int64, int64)", cache=True, error_model="numpy"
+)
+"""Compiles the function of a law, see `mjgym.sim.compiled.CompiledLaw`."""
+
 
 @intrinsic
 def call(typing: Any, address: Any, arguments: Any) -> Any:
     """Call a C function without a result: its address, and a tuple of numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        types_of = signature.args[1].types
-        given = cgutils.unpack_tuple(builder, values[1], len(types_of))
-        function = ir.FunctionType(ir.VoidType(), [x.type for x in given])
-        builder.call(builder.inttoptr(values[0], function.as_pointer()), given)
+        _call(builder, ir.VoidType(), signature, values)
         return context.get_dummy_value()
 
     return types.void(types.int64, arguments), generate
+
+
+@intrinsic
+def succeeds(typing: Any, address: Any, arguments: Any) -> Any:
+    """Call a law: its address, and a tuple of numbers. Its result is 0 where it raised."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _call(builder, ir.IntType(64), signature, values)
+
+    return types.int64(types.int64, arguments), generate
+
+
+def _call(builder: Any, result: Any, signature: Any, values: Any) -> Any:
+    arguments = cgutils.unpack_tuple(builder, values[1], len(signature.args[1].types))
+    function = ir.FunctionType(result, [x.type for x in arguments])
+    return builder.call(builder.inttoptr(values[0], function.as_pointer()), arguments)
 
 
 @intrinsic

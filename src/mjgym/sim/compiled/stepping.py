@@ -2,11 +2,11 @@
 
 import concurrent.futures
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import mujoco
 import numpy as np
-from numba import carray, njit
+from numba import carray
 
 from mjgym.sim.compiled import LAW_FIELDS, CompiledLaw
 from mjgym.sim.compiled.foreign import (
@@ -18,9 +18,12 @@ from mjgym.sim.compiled.foreign import (
     STEP2,
     blas,
     call,
+    compiled,
     copy_bytes,
     counts_at,
     engine,
+    inlined,
+    succeeds,
 )
 from mjgym.sim.engine import DIVERGED, episode_field, quiet
 from mjgym.sim.shards import is_of_geoms
@@ -28,20 +31,21 @@ from mjgym.sim.shards import is_of_geoms
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _FIRST_WARNING, _LAST_WARNING = DIVERGED.start, DIVERGED.stop
+_BAD_CONTROL = int(mujoco.mjtWarning.mjWARN_BADCTRL)
 _CTRL = LAW_FIELDS.index("ctrl")
 _ONE = np.zeros(1, dtype=np.int64)
 _NONE, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
-_NO_FLAGS = np.zeros(0, dtype=np.bool_)
+_NO_FLAGS, _NO_NUMBERS = np.zeros(0, dtype=np.bool_), np.zeros((0, 0))
 # Of a simulation that is stepped where it is seen.
 _SEEN = (
-    *(_NO_ROWS, _NO_ROWS, _NO_FLAGS, (_NO_ROWS, _NONE, _NONE, _NONE), _NO_FLAGS),
+    *(_NO_ROWS, _NO_ROWS, _NO_FLAGS, (_NO_ROWS, _NONE, _NONE), _NO_FLAGS),
     *(_NONE, _NONE, _NONE),
 )
 PARTS = 8  # of a batch, for each thread
 _WARNING_STRIDE = 2  # int32: the last of a kind, and how many
 
 
-@njit(inline="always")
+@inlined
 def _take_over(i, model, data, state, known, begun, functions):
     """Go to a simulation's state, unless it is where the last call left it."""
     same = not begun[i]
@@ -56,29 +60,35 @@ def _take_over(i, model, data, state, known, begun, functions):
     call(functions[STEP1], (model, data))
 
 
-@njit(inline="always")
-def _hand_back(i, model, data, state, known, functions, outputs, diverged):
+@inlined
+def _counts(warnings):
+    """Counts of a simulation's warnings; that of kind k is at _WARNING_STRIDE k."""
+    return carray(counts_at(warnings), _WARNING_STRIDE * _LAST_WARNING)
+
+
+@inlined
+def _hand_back(i, model, data, state, known, functions, outputs, warnings, diverged):
     """Write a simulation's state and what follows from it where others see them."""
-    sources, targets, sizes, warnings = outputs
+    sources, targets, sizes = outputs
     call(functions[GET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
     for k in range(state.shape[1]):
         known[i, k] = state[i, k]
     for k in range(len(sizes)):
         copy_bytes(targets[k] + i * sizes[k], sources[i, k], sizes[k])
-    counts = carray(counts_at(warnings[i]), _WARNING_STRIDE * _LAST_WARNING)
+    counts = _counts(warnings[i])
     for k in range(_FIRST_WARNING, _LAST_WARNING):
         if counts[_WARNING_STRIDE * k] > 0:
             diverged[i] = True
 
 
-@njit(cache=True, nogil=True)
+@compiled(cache=True, nogil=True)
 def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept):
     """Advance some simulations, one after the other.
 
     Args:
         rows: their numbers.
         model: its address.
-        datas: their addresses, and those of the fields that the law reads.
+        datas: their addresses, those of the fields that the law reads, and those of warnings.
         law: its address, and those of all that it is given besides fields and memory.
         memory: of the law, (n, k).
         controls: (n, nu).
@@ -89,7 +99,7 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
             last call, which have begun an episode since, outputs and where they go, which have
             diverged; and what varies, where it goes in the model, and its sizes.
     """
-    addresses, fields = datas
+    addresses, fields, warnings = datas
     function, numbers, integers, work, blas_functions = law
     state, known, begun, outputs, diverged, varied, settings, widths = kept
     for i in rows:
@@ -100,15 +110,22 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
             _take_over(i, model, data, state, known, begun, functions)
         table, own = fields[i].ctypes.data, memory[i].ctypes.data
         copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
+        fine = True
         for step in range(n):
-            call(function, (0, table, numbers, integers, own, work, blas_functions))
+            if not succeeds(function, (0, table, numbers, integers, own, work, blas_functions)):
+                fine = False
+                break
             call(functions[STEP2], (model, data))
             call(functions[STEP1], (model, data))
             if forces and step == n - 1:
                 call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
-            call(function, (1, table, numbers, integers, own, work, blas_functions))
+            if not succeeds(function, (1, table, numbers, integers, own, work, blas_functions)):
+                fine = False
+                break
+        if not fine:  # a divergence, as when the engine is given controls that are not finite
+            _counts(warnings[i])[_WARNING_STRIDE * _BAD_CONTROL] += 1
         if state.size:
-            _hand_back(i, model, data, state, known, functions, outputs, diverged)
+            _hand_back(i, model, data, state, known, functions, outputs, warnings, diverged)
 
 
 def _address(array: np.ndarray) -> int:
@@ -124,10 +141,27 @@ def law_fields(data: mujoco.MjData) -> list[int]:
     return [_address(getattr(data, name)) for name in LAW_FIELDS]
 
 
+def _places(datas: Sequence[mujoco.MjData]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Addresses of simulations, of the fields that a law reads, and of warnings."""
+    return (
+        np.array([data._address for data in datas]),
+        _addresses([law_fields(data) for data in datas]),
+        np.array([_address(data.warning.number) for data in datas]),
+    )
+
+
 def _given(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
     """The address of a law, and those of what it is given besides fields and memory."""
     arrays = law.numbers, law.integers, work, blas()
     return (law.address, *(_address(x) for x in arrays if x is not None))
+
+
+# Of no simulation: compiled or read from numba's files here, where a failure can be answered, and
+# not within a step.
+_step(
+    _NONE, 0, (_NONE, _NO_ROWS, _NONE), (0, 0, 0, 0, 0), _NO_NUMBERS, _NO_NUMBERS, 0, False, _NONE,
+    _SEEN,
+)  # fmt: skip
 
 
 class CompiledSingle:
@@ -142,7 +176,7 @@ class CompiledSingle:
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, law: CompiledLaw) -> None:
         self._kept = model, data, law  # which the addresses are of
         self._model = model._address
-        self._data = np.array([data._address]), _addresses([law_fields(data)])
+        self._data = _places([data])
         self._work = np.zeros(law.work)
         self._law = _given(law, self._work)
 
@@ -206,11 +240,7 @@ class CompiledBatch:
         self._varied = _addresses([[_address(x) for x in self._own.values()]])[0]
         self._widths = np.array([x[0].nbytes for x in self._own.values()], dtype=np.int64)
         self._datas = [mujoco.MjData(model) for _ in range(n)]
-        self._data = (
-            np.array([data._address for data in self._datas]),
-            _addresses([law_fields(data) for data in self._datas]),
-        )
-        self._warnings = np.array([_address(data.warning.number) for data in self._datas])
+        self._data = _places(self._datas)
         self._work = np.zeros((count, law.work))
         self._others = (
             concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-law") if count > 1 else None
@@ -254,7 +284,7 @@ class CompiledBatch:
                 own[begun] = values[:, self._kept] if is_of_geoms(name) else values
 
         def work(k: int) -> None:
-            outputs = self._sources, self._targets, self._sizes, self._warnings
+            outputs = self._sources, self._targets, self._sizes
             given = _given(self._law, self._work[k])
             kept = (
                 self._state, self._known, self._begun, outputs, self.diverged, self._varied,

@@ -15,7 +15,7 @@ whose derivative is stiff, later than that. Fibres and activations move on after
 import functools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,8 @@ from mjgym.muscles import (
     Thelen,
 )
 from mjgym.muscles.paths import cross_rows
-from mjgym.sim.compiled import CompiledLaw, available
+from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled.available import loaded
 from mjgym.sim.dynamics import inertia_index
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -243,14 +244,14 @@ class Musculoskeletal:
             "substeps": done,
         }
 
-    def compiled_law(self, model: Model) -> CompiledLaw | None:
+    def compiled_law(self, model: Model) -> CompiledLaw | str:
         """`control` and `substep` in one compiled function, whose numbers differ by rounding.
 
-        None where it cannot be compiled.
+        A sentence says why it cannot be compiled.
         """
-        if not available():
-            return None
-        from mjgym.muscles.packed_walker import PackedWalker
+        packed = loaded(_packed_walker)
+        if isinstance(packed, str):
+            return packed
 
         parts = self._parts
         coordinates, splines = parts.coordinates, skeleton.knee()
@@ -316,7 +317,8 @@ class Musculoskeletal:
             len(MUSCLES),
         )
         memory = {**each, "joint_force": model.nv, "substeps": 1}
-        return PackedWalker(sizes, constants, arrays, memory)
+        compiled: CompiledLaw = packed.PackedWalker(sizes, constants, arrays, memory)
+        return compiled
 
     # What can be read at any time.
 
@@ -585,3 +587,9 @@ def _legs(values: Array) -> Array:
 def _flat(values: Array) -> Array:
     """(..., 2, n) to (..., 2 n)."""
     return reshaped(values, (*values.shape[:-2], values.shape[-2] * values.shape[-1]))
+
+
+def _packed_walker() -> Any:
+    from mjgym.muscles import packed_walker
+
+    return packed_walker

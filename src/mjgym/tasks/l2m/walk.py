@@ -19,7 +19,7 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.rewards import tolerance
-from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled import OWN_LAW, CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task, register
@@ -534,10 +534,10 @@ class OpenSimWalk(Walk):
     def substep(self, v: View) -> Arrays:
         return self.body.substep(v)
 
-    def compiled_law(self, model: Model) -> CompiledLaw | None:
+    def compiled_law(self, model: Model) -> CompiledLaw | str:
         own = type(self).control, type(self).substep, type(self).body
         known = OpenSimWalk.control, OpenSimWalk.substep, OpenSimWalk.body
-        return self.body.compiled_law(model) if own == known else None
+        return self.body.compiled_law(model) if own == known else OWN_LAW
 
 
 @register(

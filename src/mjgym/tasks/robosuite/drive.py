@@ -13,7 +13,8 @@ from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.sim import Single
-from mjgym.sim.compiled import CompiledLaw, available
+from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled.available import loaded, warned
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -146,21 +147,19 @@ class Drive:
         return {name: value for name, value in vars(self).items() if name != "compiled"}
 
     @functools.cached_property
-    def compiled(self) -> CompiledLaw | None:
-        """`control` and `substep` in one compiled function.
-
-        None where it cannot be compiled, or would give other numbers than those on this machine.
-        """
-        if not available():
-            return None
-        from mjgym.controllers.packed_laws import PackedLaw, fits
+    def compiled(self) -> CompiledLaw | str:
+        """`control` and `substep` in one compiled function, or why there is none."""
+        packed = loaded(_packed_laws)
+        if isinstance(packed, str):
+            return packed
         from mjgym.sim.compiled.agreement import agrees
 
         arms = [
             (each.name, each.controller, self._chains[each.name]) for each in self._manipulators
         ]
-        if not all(fits(law, chain) for _, law, chain in arms):
-            return None
+        for name, controller, chain in arms:
+            if not packed.fits(controller, chain):
+                return f"no compiled law has the controller of {name}"
         none = [np.zeros(len(each.joints)) for each in self._manipulators]
 
         def rest(v: View) -> Array:
@@ -168,8 +167,16 @@ class Drive:
 
         sample = Single(copy.copy(self._model))
         sample.forward()
-        law = PackedLaw(arms, rest, self.memory(sample.view))
-        return law if agrees(law, sample, self) else None
+        law: CompiledLaw = packed.PackedLaw(arms, rest, self.memory(sample.view))
+        if not agrees(law, sample, self):
+            return warned("the compiled law gives other numbers on this machine than NumPy")
+        return law
+
+
+def _packed_laws() -> Any:
+    from mjgym.controllers import packed_laws
+
+    return packed_laws
 
 
 class _Gripper:

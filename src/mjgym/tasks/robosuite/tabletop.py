@@ -30,7 +30,7 @@ from mjgym.loop.models import compile_model
 from mjgym.mjcf import Spec
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
-from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled import OWN_LAW, CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import WHOLE, Arrays, Signal, Task, Viewpoint, steps_in
@@ -312,9 +312,11 @@ class Tabletop(Task):
     def substep(self, v: View) -> Arrays:
         return self._drive.substep(v)
 
-    def compiled_law(self, model: Model) -> CompiledLaw | None:
+    def compiled_law(self, model: Model) -> CompiledLaw | str:
         own = type(self).control, type(self).substep
-        return self._drive.compiled if own == (Tabletop.control, Tabletop.substep) else None
+        if own != (Tabletop.control, Tabletop.substep):
+            return OWN_LAW
+        return self._drive.compiled
 
     def current_forces(self, v: View) -> Array:
         """Always: accelerations and contacts are of the instant of all other entries."""

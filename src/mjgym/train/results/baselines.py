@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+import mjgym
 from mjgym.train.results.evaluation import Evaluation
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
@@ -31,6 +32,7 @@ class Baseline:
         std: their standard deviation.
         lowest: of them.
         highest: of them.
+        mujoco: the engine's version.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Baseline:
     std: float
     lowest: float
     highest: float
+    mujoco: str
 
 
 COLUMNS = tuple(field.name for field in fields(Baseline))
@@ -50,8 +53,11 @@ def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
     """The baseline that an evaluation has found."""
     returns = result.returns
     numbers = (returns.mean(), returns.std(), returns.min(), returns.max())
-    rounded = (float(f"{number:.5g}") for number in numbers)
-    return Baseline(id, policy, len(returns), int(result.lengths.max()), *rounded)
+    mean, std, lowest, highest = (float(f"{number:.5g}") for number in numbers)
+    return Baseline(
+        id, policy, len(returns), int(result.lengths.max()), mean, std, lowest, highest,
+        mjgym.fingerprint()["versions"]["mujoco"],
+    )  # fmt: skip
 
 
 def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
@@ -65,7 +71,11 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
                 row["policy"],
                 int(row["episodes"]),
                 int(row["steps"]),
-                *(float(row[name]) for name in COLUMNS[4:]),
+                float(row["mean"]),
+                float(row["std"]),
+                float(row["lowest"]),
+                float(row["highest"]),
+                row["mujoco"],
             )
             for row in csv.DictReader(file)
         ]

@@ -1,0 +1,110 @@
+"""`mjgym fingerprint`: tell by trajectories whether two engines or machines compute the same."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mjgym.cli.ids import completed, known_ids
+from mjgym.cli.output import console, print_json, table
+
+if TYPE_CHECKING:
+    from mjgym.inspect.dynamics import Difference, Recorded
+
+
+def fingerprint(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID]...",
+            autocompletion=completed,
+            help="Default: all of the package, or all of the file.",
+        ),
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Record trajectories into this file.", dir_okay=False)
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Compare with the trajectories of this file.", exists=True),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Name every id whose dynamics differ between two engines, machines or installations.
+
+    Record here with `--write`, compare there with `--against`: from one start 200 steps of random
+    actions, and 200 of the scripted policy or, where there is none, of sinusoidal actions. States
+    are compared to the last bit. Exits with 1 if an id differs.
+    """
+    import mjgym
+    from mjgym.inspect import dynamics
+
+    if (write is None) == (against is None):
+        raise typer.BadParameter("give either --write FILE or --against FILE")
+    try:
+        if write is not None:
+            _write(write, known_ids(ids) if ids else mjgym.registry.ids())
+            return
+        assert against is not None
+        recorded = dynamics.Recorded(against)
+        differences = _compare(recorded, known_ids(ids) if ids else _registered(recorded.ids))
+    except dynamics.TrajectoryError as error:
+        raise typer.BadParameter(str(error), param_hint="'--against'") from None
+    here = mjgym.fingerprint()
+    if json:
+        rows = [dataclasses.asdict(difference) for difference in differences]
+        print_json({"here": here, "there": recorded.about, "trajectories": rows})
+    else:
+        _show(differences, here["versions"], recorded.about["versions"])
+    if any(difference.first is not None for difference in differences):
+        raise typer.Exit(1)
+
+
+def _registered(ids: list[str]) -> list[str]:
+    """The ids of a file, which name nothing that would be imported."""
+    import mjgym
+
+    if unknown := sorted(set(ids) - set(mjgym.registry.ids())):
+        raise typer.BadParameter(
+            f"not registered: {', '.join(unknown)}; name ids to compare those alone",
+            param_hint="'--against'",
+        )
+    return ids
+
+
+def _write(path: Path, ids: list[str]) -> None:
+    from mjgym.inspect import dynamics
+
+    with console(stderr=True).status("recording") as status:
+        for k, id in enumerate(dynamics.write(path, ids), 1):
+            status.update(f"recorded {id}, {k} of {len(ids)}")
+    console(stderr=True).print(f"written: {path}", soft_wrap=True)
+
+
+def _compare(recorded: "Recorded", ids: list[str]) -> "list[Difference]":
+    differences: list[Difference] = []
+    with console(stderr=True).status("comparing") as status:
+        for difference in recorded.compare(ids):
+            status.update(f"compared {difference.id}, {difference.actions}")
+            differences.append(difference)
+    return differences
+
+
+def _show(differences: "list[Difference]", here: dict[str, str], there: dict[str, str]) -> None:
+    out = console()
+    for name in sorted({*here, *there}):
+        if here.get(name) != there.get(name):
+            out.print(f"{name}: {here.get(name)} here, {there.get(name)} in the file")
+    differing = [each for each in differences if each.first is not None]
+    if differing:
+        numbers = ("first at step", "largest", "at step")
+        rows = table("id", "actions", *numbers, right=numbers, fold=("id",))
+        for each in differing:
+            rows.add_row(
+                each.id, each.actions, str(each.first), f"{each.largest:.2g}", str(each.at)
+            )
+        out.print(rows)
+    ids = {each.id for each in differences}
+    equal = len(ids - {each.id for each in differing})
+    out.print(f"{equal} of {len(ids)} ids are equal to the last bit")

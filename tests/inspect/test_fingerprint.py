@@ -1,0 +1,55 @@
+"""What a fingerprint says of the engine and of the law between physics steps."""
+
+import ast
+import subprocess
+import sys
+
+import gymnasium
+import mujoco
+import pytest
+
+import mjgym
+from mjgym.cli.info import fingerprint_facts
+
+
+class TestFaultyEngine:
+    def test_it_is_named_with_its_fix(self, monkeypatch):
+        monkeypatch.setattr(mujoco, "mj_versionString", lambda: "4.0.0")
+        about = mjgym.fingerprint()
+        (fault,) = about["warnings"]
+        assert "Hessian" in fault["problem"]
+        assert fault["fix"] == "pip install --no-deps --force-reinstall mujoco-core==4.0.1"
+        assert fault["fix"] in fingerprint_facts(about)["warning"]
+
+    def test_a_mended_one_is_not(self, monkeypatch):
+        monkeypatch.setattr(mujoco, "mj_versionString", lambda: "4.0.1")
+        about = mjgym.fingerprint()
+        assert about["warnings"] == []
+        assert "warning" not in fingerprint_facts(about)
+
+    def test_importing_is_silent(self):
+        program = "import mjgym, gymnasium; gymnasium.make('dmc/cartpole-swingup-v0')"
+        command = [sys.executable, "-W", "error", "-c", program]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout + done.stderr == ""
+
+
+class TestLaw:
+    def test_of_a_task_without_one(self):
+        about = mjgym.fingerprint(gymnasium.make("dmc/cartpole-swingup-v0"))
+        reason = "controls are computed once in a control step"
+        assert about["law"] == {"runs": "arrays", "reason": reason}
+        assert fingerprint_facts(about)["law"] == f"arrays: {reason}"
+
+    @pytest.mark.parametrize("make", ["make", "make_vec"])
+    def test_numba_is_missing(self, make):
+        program = (
+            "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None;"
+            "import gymnasium, mjgym;"
+            f"env = gymnasium.{make}('robosuite/Lift-v0');"
+            "print(mjgym.fingerprint(env)['law'])"
+        )
+        command = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        reason = 'numba is not installed: pip install "mjgym[fast]"'
+        assert ast.literal_eval(done.stdout) == {"runs": "arrays", "reason": reason}
