@@ -21,7 +21,7 @@ from mjgym.adapters.robosuite.sim_facade import Simulation
 from mjgym.adapters.robosuite.utils import sim_utils
 from mjgym.adapters.robosuite.utils.observables import Observable, Observables
 from mjgym.envs.env import Env
-from mjgym.loop.states import in_simulation
+from mjgym.loop.states import MEMORY, in_simulation
 from mjgym.util.suggestions import did_you_mean, or_else
 
 IDS = {id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")}
@@ -256,7 +256,9 @@ class RobosuiteEnv:
         """Begin an episode with the numbers of a model that `sim.model.get_xml()` has written.
 
         Robots are at their published starts and objects where the model has them, until
-        `sim.set_state_from_flattened` says otherwise.
+        `sim.set_state_from_flattened` says otherwise. Controllers remember what they did when the
+        XML was written, or begin at the published starts where it does not say, so that equal
+        states and actions lead to equal states.
 
         Raises:
             ValueError: it is not the XML of this environment; nothing is changed.
@@ -272,6 +274,10 @@ class RobosuiteEnv:
         for robot in self.robots:
             robot.set_robot_joint_positions(robot.init_qpos)
         self.sim.forward()
+        memory = {MEMORY + name: x for name, x in self.env.task.memory(self.env.view).items()}
+        kept = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
+        self.env.set_state({**memory, **kept})
+        self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
 
     # What is asked of it.
 
