@@ -114,7 +114,7 @@ class RobosuiteEnv:
         self.use_camera_obs = episodes.use_camera_obs
         self.use_object_obs = bool(task.object_entries)
         self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
-        self.control_freq: float = task.control_frequency
+        self.control_freq: float = asked.get("control_freq", task.control_frequency)
         self.control_timestep = 1 / self.control_freq
         self.model_timestep = SIMULATION_TIMESTEP
         self.camera_names = [picture.camera for picture in self._pictures]
@@ -127,7 +127,7 @@ class RobosuiteEnv:
         self.sim = Simulation(env, episodes)
         self.model = Scene(env, episodes)
         self.robots = [
-            Robot(env, i, robot, self._actions, self.model, self.sim)
+            Robot(env, i, robot, self._actions, self.model, self.sim, self.control_freq)
             for i, robot in enumerate(task.robots)
         ]
         self._observables = Observables(self.control_freq)
@@ -145,7 +145,8 @@ class RobosuiteEnv:
     # The loop.
 
     def reset(self) -> "OrderedDict[str, Any]":
-        """Begin an episode; its observation."""
+        """Begin an episode, also after `close`; its observation."""
+        self.env.closed = False
         self._entries, _ = self.env.reset(seed=self._seed)
         self._seed = None
         self._keep_sizes()
