@@ -545,7 +545,9 @@ def test_gymnasium_wrapper():
 
 def test_domain_randomization_draws_for_each_episode():
     env = DomainRandomizationWrapper(
-        make(seed=0), dynamics_randomization_args={"mass_perturbation_ratio": 0.5}
+        make(seed=0),
+        dynamics_randomization_args={"mass_perturbation_ratio": 0.5},
+        randomize_every_n_steps=0,
     )
     model = env.env.env.model
     plain = make(seed=0).env.model
@@ -562,7 +564,11 @@ def test_domain_randomization_draws_for_each_episode():
     with pytest.warns(UserWarning, match="randomize_every_n_steps: 1"):
         DomainRandomizationWrapper(make())  # robosuite's default
     with pytest.raises(TypeError, match="did you mean"):
-        DomainRandomizationWrapper(make(), camera_randomization_args={"randomize_fov": False})
+        DomainRandomizationWrapper(
+            make(),
+            camera_randomization_args={"randomize_fov": False},
+            randomize_every_n_steps=0,
+        )
 
 
 def test_demonstrations_on_disk(tmp_path):

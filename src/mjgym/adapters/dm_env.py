@@ -232,7 +232,8 @@ def load(
     Args:
         domain_name: e.g. "cartpole".
         task_name: e.g. "swingup".
-        task_kwargs: fields of the task, `random` (a seed, or a `RandomState` that draws one) and `time_limit` (s, may be infinite).
+        task_kwargs: fields of the task, `random` (a seed, or a `RandomState` that draws one)
+            and `time_limit` (s, may be infinite).
         environment_kwargs: `control_timestep` (s) or `n_sub_steps` (physics steps in a control
             step), `time_limit` (s) and `flat_observation` (bool).
         visualize_reward: let the colours of the bodies follow the reward.
@@ -355,7 +356,8 @@ def load_soccer(
     Args:
         team_size: players of a team.
         time_limit: s.
-        random_state: seed of the first match, or a `RandomState` that draws it; None for an unpredictable one.
+        random_state: seed of the first match, or a `RandomState` that draws it; None for an
+            unpredictable one.
         disable_walker_contacts: refused if True: players always touch each other here.
         enable_field_box: whether walls keep the ball in the field.
         keep_aspect_ratio: whether the pitch's length and width are drawn together.

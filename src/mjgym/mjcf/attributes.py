@@ -143,9 +143,9 @@ def resolved(
             given[by] = _said(kind, attribute, by, attributes[attribute])
     target = attributes.get("target")
     if kind == "actuator" and spec is not None and isinstance(target, str):
-        if "trntype" not in attributes:
-            moved = next((k for k in _MOVED if target in names(spec, k)), _MOVED[0])
-            given["trntype"] = from_word(kind, "trntype", moved, enumeration(kind, "trntype"))
+        moved = next((k for k in _MOVED if target in names(spec, k)), _MOVED[0])
+        by = from_word(kind, "trntype", moved, enumeration(kind, "trntype"))
+        given.setdefault("trntype", by)
     if kind == "tuple" and "objtype" not in given:
         handles = attributes.get("objname", ())
         if handles and all(is_element(handle) for handle in handles):
