@@ -37,6 +37,22 @@ class FlatConformsTest(test_utils.EnvironmentTestMixin, absltest.TestCase):
         return adapter.from_env(env, seed=1)
 
 
+def test_random_states_draw_the_seeds():
+    def start(seed):
+        return adapter.load("cartpole", "swingup", {"random": seed}).reset().observation["position"]
+
+    state = np.random.RandomState(3)
+    first, second = start(state), start(state)
+    assert not np.array_equal(first, second)  # its next number
+    np.testing.assert_array_equal(start(np.random.RandomState(3)), first)
+    arm = [
+        adapter.load_manipulation("reach_site_features", np.random.RandomState(3)).reset()
+        for _ in range(2)
+    ]
+    for name, value in arm[0].observation.items():
+        np.testing.assert_array_equal(arm[1].observation[name], value)
+
+
 @pytest.mark.parametrize(
     "name", ["walker-walk", "quadruped-fetch", "finger-turn_hard", "fish-swim"]
 )

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from lxml import etree
 from robosuite_records import FOLDER
 
 import mjgym.adapters.robosuite as robosuite
@@ -39,7 +40,6 @@ REFUSED = {
         "mobile base"
     ),
     "Lift render_collision_mesh=True": "collision shapes",
-    "Lift control_freq=30": "whole number of physics steps",
     "TwoArmTransport tables_boundary=(0.8, 1.0, 0.05)": "the bins stand",
     "TwoArmTransport bin_size=(0.3, 0.3, 0.2)": "the lid and the payload",
 }
@@ -191,7 +191,7 @@ def test_argument_of_pictures_does_as_published(script, argument):
         ({"render_camera": "frontvew"}, "did you mean frontview"),
         ({"render_camera": ["frontview", "agentview"]}, "one camera"),
         ({"control_freq": 0}, "above 0"),
-        ({"control_freq": 30}, r"31\.25.*25"),
+        ({"control_freq": 700}, "at most 500 Hz"),
         ({"base_types": "OmronMobileBase"}, "mobile bases"),
         ({"initialization_noise": [None, None]}, "2 of them for 1"),
         ({"initialization_noise": {"type": "normal"}}, "no type"),
@@ -350,6 +350,85 @@ def test_xml_holds_what_an_episode_has_drawn(task):
         other.reset_from_xml_string("<mujoco/>")
 
 
+@pytest.mark.parametrize("told", [True, False], ids=["whole", "without memory"])
+def test_actions_lead_from_a_recorded_state_to_the_recorded_ones(told):
+    env, other = make(seed=0), make(seed=1)
+    xml, start = env.sim.model.get_xml(), env.sim.get_state().flatten()
+    if not told:  # robosuite's controllers begin at the published start then
+        root = etree.fromstring(xml)
+        for number in root.iterfind("custom/numeric"):
+            if number.get("name").startswith("episode/memory."):
+                number.getparent().remove(number)
+        xml = etree.tostring(root, encoding="unicode")
+    actions = np.random.default_rng(0).uniform(-1, 1, (100, env.action_dim))
+
+    def states(env):
+        for action in actions:
+            env.step(action)
+            yield env.sim.get_state().flatten()
+
+    first = list(states(env))
+    for _ in range(2):
+        other.reset_from_xml_string(xml)
+        other.sim.set_state_from_flattened(start)
+        other.sim.forward()
+        again = list(states(other))
+        if not told:
+            assert not np.array_equal(first, again)  # it does not know the drawn start
+            first, told = again, True
+        np.testing.assert_array_equal(again, first)
+
+
+def test_reset_after_close_begins_an_episode():
+    env = make(seed=0)
+    env.close()
+    env.reset()
+    assert np.isfinite(env.step(np.zeros(7))[1])
+    env.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        env.step(np.zeros(7))
+
+
+@pytest.mark.parametrize(("frequency", "steps"), [(15, 33), (30, 16), (60, 8), (17, 29), (500, 1)])
+def test_control_step_simulates_whole_physics_steps(frequency, steps):
+    """Simulated times of robosuite 1.5.2, where `control_timestep` and `cur_time` are nominal."""
+    env = make(control_freq=frequency)
+    env.step(np.zeros(7))
+    assert env.sim.data.time == pytest.approx(steps * 0.002)
+    assert env.control_timestep == env.cur_time == 1 / frequency
+    assert env.control_freq == env.robots[0].control_freq == frequency
+
+
+@pytest.mark.parametrize("task", ["TwoArmTransport", "ToolHang"])
+def test_reward_shaping_of_sparse_tasks_warns(task):
+    robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
+    with pytest.warns(UserWarning, match=f"{task} pays for success alone"):
+        env = make(task, robots, reward_shaping=True)
+    assert env.step(np.zeros(env.action_dim))[1] == 0.0
+    assert not env.reward_shaping
+
+
+def test_sampling_rate_above_the_control_rate_warns():
+    env = make()
+    with pytest.warns(UserWarning, match="40 Hz is above that of actions, 20 Hz"):
+        env.modify_observable("cube_pos", "sampling_rate", 40)
+
+
+def test_whole_body_ik_names_the_tools_of_each_robot():
+    config = load_composite_controller_config(controller="WHOLE_BODY_IK")
+    pair = make("TwoArmLift", ["Sawyer", "Panda"], controller_configs=config)
+    each = [
+        load_composite_controller_config(controller="WHOLE_BODY_IK", robot=robot)
+        for robot in ("Sawyer", "Panda")
+    ]
+    alike = make("TwoArmLift", ["Sawyer", "Panda"], controller_configs=each)
+    assert pair.action_dim == alike.action_dim == 14
+    assert pair.robots[1].part_controllers == alike.robots[1].part_controllers
+    config["composite_controller_specific_configs"]["ref_name"] = ["gripper2_right_grip_site"]
+    with pytest.raises(ValueError, match="gripper2"):
+        make("TwoArmLift", ["Sawyer", "Panda"], controller_configs=config)
+
+
 def test_notes_of_an_episode():
     env = make()
     env.set_ep_meta({"layout": 3})
@@ -466,7 +545,9 @@ def test_gymnasium_wrapper():
 
 def test_domain_randomization_draws_for_each_episode():
     env = DomainRandomizationWrapper(
-        make(seed=0), dynamics_randomization_args={"mass_perturbation_ratio": 0.5}
+        make(seed=0),
+        dynamics_randomization_args={"mass_perturbation_ratio": 0.5},
+        randomize_every_n_steps=0,
     )
     model = env.env.env.model
     plain = make(seed=0).env.model
@@ -478,10 +559,16 @@ def test_domain_randomization_draws_for_each_episode():
     assert all(0.5 <= mass <= 1.5 for mass in masses)
     assert not np.array_equal(model.cam_pos, plain.cam_pos)
     env.step(np.zeros(7))
-    with pytest.raises(ValueError, match="randomize_every_n_steps"):
-        DomainRandomizationWrapper(make(), randomize_every_n_steps=1)
+    with pytest.raises(ValueError, match="randomize_on_reset"):
+        DomainRandomizationWrapper(make(), randomize_on_reset=False)
+    with pytest.warns(UserWarning, match="randomize_every_n_steps: 1"):
+        DomainRandomizationWrapper(make())  # robosuite's default
     with pytest.raises(TypeError, match="did you mean"):
-        DomainRandomizationWrapper(make(), camera_randomization_args={"randomize_fov": False})
+        DomainRandomizationWrapper(
+            make(),
+            camera_randomization_args={"randomize_fov": False},
+            randomize_every_n_steps=0,
+        )
 
 
 def test_demonstrations_on_disk(tmp_path):

@@ -138,6 +138,24 @@ class TestAdd:
         assert model.sensor_objtype.tolist() == [mujoco.mjtObj.mjOBJ_SITE]
         assert model.actuator_trntype.tolist() == [mujoco.mjtTrn.mjTRN_JOINT]
 
+    @pytest.mark.parametrize(
+        ("name", "kind"), [("both", "joint"), ("ball", "body"), ("tip", "site"), ("later", "joint")]
+    )
+    def test_name_of_an_actuators_target_says_what_it_is(self, name, kind):
+        spec = mujoco.MjSpec()
+        both = add(spec.worldbody, "body", name="both")
+        add(both, "joint", name="both")
+        add(both, "geom", type="sphere", size=[0.1, 0, 0])
+        ball = add(both, "body", name="ball")
+        add(ball, "geom", type="sphere", size=[0.1, 0, 0])
+        add(ball, "site", name="tip")
+        add(spec, "actuator", name="motor", target=name, type="motor")
+        add(ball, "joint", name="later")
+        model = spec.compile()
+        moved = getattr(mujoco.mjtTrn, f"mjTRN_{kind.upper()}")
+        assert model.actuator("motor").trntype == moved
+        assert model.actuator("motor").trnid[0] == getattr(model, kind)(name).id
+
     def test_equals_the_same_model_in_mjcf(self):
         written = """
           <mujoco><worldbody>

@@ -44,6 +44,9 @@ __all__ = [
     "load_soccer",
 ]
 
+Seed = int | np.random.RandomState | None
+"""A seed, a generator that draws one, or None for an unpredictable one."""
+
 
 def _tagged(tag: str | None = None) -> tuple[tuple[str, str], ...]:
     return tuple(_pair(id) for id in registry.ids(namespace="dmc", tag=tag))
@@ -99,7 +102,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
 
     Args:
         env: an environment of this package, with Gymnasium's wrappers (such as `TimeLimit`).
-        seed: of the first episode; None for an unpredictable one.
+        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
         buffered: whether each entry has a leading axis of 1 and pictures come first, as in the
             published manipulation tasks.
 
@@ -111,13 +114,13 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
     def __init__(
         self,
         env: gymnasium.Env[Any, np.ndarray],
-        seed: int | None = None,
+        seed: Seed = None,
         *,
         buffered: bool = False,
     ) -> None:
         self._env = env
         self._buffered = buffered
-        self._seed = seed
+        self._seed = _as_seed(seed)
         self._ended = True
         plain: Any = env.unwrapped
         self.physics = Physics(plain)
@@ -203,7 +206,14 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         return dict(sorted(entries.items(), key=lambda entry: entry[1].dtype != np.uint8))
 
 
-def from_env(env: gymnasium.Env[Any, np.ndarray], seed: int | None = None) -> DmEnv:
+def _as_seed(random: Seed) -> int | None:
+    """A seed as Gymnasium takes it: a `RandomState` draws one, as the next of its numbers."""
+    if isinstance(random, np.random.RandomState):
+        return int(random.randint(2**31))
+    return random
+
+
+def from_env(env: gymnasium.Env[Any, np.ndarray], seed: Seed = None) -> DmEnv:
     """An environment made by `gymnasium.make` as a `dm_env.Environment`."""
     return DmEnv(env, seed)
 
@@ -223,7 +233,8 @@ def load(
     Args:
         domain_name: e.g. "cartpole".
         task_name: e.g. "swingup".
-        task_kwargs: fields of the task, `random` (a seed) and `time_limit` (s, may be infinite).
+        task_kwargs: fields of the task, `random` (a seed, or a `RandomState` that draws one)
+            and `time_limit` (s, may be infinite).
         environment_kwargs: `control_timestep` (s) or `n_sub_steps` (physics steps in a control
             step), `time_limit` (s) and `flat_observation` (bool).
         visualize_reward: let the colours of the bodies follow the reward.
@@ -285,14 +296,14 @@ def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[st
     return timing
 
 
-def load_manipulation(name: str, seed: int | None = None) -> DmEnv:
+def load_manipulation(name: str, seed: Seed = None) -> DmEnv:
     """A manipulation task by its published name: `load_manipulation("stack_2_bricks_features")`.
 
     As published, each entry of an observation has a leading axis of 1.
 
     Args:
         name: one of `MANIPULATION`, "reach_site_features" or "reach_site_vision" for example.
-        seed: of the first episode; None for an unpredictable one.
+        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
 
     Raises:
         ValueError: there is no such task; the message names the nearest ones.
@@ -311,14 +322,14 @@ def get_environments_by_tag(tag: str) -> tuple[str, ...]:
     return tuple(sorted(_manipulation(tag)))
 
 
-def load_locomotion(name: str, seed: int | None = None) -> DmEnv:
+def load_locomotion(name: str, seed: Seed = None) -> DmEnv:
     """A locomotion task by its published name: `load_locomotion("cmu_humanoid_run_walls")`.
 
     As published, its observation has what the egocentric camera sees, where there is such a camera.
 
     Args:
         name: one of `LOCOMOTION`, "rodent_maze_forage" for example.
-        seed: of the first episode; None for an unpredictable one.
+        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
 
     Raises:
         ValueError: there is no such task; the message names the nearest ones.
@@ -333,7 +344,7 @@ def load_locomotion(name: str, seed: int | None = None) -> DmEnv:
 def load_soccer(
     team_size: int,
     time_limit: float = 45.0,
-    random_state: int | None = None,
+    random_state: Seed = None,
     *,
     disable_walker_contacts: bool = False,
     enable_field_box: bool = False,
@@ -346,7 +357,8 @@ def load_soccer(
     Args:
         team_size: players of a team.
         time_limit: s.
-        random_state: seed of the first match; None for an unpredictable one.
+        random_state: seed of the first match, or a `RandomState` that draws it; None for an
+            unpredictable one.
         disable_walker_contacts: refused if True: players always touch each other here.
         enable_field_box: whether walls keep the ball in the field.
         keep_aspect_ratio: whether the pitch's length and width are drawn together.
@@ -375,7 +387,7 @@ def load_soccer(
         on_divergence="raise",
         autoreset_mode="Disabled",
     )
-    return SoccerEnv(envs, random_state)
+    return SoccerEnv(envs, _as_seed(random_state))
 
 
 def _make(id: str, **options: Any) -> Any:

@@ -42,6 +42,9 @@ _SAYS_KIND = {
 }
 
 
+_MOVED = ("joint", "tendon", "site", "body")  # by actuators, in the order that a name is looked up
+
+
 _COLOUR = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 
 
@@ -138,6 +141,11 @@ def resolved(
     for attribute, by in _SAYS_KIND.get(kind, {}).items():
         if is_element(attributes.get(attribute)) and by not in attributes:
             given[by] = _said(kind, attribute, by, attributes[attribute])
+    target = attributes.get("target")
+    if kind == "actuator" and spec is not None and isinstance(target, str):
+        moved = next((k for k in _MOVED if target in names(spec, k)), _MOVED[0])
+        by = from_word(kind, "trntype", moved, enumeration(kind, "trntype"))
+        given.setdefault("trntype", by)
     if kind == "tuple" and "objtype" not in given:
         handles = attributes.get("objname", ())
         if handles and all(is_element(handle) for handle in handles):

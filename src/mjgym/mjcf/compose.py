@@ -67,7 +67,8 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
 
     Enumerations are given as MJCF spells them (`type="capsule"`), and where a name is expected, a
     handle is taken as well: `add(spec, "actuator", type="position", target=knee, kp=20)`. A handle
-    also says what kind of thing it is, so that `trntype` or `objtype` need not be given. It stands
+    also says what kind of thing it is, so that `trntype` or `objtype` need not be given; the name
+    of an actuator's target is looked up among joints, tendons, sites and bodies. A handle stands
     for its element: `rename` and `attach` change the name wherever it has been written.
 
     An actuator's `type` ("motor", "position", "velocity", "muscle", ...) takes the parameters of

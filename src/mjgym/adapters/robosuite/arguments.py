@@ -1,6 +1,7 @@
 """The keyword arguments of `robosuite.make` as fields of this package's tasks."""
 
 import dataclasses
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -78,6 +79,8 @@ FIXED_WIPING = {
     "use_robot_obs": True,
     "use_contact_obs": True,
 }
+# Tasks whose rewards nothing shapes: the published ones take the argument, and pay for success.
+SPARSE = ("ToolHang", "TwoArmTransport")
 # Those that change nothing: `lite_physics` gives equal bits, pictures find a device by themselves.
 NO_EFFECT = ("lite_physics", "render_gpu_device_id")
 # The field that says which objects are at work, of the tasks whose id does not say so.
@@ -163,6 +166,8 @@ def task_fields(
         _check_fixed({argument: only} | dict(asked), {argument: only}, f", {reason}")
     _check_frequency(asked.get("control_freq", 20))
     found = {ours: _plain(asked[theirs]) for theirs, ours in fields.items() if theirs in asked}
+    if "control_frequency" in found:
+        found["control_frequency"] = _simulated_frequency(found["control_frequency"])
     if family in BOUNDED:
         found.pop("table_size", None)
         found |= _bounded(asked, *BOUNDED[family])
@@ -173,7 +178,12 @@ def task_fields(
         found |= _chosen(choice, asked)
     if asked.get("task_config") is not None:
         found |= _wiping(asked["task_config"])
-    found["reward_type"] = "dense" if asked.get("reward_shaping", family == "Wipe") else "sparse"
+    shaped = asked.get("reward_shaping", family == "Wipe")
+    if shaped and family in SPARSE:
+        warnings.warn(
+            f"reward_shaping: {family} pays for success alone, as in robosuite", stacklevel=3
+        )
+    found["reward_type"] = "dense" if shaped and family not in SPARSE else "sparse"
     robots = _robots(asked)
     count = 1 if isinstance(robots["robot"], str) else len(robots["robot"])
     return found | robots | _noise(asked.get("initialization_noise", "default"), count)
@@ -186,25 +196,20 @@ def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str
 
 
 def _check_frequency(hertz: Any) -> None:
-    """Refuse a frequency that no whole number of physics steps has, naming those that have one."""
+    """Refuse a frequency without a physics step in a control step."""
     if not (isinstance(hertz, int | float) and hertz > 0):
         raise SimulationError(f"control_freq: expected a number of Hz above 0, got {hertz!r}")
-    steps = 1 / (hertz * SIMULATION_TIMESTEP)
-    if steps >= 1 and abs(steps - round(steps)) < WHOLE * steps:
-        return
-    physics = round(1 / SIMULATION_TIMESTEP)
-    fewer = max(int(steps), 1)
-    near = sorted({physics / fewer, physics / (fewer + 1)})
-    whole = [hz for hz in range(1, physics + 1) if physics % hz == 0]
-    raise ValueError(
-        f"control_freq: {hertz} Hz is no whole number of physics steps of"
-        f" {1000 * SIMULATION_TIMESTEP:g} ms; the nearest that are: {_joined_numbers(near)} Hz;"
-        f" whole numbers that are: {_joined_numbers(whole)}"
-    )
+    if hertz * SIMULATION_TIMESTEP > 1 + WHOLE:
+        raise ValueError(
+            f"control_freq: at {hertz} Hz no physics step of {1000 * SIMULATION_TIMESTEP:g} ms fits"
+            f" into a control step; at most {1 / SIMULATION_TIMESTEP:g} Hz"
+        )
 
 
-def _joined_numbers(numbers: Iterable[float]) -> str:
-    return ", ".join(f"{x:.6g}" for x in numbers)
+def _simulated_frequency(hertz: float) -> float:
+    """The frequency of the physics steps that a control step simulates: whole ones, cut off."""
+    steps = int(1 / hertz / SIMULATION_TIMESTEP + WHOLE)
+    return 1 / (steps * SIMULATION_TIMESTEP)
 
 
 def _bounded(asked: Mapping[str, Any], argument: str, usual: tuple[float, ...]) -> dict[str, Any]:

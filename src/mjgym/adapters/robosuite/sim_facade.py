@@ -10,6 +10,7 @@ import numpy as np
 
 from mjgym.adapters.robosuite.episodes import Episodes
 from mjgym.envs.env import Env
+from mjgym.loop.states import MEMORY
 from mjgym.mjcf.written_fields import fields_of, with_fields
 from mjgym.util.suggestions import or_else
 
@@ -94,12 +95,13 @@ class Model:
     # XML. What an episode changes is in it twice: in the elements, and exactly as numbers.
 
     def get_xml(self) -> str:
-        """The model as MJCF, with the sizes and places that the episode has drawn."""
+        """The model as MJCF, with what the episode has drawn and what its controllers remember."""
         task, state = self._env.task, self._env.get_state()
-        return with_fields(task.model(), {name: state[name] for name in task.varies})
+        memory = {name: x for name, x in state.items() if name.startswith(MEMORY) and x.size}
+        return with_fields(task.model(), {name: state[name] for name in task.varies}, memory)
 
     def read_xml(self, xml: str) -> dict[str, np.ndarray]:
-        """An episode's fields in XML that `get_xml` has written, as a state.
+        """An episode's fields and memory in XML that `get_xml` has written, as a state.
 
         Raises:
             ValueError: it is another model's, or has been changed.
@@ -126,6 +128,7 @@ class Model:
         return {
             name: np.array(value).reshape(state[name].shape).astype(state[name].dtype)
             for name, value in held.items()
+            if name in state  # other controllers may have remembered other things
         }
 
 

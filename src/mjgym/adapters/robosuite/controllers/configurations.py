@@ -238,8 +238,14 @@ def _check(
 
 
 def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) -> None:
-    """Refuse other tools or parts than those of all arms; those of missing arms do not matter."""
+    """Refuse other tools or parts than those of all arms; those of missing arms do not matter.
+
+    A configuration of the first robot's tools is that of any robot, as it is in robosuite.
+    """
     tools = {side: f"gripper{number}_{side}_grip_site" for side in SIDES}
+    first = {f"gripper0_{side}_grip_site": tool for side, tool in tools.items()}
+    if "ref_name" in asked:
+        asked = {**asked, "ref_name": [first.get(name, name) for name in asked["ref_name"]]}
     wanted = [tools[side] for side in sides]
     for key, all_names, needed in (
         ("ref_name", tuple(tools.values()), wanted),

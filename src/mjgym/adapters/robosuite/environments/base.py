@@ -21,7 +21,7 @@ from mjgym.adapters.robosuite.sim_facade import Simulation
 from mjgym.adapters.robosuite.utils import sim_utils
 from mjgym.adapters.robosuite.utils.observables import Observable, Observables
 from mjgym.envs.env import Env
-from mjgym.loop.states import in_simulation
+from mjgym.loop.states import MEMORY, in_simulation
 from mjgym.util.suggestions import did_you_mean, or_else
 
 IDS = {id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")}
@@ -114,7 +114,7 @@ class RobosuiteEnv:
         self.use_camera_obs = episodes.use_camera_obs
         self.use_object_obs = bool(task.object_entries)
         self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
-        self.control_freq: float = task.control_frequency
+        self.control_freq: float = asked.get("control_freq", task.control_frequency)
         self.control_timestep = 1 / self.control_freq
         self.model_timestep = SIMULATION_TIMESTEP
         self.camera_names = [picture.camera for picture in self._pictures]
@@ -127,7 +127,7 @@ class RobosuiteEnv:
         self.sim = Simulation(env, episodes)
         self.model = Scene(env, episodes)
         self.robots = [
-            Robot(env, i, robot, self._actions, self.model, self.sim)
+            Robot(env, i, robot, self._actions, self.model, self.sim, self.control_freq)
             for i, robot in enumerate(task.robots)
         ]
         self._observables = Observables(self.control_freq)
@@ -145,7 +145,8 @@ class RobosuiteEnv:
     # The loop.
 
     def reset(self) -> "OrderedDict[str, Any]":
-        """Begin an episode; its observation."""
+        """Begin an episode, also after `close`; its observation."""
+        self.env.closed = False
         self._entries, _ = self.env.reset(seed=self._seed)
         self._seed = None
         self._keep_sizes()
@@ -256,7 +257,9 @@ class RobosuiteEnv:
         """Begin an episode with the numbers of a model that `sim.model.get_xml()` has written.
 
         Robots are at their published starts and objects where the model has them, until
-        `sim.set_state_from_flattened` says otherwise.
+        `sim.set_state_from_flattened` says otherwise. Controllers remember what they did when the
+        XML was written, or begin at the published starts where it does not say, so that equal
+        states and actions lead to equal states.
 
         Raises:
             ValueError: it is not the XML of this environment; nothing is changed.
@@ -272,6 +275,10 @@ class RobosuiteEnv:
         for robot in self.robots:
             robot.set_robot_joint_positions(robot.init_qpos)
         self.sim.forward()
+        memory = {MEMORY + name: x for name, x in self.env.task.memory(self.env.view).items()}
+        kept = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
+        self.env.set_state({**memory, **kept})
+        self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
 
     # What is asked of it.
 

@@ -27,6 +27,7 @@ class Robot:
         actions: of the environment.
         scene: of the environment.
         sim: the simulation.
+        control_freq: of actions, Hz.
 
     Attributes:
         name: e.g. "Panda".
@@ -51,6 +52,7 @@ class Robot:
         actions: Sequence[Action],
         scene: Scene,
         sim: Simulation,
+        control_freq: float,
     ) -> None:
         task: Any = env.task
         self._env = env
@@ -61,7 +63,7 @@ class Robot:
         self.name: str = asked if isinstance(asked, str) else asked[number]
         self.idn = number
         self.prefix = f"robot{number}_"
-        self.control_freq: float = task.control_frequency
+        self.control_freq = control_freq
         self.robot_joints: tuple[str, ...] = robot.joints
         self.robot_arm_joints = self.robot_joints
         sides = {each.side: each for each in robot.manipulators}

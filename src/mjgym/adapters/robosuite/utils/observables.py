@@ -4,6 +4,7 @@ Readings are taken once per control step. For delays, noise with the episode's s
 between control steps, `make` takes `observables`, see `mjgym.Observable`.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,13 @@ class Observables:
             )
         if attribute not in ATTRIBUTES:
             raise ValueError(f"attribute: no {attribute!r}{or_else(attribute, ATTRIBUTES)}")
+        if attribute == "sampling_rate" and modifier is not None and modifier > self._rate:
+            warnings.warn(
+                f"sampling_rate: {modifier:g} Hz is above that of actions, {self._rate:g} Hz, at"
+                ' which entries are read here; make(..., observables={"name":'
+                " mjgym.Observable(...)}) reads them between control steps",
+                stacklevel=3,
+            )
         observable = self.of(name)
         setattr(observable, attribute, modifier)
         if name not in self.added:

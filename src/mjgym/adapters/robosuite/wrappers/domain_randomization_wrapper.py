@@ -1,5 +1,6 @@
 """Domain randomization with robosuite's sizes, by the keyword argument `vary`."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,14 +108,17 @@ class DomainRandomizationWrapper(Wrapper):
         lighting_randomization_args: what differs.
         dynamics_randomization_args: what differs.
         randomize_on_reset: True.
-        randomize_every_n_steps: 0, as nothing of a model changes within an episode.
+        randomize_every_n_steps: 0 without a warning: nothing of a model changes within an episode.
 
     Attributes:
         vary: what the environment is made with.
 
     Raises:
         TypeError: there is no such key of an argument; the message names the nearest.
-        ValueError: it is to be randomized at other times.
+        ValueError: it is not to be randomized on reset.
+
+    Warns:
+        UserWarning: it is to be randomized within episodes too, as by robosuite's default.
     """
 
     def __init__(
@@ -130,12 +134,18 @@ class DomainRandomizationWrapper(Wrapper):
         lighting_randomization_args: Mapping[str, Any] | None = None,
         dynamics_randomization_args: Mapping[str, Any] | None = None,
         randomize_on_reset: bool = True,
-        randomize_every_n_steps: int = 0,
+        randomize_every_n_steps: int = 1,
     ) -> None:
-        if randomize_every_n_steps or not randomize_on_reset:
+        if not randomize_on_reset:
             raise ValueError(
-                "randomize_every_n_steps: only 0, with randomize_on_reset=True, as the numbers of"
-                " a model are drawn at the start of an episode here"
+                "randomize_on_reset: only True, as the numbers of a model are drawn at the start of"
+                " an episode here"
+            )
+        if randomize_every_n_steps:
+            warnings.warn(
+                f"randomize_every_n_steps: {randomize_every_n_steps} asks for draws within an"
+                " episode, but a model's numbers are drawn at its start here; 0 says so",
+                stacklevel=2,
             )
         model = env.unwrapped.env.model if isinstance(env, Wrapper) else env.env.model
         self.vary: dict[str, Any] = {}
