@@ -4,11 +4,30 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mjgym.arrays import shape
 from mjgym.envs import pixels
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
+from mjgym.loop.goals import Goals
 from mjgym.observables import Image, Observable, Sensing, merge
+from mjgym.task import GoalTask, Task
+
+
+def goals_of(options: Options, task: Task) -> Goals | None:
+    """The goals that an observation shows; None if it shows none.
+
+    Raises:
+        ValueError: it is to show them, and the task has none.
+    """
+    if options.observation != "goal":
+        return None
+    if not isinstance(task, GoalTask):
+        raise ValueError(
+            f'observation: "goal" is of a GoalTask, which {type(task).__name__} is not; "flat" and'
+            ' "dict" are of every task'
+        )
+    return Goals(task, options.dtype)
 
 
 def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
@@ -74,13 +93,18 @@ def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> 
     """
     simulation, mode, dtype = episodes.simulation, options.observation, options.dtype
     players = episodes.task.players
+    goals = None
+    if episodes.goals is not None:
+        goals = {
+            name: shape(goal) for name, goal in episodes.goals.entries(simulation.sample).items()
+        }
     if sensing is None:
         entries = episodes.task.observation(simulation.sample)
         pictures = options.pictures(simulation.model)
-        return Layout(entries, mode, dtype, pictures, players=players)
+        return Layout(entries, mode, dtype, pictures, players=players, goals=goals)
     images = sensing.images
     own = {} if images and options.pixels is None else options.pictures(simulation.model)
     read = {name: image for name, (image, _) in images.items()}
     readings = {name: count for name, (_, count) in images.items()}
     entries = {name: np.zeros(s) for name, s in sensing.shapes.items() if name not in images}
-    return Layout(entries, mode, dtype, {**own, **read}, readings, players)
+    return Layout(entries, mode, dtype, {**own, **read}, readings, players, goals)

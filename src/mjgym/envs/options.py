@@ -27,7 +27,8 @@ class Options:
 
     Args:
         observation: "flat" (one vector, the entries in the task's order), "dict", "pixels",
-            "flat+pixels" or "dict+pixels".
+            "flat+pixels", "dict+pixels", or of a `GoalTask` "goal" (`observation`, `achieved_goal`
+            and `desired_goal`, with the goal's reward).
         dtype: of the entries, "float32" or "float64" (the simulator's own precision).
         pixels: what the pictures of an observation show: `camera` (name, index, -1 for the free
             camera, or a sequence of them), `width`, `height`, `kind` ("rgb" or "depth").

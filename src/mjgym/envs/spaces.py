@@ -13,7 +13,7 @@ from mjgym.envs import pixels
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
-MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
+MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels", "goal")
 DTYPES = ("float32", "float64")
 
 
@@ -65,13 +65,15 @@ class Layout:
         sample: the entries of one simulation, for their names, order and shapes.
         mode: one of `MODES`: "flat" joins the entries into one vector in their order, "dict" keeps
             them apart, "pixels" shows pictures alone, "flat+pixels" and "dict+pixels" both (the
-            vector is then the entry "flat").
+            vector is then the entry "flat"), "goal" the vector as the entry "observation" beside
+            the goals.
         dtype: of the entries.
         pictures: by name; only used with pixels.
         readings: how many of a picture an observation shows, by name, see
             `mjgym.envs.pixels.space`.
         players: of a match, () for one agent: entries then have an axis of players before their
             own, and so has the observation; all players see the same pictures.
+        goals: shapes of the goals of one simulation, by name.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Layout:
         pictures: dict[str, Image] | None = None,
         readings: Mapping[str, int] | None = None,
         players: tuple[str, ...] = (),
+        goals: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         self._players = (len(players),) if players else ()
         state, _, added = mode.partition("+")
@@ -90,7 +93,9 @@ class Layout:
         self._readings = readings or {}
         self.has_entries = state != "pixels"
         self.needs_entries = self.has_entries or bool(self._readings)
-        self._flat = state == "flat"
+        self._flat = state in ("flat", "goal")
+        self._vector = "observation" if state == "goal" else "flat"
+        self._goals = goals or {}
         # Without a dict around it: one vector, or one picture.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
         self.shapes = {
@@ -116,7 +121,8 @@ class Layout:
         # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
         spaces: OrderedDict[str, gymnasium.Space[Any]] = OrderedDict()
         if self._flat:
-            spaces["flat"] = box((self.size,))
+            spaces[self._vector] = box((self.size,))
+            spaces.update((name, box(shape)) for name, shape in self._goals.items())
         elif self.has_entries:
             spaces.update((name, box(shape)) for name, shape in self._in_dict.items())
         spaces.update(
@@ -131,12 +137,13 @@ class Layout:
     def parts(self, observation: Any) -> dict[str, Array]:
         """The part of an observation that belongs to each entry, in the entry's shape."""
         if self._flat:
-            vector = observation if self._bare else observation["flat"]
+            vector = observation if self._bare else observation[self._vector]
             lead = vector.shape[:-1]
-            return {
+            entries = {
                 name: reshaped(vector[..., self.slices[name]], (*lead, *shape))
                 for name, shape in self.shapes.items()
             }
+            return {**entries, **{name: observation[name] for name in self._goals}}
         shown = self.shapes if self.has_entries else {}
         return {
             n: observation[n] if shape else observation[n][..., 0] for n, shape in shown.items()

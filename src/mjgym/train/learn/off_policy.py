@@ -14,6 +14,7 @@ from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Batch, Replay, ReplayBuffer
 from mjgym.train.learn.collector import Collector, Transition
 from mjgym.train.learn.critics import ReturnRange
+from mjgym.train.learn.hindsight import HindsightBuffer, Relabelling
 from mjgym.train.learn.trainer import Trainer
 from mjgym.train.results.config import OffPolicyConfig
 
@@ -40,6 +41,11 @@ class OffPolicyTrainer(Trainer):
         longest, *shorter = sorted({config.n_step for config in configs}, reverse=True)
         history = max(config.history for config in configs)
         return {"n_step": longest, "shorter": shorter, "history": history}
+
+    @functools.cached_property
+    def relabelling(self) -> Relabelling | None:
+        """Where goals are in observations; None if they are learned from as they were set."""
+        return Relabelling.of(self.collector.envs) if self.config.her else None
 
     def make_collector(self) -> Collector:
         """Make the sub-environments, with histories for all agents."""
@@ -74,14 +80,11 @@ class OffPolicyTrainer(Trainer):
 
     def replay(self, size: int) -> ReplayBuffer:
         """A buffer of the run's sub-environments for so many transitions."""
-        config, collector = self.config, self.collector
-        return ReplayBuffer(
-            size,
-            config.num_envs,
-            collector.observation_size,
-            len(collector.low),
-            **self.drawn,
-        )
+        collector = self.collector
+        sizes = size, self.config.num_envs, collector.observation_size, len(collector.low)
+        if self.relabelling is not None:
+            return HindsightBuffer(*sizes, relabelling=self.relabelling, **self.drawn)
+        return ReplayBuffer(*sizes, **self.drawn)
 
     def step(self) -> None:
         """One decision in all sub-environments, and the updates that belong to it."""
@@ -98,6 +101,14 @@ class OffPolicyTrainer(Trainer):
             self.owed -= count
             if count:
                 self._learn(count)
+
+    def interact(self, action: Tensor) -> Transition:
+        """A decision in all sub-environments; what they achieve is counted as goals, too."""
+        transition = super().interact(action)
+        if self.relabelling is not None:
+            # Goals that never vary would have no deviation, and those of hindsight be clipped.
+            self.agent.normalizer.update(self.relabelling.fulfilled(self.collector.observation))
+        return transition
 
     def _note_returns(self, transition: Transition) -> None:
         """Note how large returns are; once learning has begun, supports of critics follow."""

@@ -51,7 +51,8 @@ def begin(policy: Any, where: np.ndarray | None = None) -> None:
 
 
 def joined(observation: Any) -> Any:
-    """Pictures of several cameras as one, with the channels of all; anything else as it is."""
+    """Pictures of several cameras as one, with the channels of all, and a vector with its goals as
+    one vector; anything else as it is."""
     if not isinstance(observation, Mapping):
         return observation
     return np.concatenate(list(observation.values()), -1)
