@@ -151,6 +151,14 @@ class GoalTask(Task):
     that ends its episodes may depend on the goal.
     """
 
+    @property
+    def shows_goal(self) -> tuple[str, ...]:
+        """Entries of `observation` that tell the goal, which `observation="goal"` leaves out.
+
+        They would go on to tell the episode's own goal where another one is learned from.
+        """
+        return ()
+
     def achieved(self, v: View) -> Array:
         """The goal that the present state fulfils, (..., k); it reads no memory that `update`
         changes."""

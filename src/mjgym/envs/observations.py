@@ -33,7 +33,7 @@ class Observations:
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
-        goals = goals_of(options, episodes.task)
+        goals = goals_of(options, episodes)
         if goals is not None:
             episodes.pursue(goals)
         sensing = sensing_of(options, episodes)

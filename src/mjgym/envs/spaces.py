@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -10,6 +11,7 @@ import numpy as np
 from mjgym.actions import Action, bounds
 from mjgym.arrays import Array, all_finite, reshaped
 from mjgym.envs import pixels
+from mjgym.loop.goals import OBSERVED
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
@@ -84,7 +86,7 @@ class Layout:
         pictures: dict[str, Image] | None = None,
         readings: Mapping[str, int] | None = None,
         players: tuple[str, ...] = (),
-        goals: Mapping[str, tuple[int, ...]] | None = None,
+        goals: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
     ) -> None:
         self._players = (len(players),) if players else ()
         state, _, added = mode.partition("+")
@@ -94,8 +96,8 @@ class Layout:
         self.has_entries = state != "pixels"
         self.needs_entries = self.has_entries or bool(self._readings)
         self._flat = state in ("flat", "goal")
-        self._vector = "observation" if state == "goal" else "flat"
-        self._goals = goals or {}
+        self._vector = OBSERVED if state == "goal" else "flat"
+        self._goals = goals
         # Without a dict around it: one vector, or one picture.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
         self.shapes = {

@@ -6,7 +6,7 @@ from mjgym.arrays import Array, namespace
 from mjgym.sim import View
 from mjgym.task import Arrays, GoalTask
 
-ACHIEVED, DESIRED = "achieved_goal", "desired_goal"
+OBSERVED, ACHIEVED, DESIRED = "observation", "achieved_goal", "desired_goal"
 
 
 class Goals:
@@ -18,10 +18,14 @@ class Goals:
     Args:
         task: whose goals they are.
         dtype: of the observation, "float32" or "float64".
+
+    Attributes:
+        hidden: entries of the task's observation that are left out beside goals.
     """
 
     def __init__(self, task: GoalTask, dtype: str) -> None:
         self._task, self._dtype = task, dtype
+        self.hidden = task.shows_goal
 
     def entries(self, view: View) -> Arrays:
         """Goals that are achieved and desired at present, (..., k) each."""

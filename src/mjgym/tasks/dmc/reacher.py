@@ -49,6 +49,7 @@ class Reacher(GoalTask):
     time_limit = 20.0  # s
     control_timestep = 0.02  # s
     varies = ("geom_pos",)
+    shows_goal = ("to_target",)
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/reacher.xml")
