@@ -9,12 +9,13 @@ asks for. The reward is -1 until the goal is reached. By default the task is tha
 """
 
 import argparse
+from typing import Any
 
 import numpy as np
 import torch
 from reach_and_push import REACH
 from stable_baselines3 import SAC, HerReplayBuffer
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import VecNormalize
 
 from mjgym.adapters import sb3
 
@@ -22,13 +23,14 @@ EPISODES = 50  # that a policy is evaluated on
 UPDATES_PER_STEP = 0.25
 
 
-def success_rate(model: SAC, id: str, horizon: int) -> float:
+def success_rate(model: SAC, normalizer: VecNormalize, id: str, horizon: int) -> float:
     """The share of episodes in which the goal is reached at their end."""
     envs = sb3.make_vec(id, EPISODES, observation="goal", max_episode_steps=horizon)
     envs.seed(10_000)
     observation = envs.reset()
     for _ in range(horizon):
-        action, _ = model.predict(observation, deterministic=True)  # type: ignore[arg-type]
+        normalized: Any = normalizer.normalize_obs(observation)  # type: ignore[arg-type]
+        action, _ = model.predict(normalized, deterministic=True)
         observation, _, _, infos = envs.step(action)
     envs.close()
     return float(np.mean([info["success"] for info in infos]))
@@ -45,21 +47,22 @@ def main() -> None:
     arguments = parser.parse_args()
     id, num_envs, horizon = arguments.id, arguments.num_envs, arguments.horizon
     torch.set_num_threads(1)
-    envs = VecMonitor(
-        sb3.make_vec(id, num_envs, observation="goal", max_episode_steps=horizon), None
-    )
+    batch = sb3.make_vec(id, num_envs, observation="goal", max_episode_steps=horizon)
+    envs = VecNormalize(batch, norm_reward=False)
     model = SAC(
         "MultiInputPolicy", envs, replay_buffer_class=HerReplayBuffer,
         replay_buffer_kwargs={"n_sampled_goal": 4, "goal_selection_strategy": "future"},
         learning_starts=num_envs * horizon * 2, gradient_steps=int(num_envs * UPDATES_PER_STEP),
-        gamma=0.95, tau=0.02, learning_rate=1e-3, policy_kwargs={"net_arch": [64, 64]}, seed=0,
+        gamma=0.95, tau=0.02, learning_rate=1e-3, ent_coef="auto_0.05",
+        batch_size=128, policy_kwargs={"net_arch": [64, 64]}, seed=0,
         device="cpu",
     )  # fmt: skip
-    before = success_rate(model, id, horizon)
+    before = success_rate(model, envs, id, horizon)
     model.learn(arguments.steps)
     model.save(arguments.file)
+    after = success_rate(model, envs, id, horizon)
     envs.close()
-    print(f"success at the end: {before:.2f} before, {success_rate(model, id, horizon):.2f} after")
+    print(f"success at the end: {before:.2f} before, {after:.2f} after")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 
-from mjgym.loop.goals import DESIRED, compute_reward
+from mjgym.contract.goal_entries import DESIRED
+from mjgym.loop.goals import compute_reward
 from mjgym.task import GoalTask, Task
 
 
 class GoalMethods:
-    """What follows from goals alone, by pure functions of any leading shape.
+    """Rewards and ends that follow from goals alone, by pure functions of any leading shape.
 
     Only environments with `observation="goal"` have these methods: clients take one that has
     `compute_reward` for a goal environment.

@@ -10,8 +10,8 @@ import numpy as np
 
 from mjgym.actions import Action, bounds
 from mjgym.arrays import Array, all_finite, reshaped
+from mjgym.contract.goal_entries import OBSERVED
 from mjgym.envs import pixels
-from mjgym.loop.goals import OBSERVED
 from mjgym.observables import Image
 from mjgym.task import Arrays
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mjgym import registry
 from mjgym.actions import UNLIMITED
-from mjgym.loop.goals import DESIRED
+from mjgym.contract.goal_entries import DESIRED
 from mjgym.train.results.config import Config
 from mjgym.train.results.policy import joined
 from mjgym.train.results.run_errors import ConfigError, RunError

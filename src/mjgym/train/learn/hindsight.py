@@ -12,7 +12,7 @@ import gymnasium
 import torch
 from torch import Tensor
 
-from mjgym.loop.goals import ACHIEVED, DESIRED
+from mjgym.contract.goal_entries import ACHIEVED, DESIRED
 from mjgym.train.learn.buffer import Batch, ReplayBuffer
 
 K = 4  # transitions with another goal for each with its own, as the paper has it
@@ -21,7 +21,7 @@ _GOING = -1  # of an episode that has not ended
 
 @dataclass(frozen=True)
 class Relabelling:
-    """Where the goals are in an observation, and what they pay.
+    """Places of the goals in an observation, and their reward.
 
     Args:
         achieved: place of the goal that is achieved.
@@ -113,7 +113,7 @@ class HindsightBuffer(ReplayBuffer):
         return replace(longest, shorter=tuple(shorter))
 
     def _later(self, time: Tensor, env: Tensor, share: Tensor) -> Tensor:
-        """What episodes achieve after some steps, or by a later one, (B, k).
+        """Goals that episodes achieve by some steps or by later ones, (B, k).
 
         Args:
             time: of the steps.

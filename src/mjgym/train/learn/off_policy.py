@@ -44,7 +44,7 @@ class OffPolicyTrainer(Trainer):
 
     @functools.cached_property
     def relabelling(self) -> Relabelling | None:
-        """Where goals are in observations; None if they are learned from as they were set."""
+        """Places of goals in observations; None if goals are learned from as they were set."""
         return Relabelling.of(self.collector.envs) if self.config.her else None
 
     def make_collector(self) -> Collector:

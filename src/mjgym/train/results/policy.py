@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from mjgym.loop.goals import ACHIEVED, DESIRED, OBSERVED
+from mjgym.contract.goal_entries import ACHIEVED, DESIRED, OBSERVED
 from mjgym.train.results.activations import ACTIVATIONS
 from mjgym.util import atomic
 from mjgym.util.suggestions import or_else
