@@ -1,7 +1,7 @@
 """Hindsight experience replay of stable-baselines3 on a batch, from a sparse reward.
 
     pip install "mjgym[sb3]"
-    python scripts/examples/sb3_her.py --steps 10000
+    python scripts/examples/sb3_her.py --steps 6000
 
 With `observation="goal"`, environments have the form of Gymnasium-Robotics that `HerReplayBuffer`
 asks for. The reward is -1 until the goal is reached. By default the task is that of
@@ -40,9 +40,9 @@ def main() -> None:
     """Read the command line, train, and compare with the untrained policy."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("id", nargs="?", default=REACH)
-    parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--steps", type=int, default=6_000)
     parser.add_argument("--num-envs", type=int, default=16)
-    parser.add_argument("--horizon", type=int, default=50, help="control steps of an episode")
+    parser.add_argument("--horizon", type=int, default=25, help="control steps of an episode")
     parser.add_argument("--file", default="sb3_her.zip", help="file of the trained policy")
     arguments = parser.parse_args()
     id, num_envs, horizon = arguments.id, arguments.num_envs, arguments.horizon
