@@ -22,7 +22,7 @@ from mjgym.inspect.fingerprint import fingerprint
 from mjgym.loop.episode import DivergenceError
 from mjgym.observables import Observable, observe
 from mjgym.registry import parallel_env
-from mjgym.task import Action, Task, Viewpoint, register
+from mjgym.task import Action, GoalTask, Task, Viewpoint, register
 from mjgym.version import __version__
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "DivergenceError",
     "Entity",
     "Env",
+    "GoalTask",
     "Observable",
     "Task",
     "VectorEnv",

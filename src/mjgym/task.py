@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjgym.actions import Action, Model, controls
-from mjgym.arrays import Array
+from mjgym.arrays import Array, namespace
 from mjgym.contract.optional import Arrays, OptionalHooks
 from mjgym.contract.registration import (
     Registration,
@@ -31,6 +31,7 @@ __all__ = [
     "Action",
     "Array",
     "Arrays",
+    "GoalTask",
     "Model",
     "Registration",
     "Signal",
@@ -135,3 +136,54 @@ class Task(OptionalHooks):
     def success(self, v: View) -> Array | None:
         """Whether the goal is reached, bool of shape `v.lead`; None if the task has no goal."""
         return None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GoalTask(Task):
+    """A task whose success is that something comes to be where a goal says.
+
+    With `observation="goal"` its environments have the form of Gymnasium-Robotics: what is achieved
+    and what is desired are entries of the observation, and reward and success follow from these
+    alone. So a transition can be learned from as if another goal had been set (hindsight experience
+    replay, Andrychowicz et al., 2017). Other observations leave the task's own reward as it is.
+
+    A goal task needs `achieved`, `desired` and `reached` beside the hooks of every task. Nothing
+    that ends its episodes may depend on the goal.
+    """
+
+    @property
+    def shows_goal(self) -> tuple[str, ...]:
+        """Entries of `observation` that tell the goal, which `observation="goal"` leaves out.
+
+        They would go on to tell the episode's own goal where another one is learned from.
+        """
+        return ()
+
+    def achieved(self, v: View) -> Array:
+        """The goal that the present state fulfils, (..., k); it reads no memory that `update`
+        changes."""
+        raise NotImplementedError(f"{type(self).__name__} must define achieved()")
+
+    def desired(self, v: View) -> Array:
+        """The episode's goal, (..., k), of the same quantities as `achieved`."""
+        raise NotImplementedError(f"{type(self).__name__} must define desired()")
+
+    def reached(self, achieved: Array, desired: Array) -> Array:
+        """Whether goals are reached, bool (...), a pure function of goals (..., k)."""
+        raise NotImplementedError(f"{type(self).__name__} must define reached()")
+
+    def compute_reward(self, achieved: Array, desired: Array, info: Any) -> Array:
+        """The reward of goals (..., k), (...); by default 0 where they are reached, -1 elsewhere.
+
+        Args:
+            achieved: goals that states fulfil.
+            desired: goals that were set.
+            info: of the steps, as Gymnasium-Robotics passes it; {} in the environment's own steps.
+        """
+        reached = self.reached(achieved, desired)
+        xp = namespace(reached)
+        return xp.asarray(reached, dtype=xp.float64) - 1.0
+
+    def success(self, v: View) -> Array | None:
+        """Whether the goal is reached, bool of shape `v.lead`."""
+        return self.reached(self.achieved(v), self.desired(v))

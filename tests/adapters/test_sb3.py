@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from stable_baselines3 import PPO, SAC
+from stable_baselines3 import PPO, SAC, HerReplayBuffer
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
@@ -57,6 +57,7 @@ def assert_same(one, other):
         ("dmc/walker-walk-v0", {"max_episode_steps": 7}),
         ("dmc/walker-walk-v0", {"max_episode_steps": 7, "observation": "dict"}),
         ("dmc/reacher-easy-v0", {"max_episode_steps": 5, "dtype": "float64"}),
+        ("dmc/reacher-easy-v0", {"max_episode_steps": 5, "observation": "goal"}),
         ("dmc/lqr-lqr_2_1-v0", {}),  # terminates
         ("locomotion/ant-run_walls-v0", {"max_episode_steps": 4}),  # a new scene each time
         (
@@ -64,7 +65,7 @@ def assert_same(one, other):
             {"max_episode_steps": 4, "vary": {"body_mass[cart]": Uniform(0.5, 2.0)}},
         ),
     ],
-    ids=["flat", "dict", "float64", "termination", "scenes", "variation"],
+    ids=["flat", "dict", "float64", "goal", "termination", "scenes", "variation"],
 )
 def test_transitions_are_those_of_dummy_vec_env(id, kwargs):
     ours, theirs = sb3.make_vec(id, N, threads=1, **kwargs), dummy(id, **kwargs)
@@ -239,3 +240,28 @@ def test_stable_baselines3_accepts_dict_observations():
     env = gymnasium.make("dmc/reacher-easy-v0", observation="dict", max_episode_steps=25)
     check_env(env.unwrapped, warn=False)
     SAC("MultiInputPolicy", env, learning_starts=20, batch_size=16, seed=0).learn(60)
+
+
+@pytest.mark.parametrize("id", ["dmc/reacher-easy-v0", "dmc/point_mass-easy-v0"])
+def test_its_checker_takes_environments_with_goals_for_such(id, capsys):
+    check_env(gymnasium.make(id, observation="goal").unwrapped, warn=False)
+    assert "GoalEnv" in capsys.readouterr().out
+    check_env(gymnasium.make(id).unwrapped, warn=False)
+    assert "GoalEnv" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_hindsight_replay_relabels_on_a_batch(n):
+    envs = sb3.make_vec(
+        "dmc/reacher-easy-v0", n, observation="goal", max_episode_steps=8, threads=1
+    )
+    model = SAC(
+        "MultiInputPolicy", envs, replay_buffer_class=HerReplayBuffer, learning_starts=30,
+        batch_size=16, seed=0, policy_kwargs={"net_arch": [8]},
+    )  # fmt: skip
+    model.learn(60)
+    batch = model.replay_buffer.sample(400)
+    goals = (batch.next_observations[name].numpy() for name in ("achieved_goal", "desired_goal"))
+    (wanted,) = envs.env_method("compute_reward", *goals, [{}] * 400, indices=[0])
+    np.testing.assert_array_equal(batch.rewards[:, 0].numpy(), wanted)
+    assert (wanted == 0).mean() > 0.2

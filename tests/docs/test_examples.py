@@ -61,6 +61,22 @@ def test_ppo(tmp_path):
     assert picture.getextrema()[0] < 100 < picture.getextrema()[1]
 
 
+def test_reach_and_push(tmp_path):
+    out = run("reach_and_push.py", tmp_path, 20, id="--steps")
+    reached = re.findall(r"(tutorial/\S+): \d+ of 1216 random steps", out)
+    assert reached == ["tutorial/hand-reach-v0", "tutorial/hand-push-v0"]
+
+
+def test_sb3_her(tmp_path):
+    """A sparse reward is learned from by hindsight."""
+    out = run("sb3_her.py", tmp_path, 6000, "--horizon", 25, id="--steps",
+              needs=["stable_baselines3"])  # fmt: skip
+    before, after = map(float, re.findall(r"\d\.\d\d", out.splitlines()[-1]))
+    assert before < 0.3
+    assert after > 0.7
+    assert (tmp_path / "sb3_her.zip").exists()
+
+
 def test_soccer_ppo(tmp_path):
     out = run(
         "soccer_ppo.py", tmp_path, "--steps", 1500, "--matches", 4, "--horizon", 64, "--trials", 1,

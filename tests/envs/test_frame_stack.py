@@ -172,3 +172,8 @@ def test_a_wrong_number_of_frames_is_refused(stack):
     task = gymnasium.make(ID).unwrapped.task
     with pytest.raises(ValueError, match="frame_stack: must be"):
         mjgym.Env(task, frame_stack=stack)
+
+
+def test_goals_show_one_frame():
+    with pytest.raises(ValueError, match='frame_stack: observation="goal" shows one frame'):
+        gymnasium.make("dmc/reacher-easy-v0", observation="goal", frame_stack=2)

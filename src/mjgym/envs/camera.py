@@ -140,7 +140,7 @@ class Cameras:
         last = episodes.by_row(episodes.rewards)[rows]
         if not np.isnan(last).any():
             return last
-        present = episodes.by_row(episodes.task.reward(episodes.task.terms(episodes.view)))
+        present = episodes.by_row(episodes.reward())
         return np.where(np.isnan(last), present[rows], last)
 
     def colours(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:

@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.camera import Cameras
+from mjgym.envs.goals import GoalMethods
 from mjgym.envs.infos import TERMS, VARIATION
 from mjgym.envs.observations import Observations, copy_observation
 from mjgym.envs.options import Options, check_reset_options
@@ -23,7 +24,7 @@ from mjgym.util.cores import allowed_cores
 _FLAGS = np.array(False), np.array(True)  # copies of them are made in less time than arrays
 
 
-class Env(gymnasium.Env[Any, np.ndarray]):
+class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env` that runs a task.
 
     Args:

@@ -4,11 +4,39 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mjgym.arrays import shape
 from mjgym.envs import pixels
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
+from mjgym.loop.goals import Goals
 from mjgym.observables import Image, Observable, Sensing, merge
+from mjgym.task import GoalTask
+from mjgym.util.suggestions import or_else
+
+
+def goals_of(options: Options, episodes: Episodes) -> Goals | None:
+    """The goals that an observation shows; None if it shows none.
+
+    Raises:
+        ValueError: it is to show them, and the task has none, or hides an entry that is not there.
+    """
+    task = episodes.task
+    if options.observation != "goal":
+        return None
+    if not isinstance(task, GoalTask):
+        raise ValueError(
+            f'observation: "goal" is of a GoalTask, which {type(task).__name__} is not; "flat" and'
+            ' "dict" are of every task'
+        )
+    entries = task.observation(episodes.simulation.sample)
+    for name in task.shows_goal:
+        if name not in entries:
+            raise ValueError(
+                f"{type(task).__name__}.shows_goal: observation() has no {name!r}"
+                f"{or_else(name, entries)}"
+            )
+    return Goals(task, options.dtype)
 
 
 def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
@@ -74,13 +102,22 @@ def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> 
     """
     simulation, mode, dtype = episodes.simulation, options.observation, options.dtype
     players, frames = episodes.task.players, options.frame_stack
+    goals: dict[str, tuple[int, ...]] = {}
+    hidden: tuple[str, ...] = ()
+    if episodes.goals is not None:
+        shown, hidden = episodes.goals.entries(simulation.sample), episodes.goals.hidden
+        goals = {name: shape(goal) for name, goal in shown.items()}
     if sensing is None:
         entries = episodes.task.observation(simulation.sample)
+        entries = {name: entry for name, entry in entries.items() if name not in hidden}
         pictures = options.pictures(simulation.model)
-        return Layout(entries, mode, dtype, pictures, players=players, frames=frames)
+        return Layout(
+            entries, mode, dtype, pictures, players=players, frames=frames, goals=goals
+        )
     images = sensing.images
     own = {} if images and options.pixels is None else options.pictures(simulation.model)
     read = {name: image for name, (image, _) in images.items()}
     readings = {name: count for name, (_, count) in images.items()}
-    entries = {name: np.zeros(s) for name, s in sensing.shapes.items() if name not in images}
-    return Layout(entries, mode, dtype, {**own, **read}, readings, players, frames)
+    left_out = {*images, *hidden}
+    entries = {name: np.zeros(s) for name, s in sensing.shapes.items() if name not in left_out}
+    return Layout(entries, mode, dtype, {**own, **read}, readings, players, frames, goals)

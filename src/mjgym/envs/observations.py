@@ -12,7 +12,7 @@ import numpy as np
 
 from mjgym.arrays import Array, all_finite, copied, known_empty, namespace, where_rows
 from mjgym.envs.camera import Cameras
-from mjgym.envs.layouts import layout_of, sensing_of
+from mjgym.envs.layouts import goals_of, layout_of, sensing_of
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
@@ -36,6 +36,9 @@ class Observations:
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
+        goals = goals_of(options, episodes)
+        if goals is not None:
+            episodes.pursue(goals)
         sensing = sensing_of(options, episodes)
         if sensing is not None:
             episodes.read_through(sensing, cameras.draw)

@@ -29,7 +29,8 @@ class Options:
 
     Args:
         observation: "flat" (one vector, the entries in the task's order), "dict", "pixels",
-            "flat+pixels" or "dict+pixels".
+            "flat+pixels", "dict+pixels", or of a `GoalTask` "goal" (`observation`, `achieved_goal`
+            and `desired_goal`, with the goal's reward).
         dtype: of the entries, "float32" or "float64" (the simulator's own precision).
         pixels: what the pictures of an observation show: `camera` (name, index, -1 for the free
             camera, or a sequence of them), `width`, `height`, `kind` ("rgb" or "depth").
@@ -93,6 +94,8 @@ class Options:
             whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
         if self.frame_stack is not None:
             whole_number("frame_stack", self.frame_stack)
+            if self.observation == "goal":
+                raise ValueError('frame_stack: observation="goal" shows one frame')
         if self.pixels is not None and "pixels" not in self.observation:
             raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
         Overlay.of(self.show, self.groups)

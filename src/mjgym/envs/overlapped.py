@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
+from mjgym.envs.goals import GoalMethods
 from mjgym.envs.options import RESET_MASK
 from mjgym.envs.sub_environments import Ids, generator_list, seed_list
 from mjgym.envs.vector import Result, VectorEnv
@@ -20,7 +21,7 @@ from mjgym.task import Task
 ENV_ID = "env_id"  # of an info: the numbers of the sub-environments that it is of
 
 
-class OverlappedVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """Groups of sub-environments of one vector environment, which one thread steps by turns.
 
     `send` gives a group its actions and returns at once; `recv` waits for the group that was sent

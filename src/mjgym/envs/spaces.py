@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -9,11 +10,12 @@ import numpy as np
 
 from mjgym.actions import Action, bounds
 from mjgym.arrays import Array, all_finite, reshaped
+from mjgym.contract.goal_entries import OBSERVED
 from mjgym.envs import pixels
 from mjgym.observables import Image
 from mjgym.task import Arrays
 
-MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels")
+MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels", "goal")
 DTYPES = ("float32", "float64")
 
 
@@ -66,7 +68,8 @@ class Layout:
         sample: the entries of one simulation, for their names, order and shapes.
         mode: one of `MODES`: "flat" joins the entries into one vector in their order, "dict" keeps
             them apart, "pixels" shows pictures alone, "flat+pixels" and "dict+pixels" both (the
-            vector is then the entry "flat").
+            vector is then the entry "flat"), "goal" the vector as the entry "observation" beside
+            the goals.
         dtype: of the entries.
         pictures: by name; only used with pixels.
         readings: how many of a picture an observation shows, by name, see
@@ -75,6 +78,7 @@ class Layout:
             own, and so has the observation; all players see the same pictures.
         frames: how many of the last observations one shows, along an axis of its own behind that of
             the players; None for the present one without that axis.
+        goals: shapes of the goals of one simulation, by name.
 
     Attributes:
         frames: the same.
@@ -90,6 +94,7 @@ class Layout:
         readings: Mapping[str, int] | None = None,
         players: tuple[str, ...] = (),
         frames: int | None = None,
+        goals: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
     ) -> None:
         self._players = (len(players),) if players else ()
         self.frames, self.frame_axis = frames, len(self._players)
@@ -99,7 +104,9 @@ class Layout:
         self._readings = readings or {}
         self.has_entries = state != "pixels"
         self.needs_entries = self.has_entries or bool(self._readings)
-        self._flat = state == "flat"
+        self._flat = state in ("flat", "goal")
+        self._vector = OBSERVED if state == "goal" else "flat"
+        self._goals = goals
         # Without a dict around it: one vector, or one picture.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
         self.shapes = {
@@ -125,7 +132,8 @@ class Layout:
         # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
         spaces: OrderedDict[str, gymnasium.Space[Any]] = OrderedDict()
         if self._flat:
-            spaces["flat"] = box((self.size,))
+            spaces[self._vector] = box((self.size,))
+            spaces.update((name, box(shape)) for name, shape in self._goals.items())
         elif self.has_entries:
             spaces.update((name, box(shape)) for name, shape in self._in_dict.items())
         spaces.update(
@@ -144,12 +152,13 @@ class Layout:
             observation: without the axis of frames.
         """
         if self._flat:
-            vector = observation if self._bare else observation["flat"]
+            vector = observation if self._bare else observation[self._vector]
             lead = vector.shape[:-1]
-            return {
+            entries = {
                 name: reshaped(vector[..., self.slices[name]], (*lead, *shape))
                 for name, shape in self.shapes.items()
             }
+            return {**entries, **{name: observation[name] for name in self._goals}}
         shown = self.shapes if self.has_entries else {}
         return {
             n: observation[n] if shape else observation[n][..., 0] for n, shape in shown.items()

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.utils import seeding
 
 from mjgym.arrays import namespace
+from mjgym.envs.goals import GoalMethods
 from mjgym.envs.observations import row
 from mjgym.envs.options import RESET_MASK, check_reset_options
 from mjgym.loop.episode import Episodes
@@ -77,7 +78,7 @@ def generator_list(name: str, values: Any, n: int) -> list[np.random.Generator]:
     return generators
 
 
-class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
+class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """The part of `mjgym.VectorEnv` that speaks of sub-environments one by one.
 
     Args:
@@ -186,7 +187,8 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Args:
             name: of a method that sub-environments have for themselves ("camera", "get_state",
-                "observe", "render", "set_state"), or of an attribute, see `get_attr`.
+                "observe", "render", "set_state", and those of `GoalMethods`), or of an attribute,
+                see `get_attr`.
             *args: of the method; a state is written to each.
             ids: of sub-environments; None for all.
             **kwargs: of the method.
@@ -232,7 +234,14 @@ class SubEnvironments(gymnasium.vector.VectorEnv[Any, Any, Any]):
         def set_state(state: Any) -> tuple[Any, ...]:
             return each(self.set_state(state, rows))
 
-        return {f.__name__: f for f in (camera, get_state, observe, render, set_state)}
+        def of_goals(name: str) -> Callable[..., tuple[Any, ...]]:
+            # The same arguments for each: all give the same.
+            return lambda *args, **kwargs: (getattr(self, name)(*args, **kwargs),) * len(rows)
+
+        return {
+            **{f.__name__: f for f in (camera, get_state, observe, render, set_state)},
+            **{name: of_goals(name) for name in self.GOAL_METHODS},
+        }
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """An attribute of each sub-environment, as of `Env`.

@@ -28,6 +28,7 @@ import numpy as np
 
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
 from mjgym.contract.task_fields import check_fields
+from mjgym.loop.goals import Goals
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.loop.timing import substeps
@@ -99,6 +100,8 @@ class Episodes:
         rewards: of the last step, shape lead, with players behind it where there are several; NaN
             where no step has been made.
         has_goal: whether the task has a goal.
+        goals: that reward and success follow from, and that are observed; None where the task's own
+            reward holds. `pursue` sets it.
         sensing: the readings behind the observation; None where all entries are read plainly.
             `read_through` sets it.
         first_number: of the first simulation, in messages.
@@ -124,6 +127,7 @@ class Episodes:
         self.substeps = substeps(task, simulation.model)
         self._generator = generator
         self._draws = draws
+        self.goals: Goals | None = None
         self.sensing: Sensing | None = None
         self.first_number = 0
         self._draw_image: Draw = _no_pictures
@@ -191,6 +195,16 @@ class Episodes:
         """
         sensing.bind(self.view)
         self.sensing, self._draw_image = sensing, draw
+
+    def pursue(self, goals: Goals) -> None:
+        """Let reward and success follow from goals alone, and observe these."""
+        self.goals = goals
+
+    def reward(self, terms: Arrays | None = None) -> Array:
+        """The reward of the present states, of the task's terms or of its goals."""
+        if self.goals is not None:
+            return self.goals.reward(self.view)
+        return self.task.reward(self.task.terms(self.view) if terms is None else terms)
 
     # Beginning an episode.
 
@@ -291,7 +305,7 @@ class Episodes:
         self.steps = self.steps + 1 if where is None else self.steps + where
         diverged = simulation.diverged()
         terms = task.terms(view)
-        reward = task.reward(terms)
+        reward = self.reward(terms)
         if not isinstance(reward, float) or not math.isfinite(reward):
             diverged = self._with_bad_rewards(reward, diverged, where)
         self.rewards = reward if where is None else self._where(where, reward, self.rewards)
@@ -299,7 +313,7 @@ class Episodes:
         truncated = task.truncated(view) if "truncated" in defined else False
         if self._max_steps is not None:
             truncated = (self.steps >= self._max_steps) | truncated
-        success = task.success(view) if self.has_goal else None
+        success = (self.goals or task).success(view) if self.has_goal else None
         if "update" in defined:
             self._remember(task.update(view), where)
         if self.sensing is not None:
@@ -483,12 +497,13 @@ class Episodes:
         return self.task.observation(self.view)
 
     def observe(self) -> Arrays:
-        """The entries that an observation shows: the task's own, or their readings."""
+        """The entries that an observation shows: the task's own, or their readings; its goals."""
+        goals = {} if self.goals is None else self.goals.entries(self.view)
         if self.sensing is None:
-            return self.task.observation(self.view)
+            return {**self.task.observation(self.view), **goals}
         shown: Arrays = self.sensing.observe(self._time(), self.view.lead, self.entries)
         # Readings are NumPy's on every engine.
-        return {name: self.view.from_numpy(value) for name, value in shown.items()}
+        return {**{name: self.view.from_numpy(value) for name, value in shown.items()}, **goals}
 
     def _time(self) -> np.ndarray:
         """Physics steps of the episodes so far, (n,)."""

@@ -16,7 +16,7 @@ from mjgym.arrays import Array
 from mjgym.loop.models import CACHE_SIZE, compile_model
 from mjgym.sim import Single, View
 from mjgym.sim.repeated import RepeatedView
-from mjgym.task import Arrays, Task
+from mjgym.task import Arrays, GoalTask, Task
 from mjgym.util.suggestions import or_else
 
 
@@ -86,6 +86,13 @@ class Expected:
         if value is not None:
             self.flag(hook, value)
 
+    def goal(self, hook: str, value: Any) -> None:
+        """A vector for every simulation, as long as the goal is."""
+        shape = _shape(value)
+        if shape is None or len(shape) != len(self._lead) + 1 or shape[:-1] != self._lead:
+            got = repr(value) if shape is None else f"shape {shape}"
+            raise self._error(ValueError, hook, f" expected shape {(*self._lead, 'k')}, got {got}")
+
     def _entries(self, hook: str, value: Any, lead: tuple[int, ...]) -> Arrays:
         if not isinstance(value, Mapping):
             raise self._error(TypeError, hook, f" expected a dict of arrays, got {value!r}")
@@ -143,12 +150,13 @@ class Hook:
 
     Args:
         name: of the method.
-        takes: its argument: the view, the view and an action, or the terms of the reward.
+        takes: its arguments: the view, the view and an action, the terms of the reward, or goals
+            that are achieved and desired, also with the info of a step.
         returns: refuses all but what it is to return.
     """
 
     name: str
-    takes: Literal["view", "action", "terms"]
+    takes: Literal["view", "action", "terms", "goals", "goals and info"]
     returns: Callable[[Expected, str, Any], None]
 
     def __call__(self, task: Task, view: View, action: Array) -> Any:
@@ -156,11 +164,14 @@ class Hook:
         method = getattr(task, self.name)
         if self.takes == "action":
             return method(view, action)
+        if isinstance(task, GoalTask) and self.takes.startswith("goals"):
+            goals = task.achieved(view), task.desired(view)
+            return method(*goals) if self.takes == "goals" else method(*goals, {})
         return method(task.terms(view) if self.takes == "terms" else view)
 
     def is_defined(self, task: Task) -> bool:
         """Whether a task has a hook of its own."""
-        return getattr(type(task), self.name) is not getattr(Task, self.name)
+        return getattr(type(task), self.name) is not getattr(Task, self.name, None)
 
 
 _HOOKS = (
@@ -177,19 +188,33 @@ _HOOKS = (
     Hook("update", "view", Expected.parts_of_memory),
     Hook("observation", "view", Expected.observation),
 )
-HOOKS = {hook.name: hook for hook in _HOOKS}
-"""All hooks by name, in the order of a control step, behind `memory`, which begins an episode."""
+_GOAL_HOOKS = (
+    Hook("achieved", "view", Expected.goal),
+    Hook("desired", "view", Expected.goal),
+    Hook("reached", "goals", Expected.flag),
+    Hook("compute_reward", "goals and info", Expected.reward),
+)
+HOOKS = {hook.name: hook for hook in (*_HOOKS, *_GOAL_HOOKS)}
+"""All hooks by name, in the order of a control step, behind `memory`, which begins an episode.
+
+Those of a `GoalTask` come last.
+"""
+
+
+def hooks_of(task: Task) -> tuple[Hook, ...]:
+    """The hooks that a task of its kind has."""
+    return (*_HOOKS, *_GOAL_HOOKS) if isinstance(task, GoalTask) else _HOOKS
 
 
 def defined_hooks(task: Task) -> frozenset[str]:
     """Names of the hooks that a task has defined: the others need not be called."""
-    return frozenset(hook.name for hook in _HOOKS if hook.is_defined(task))
+    return frozenset(hook.name for hook in hooks_of(task) if hook.is_defined(task))
 
 
 def run_hooks(task: Task, view: View, action: Array) -> dict[str, Any]:
     """The results of all hooks by name, of one state."""
     with np.errstate(all="ignore"):
-        return {hook.name: hook(task, view, action) for hook in _HOOKS}
+        return {hook.name: hook(task, view, action) for hook in hooks_of(task)}
 
 
 def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str, Any]:
@@ -214,7 +239,7 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
     action = view.xp.zeros((*view.lead, actions))
     results: dict[str, Any] = {}
     with np.errstate(all="ignore"):  # what is bound only now is still zero
-        for hook in _HOOKS:
+        for hook in hooks_of(task):
             try:
                 result = results[hook.name] = hook(task, view, action)
             except Exception as error:

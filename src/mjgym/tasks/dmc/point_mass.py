@@ -9,7 +9,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, GoalTask, register
 
 TARGET_RADIUS = 0.015  # m
 LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearly parallel
@@ -17,7 +17,7 @@ LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearl
 
 @register("dmc/point_mass-easy-v0", tags=("benchmarking", "easy", "reward_viz"))
 @dataclass(frozen=True)
-class PointMass(Task):
+class PointMass(GoalTask):
     """Bring the mass to the target in the middle of the arena.
 
     Reward: 1 with the mass's centre inside the target, falling to 0.1 at one target radius (1.5 cm)
@@ -26,6 +26,8 @@ class PointMass(Task):
     Start: at rest anywhere in the arena. One motor pushes along x, the other along y.
 
     Observation: `position`, the mass's x and y (m); `velocity`, along x and y (m/s).
+
+    Goal: the place of the mass's centre (m), reached inside the target.
     """
 
     time_limit = 20.0  # s
@@ -46,8 +48,14 @@ class PointMass(Task):
             "small_control": small_control(v.ctrl),
         }
 
-    def success(self, v: View) -> Array:
-        return _distance(v) <= TARGET_RADIUS
+    def achieved(self, v: View) -> Array:
+        return v.geom("pointmass").xpos
+
+    def desired(self, v: View) -> Array:
+        return v.geom("target").xpos
+
+    def reached(self, achieved: Array, desired: Array) -> Array:
+        return norm(desired - achieved) <= TARGET_RADIUS
 
 
 @register("dmc/point_mass-hard-v0", tags=("extra", "reward_viz"))

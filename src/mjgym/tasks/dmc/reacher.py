@@ -11,7 +11,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import View
 from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, GoalTask, register
 
 FINGER_RADIUS = 0.01  # m
 TARGET_DISTANCE = (0.05, 0.2)  # m, from the shoulder
@@ -30,7 +30,7 @@ TARGET_DISTANCE = (0.05, 0.2)  # m, from the shoulder
     target_radius=0.015,
 )
 @dataclass(frozen=True)
-class Reacher(Task):
+class Reacher(GoalTask):
     """Bring the finger to a target that each episode places anew.
 
     Reward: 1 while the finger and the target overlap, else 0.
@@ -40,6 +40,8 @@ class Reacher(Task):
 
     Observation: `position`, the angles of shoulder and wrist (rad); `to_target`, x and y from the
     finger to the target (m); `velocity` of shoulder and wrist (rad/s).
+
+    Goal: x and y of the finger (m), reached while it overlaps the target.
     """
 
     target_radius: float = 0.05  # m
@@ -47,6 +49,7 @@ class Reacher(Task):
     time_limit = 20.0  # s
     control_timestep = 0.02  # s
     varies = ("geom_pos",)
+    shows_goal = ("to_target",)
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/reacher.xml")
@@ -69,8 +72,14 @@ class Reacher(Task):
     def terms(self, v: View) -> Arrays:
         return {"reached": tolerance(norm(_to_target(v)), (0, self.target_radius + FINGER_RADIUS))}
 
-    def success(self, v: View) -> Array:
-        return norm(_to_target(v)) <= self.target_radius + FINGER_RADIUS
+    def achieved(self, v: View) -> Array:
+        return v.geom("finger").xpos[..., :2]
+
+    def desired(self, v: View) -> Array:
+        return v.geom("target").xpos[..., :2]
+
+    def reached(self, achieved: Array, desired: Array) -> Array:
+        return norm(desired - achieved) <= self.target_radius + FINGER_RADIUS
 
 
 def _to_target(v: View) -> Array:

@@ -8,7 +8,7 @@ from mjgym.mjcf import Spec
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, GoalTask, register
 from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
@@ -28,7 +28,7 @@ GRASP, LIFTED = 0.25, 2.25  # rewards; reaching pays up to 1
 
 @register("robosuite/Lift-v0", tags=("tabletop", "one-arm"))
 @dataclass(frozen=True)
-class Lift(OneTable):
+class Lift(OneTable, GoalTask):
     """Lift a cube off a table.
 
     Start: the arm near its published pose; a cube of 4 to 4.4 cm near the middle of the table, at
@@ -41,6 +41,8 @@ class Lift(OneTable):
     Reward: of 2.25, `lift` pays all once the cube's middle is 4 cm above the table; until then
     `reach` pays 1 - tanh(10 d) for a distance of d (m) between tool and cube, and `grasp` 0.25 for
     holding it. Success: 4 cm above the table.
+
+    Goal: the height of the cube's middle (m), reached at that height or above.
     """
 
     most = LIFTED
@@ -86,6 +88,15 @@ class Lift(OneTable):
 
     def success(self, v: View) -> Array:
         return v.body(CUBE).xpos[..., 2] > TABLE_TOP[2] + HIGH
+
+    def achieved(self, v: View) -> Array:
+        return v.body(CUBE).xpos[..., 2:3]
+
+    def desired(self, v: View) -> Array:
+        return v.xp.full((*v.lead, 1), TABLE_TOP[2] + HIGH, dtype=v.xp.float64)
+
+    def reached(self, achieved: Array, desired: Array) -> Array:
+        return achieved[..., 0] >= desired[..., 0]
 
     def scripted_policy(self) -> StagedPolicy:
         return cubes.lift(self)

@@ -1,5 +1,8 @@
 """Sort groceries from one bin into the quarters of another."""
 
+import functools
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -10,7 +13,7 @@ from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Viewpoint, register
+from mjgym.task import GoalTask, Viewpoint, register
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
 from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
@@ -80,7 +83,7 @@ def ghost(name: str) -> Spec:
     object_type="can",
 )
 @dataclass(frozen=True)
-class PickPlace(Sorting):
+class PickPlace(Sorting, GoalTask):
     """Sort milk, bread, cereal and a can from one bin into the quarters of another.
 
     Start: the arm near its published pose; the objects anywhere in the first bin, apart from each
@@ -100,6 +103,9 @@ class PickPlace(Sorting):
     `hover` as much as lift, or 0.5 above the object's quarter, and 0.2 (1 - tanh(10 r)) for a
     distance of r (m) from its middle, seen from above. The sum is divided by the number of objects.
     Success: all objects are placed.
+
+    Goal: where the objects are (m), all or the one that is drawn, reached while each is in its
+    quarter, held or not.
 
     Args:
         object_type: "all", one of "milk", "bread", "cereal" and "can", or "random" for one that is
@@ -167,6 +173,38 @@ class PickPlace(Sorting):
     def arrived(self, v: View, name: str) -> Array:
         height = v.body(self.body_of(name)).xpos[..., 2] - self.bin2_pos[2]
         return self.over_quarter(v, name) & (height > 0) & (height < DEPTH)
+
+    def achieved(self, v: View) -> Array:
+        return self._of_chosen(v, {n: v.body(self.body_of(n)).xpos for n in self.object_names})
+
+    def desired(self, v: View) -> Array:
+        xp, middle = v.xp, self.bin2_pos[2] + DEPTH / 2
+        places = {name: (*self.goal(name), middle) for name in self.object_names}
+        return self._of_chosen(
+            v,
+            {
+                name: xp.broadcast_to(xp.asarray(place, dtype=xp.float64), (*v.lead, 3))
+                for name, place in places.items()
+            },
+        )
+
+    def _of_chosen(self, v: View, places: Mapping[str, Array]) -> Array:
+        """Places of the objects that are to be put away, one after the other, (..., 3 k) m."""
+        if self.choice == ALL:
+            return v.xp.concat(list(places.values()), axis=-1)
+        if self.choice != RANDOM:
+            return places[self.kinds[self.choice]]
+        chosen, *others = places.values()
+        for i, place in enumerate(others, start=1):
+            chosen = v.xp.where(v.memory["object"][..., None] == i, place, chosen)
+        return chosen
+
+    def reached(self, achieved: Array, desired: Array) -> Array:
+        within = (*self.quarter, DEPTH / 2) * (achieved.shape[-1] // 3)
+        away = abs(achieved - desired)
+        return functools.reduce(
+            operator.and_, (away[..., i] < size for i, size in enumerate(within))
+        )
 
     def carried(self, v: View, name: str, lift: Array) -> Array:
         return v.xp.where(self.over_quarter(v, name), v.xp.full_like(lift, OVER), lift)

@@ -8,7 +8,7 @@ from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, GoalTask, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
@@ -24,13 +24,14 @@ AROUND = (-0.08, 0.08)  # m, where the cubes lie from the middle of the table, a
 DROP = 0.01  # m, that they fall at the start
 
 HIGH = 0.04  # m over the table: cube A's middle is lifted there
+NEAR = 0.01  # m, from the goal
 REACH, GRASP, LIFT, ALIGN, STACKED = 0.25, 0.25, 1.0, 0.5, 2.0  # rewards
 ALIGN_SCALE = 1.0  # 1/m, how fast the reward for being above cube B falls off
 
 
 @register("robosuite/Stack-v0", tags=("tabletop", "one-arm"))
 @dataclass(frozen=True)
-class Stack(OneTable):
+class Stack(OneTable, GoalTask):
     """Stack the red cube A (4 cm) on the green cube B (5 cm) and let it go.
 
     Start: the arm near its published pose; the cubes within 8 cm of the middle of the table along x
@@ -45,6 +46,9 @@ class Stack(OneTable):
     above the table: `lift` pays 1 and `align` 0.5 (1 - tanh(r)) for a distance of r (m) from B,
     seen from above. `stack` pays 2 while A is that high, touches B and is not held. Success: while
     `stack` pays.
+
+    Goal: from cube B's middle to A's, in world axes (m), reached within 1 cm of lying on it, held
+    or not.
     """
 
     most = STACKED
@@ -102,6 +106,16 @@ class Stack(OneTable):
 
     def success(self, v: View) -> Array:
         return self.lifted(v) & in_contact(v, A, B) & ~self.grasped(v, A)
+
+    def achieved(self, v: View) -> Array:
+        return v.body(A).xpos - v.body(B).xpos
+
+    def desired(self, v: View) -> Array:
+        on_top = v.xp.asarray((0.0, 0.0, HALF_A + HALF_B), dtype=v.xp.float64)
+        return v.xp.broadcast_to(on_top, (*v.lead, 3))
+
+    def reached(self, achieved: Array, desired: Array) -> Array:
+        return norm(desired - achieved) <= NEAR
 
     def scripted_policy(self) -> StagedPolicy:
         return cubes.stack(self, HALF_A + HALF_B)

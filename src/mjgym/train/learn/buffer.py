@@ -177,10 +177,17 @@ class ReplayBuffer:
             count: number of transitions.
             generator: that draws them.
         """
+        return self._batch(*self._places(count, generator))
+
+    def _places(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        """Times and sub-environments of steps drawn uniformly, (count,) each."""
         stored = min(self._added, self._length)
-        oldest = self._added - stored
-        time = torch.randint(stored, (count,), generator=generator) + oldest
-        env = torch.randint(self.num_envs, (count,), generator=generator)
+        time = torch.randint(stored, (count,), generator=generator) + self._added - stored
+        return time, torch.randint(self.num_envs, (count,), generator=generator)
+
+    def _batch(self, time: Tensor, env: Tensor) -> Batch:
+        """The transitions that begin at some places."""
+        oldest = self._added - min(self._added, self._length)
         observation = self._past(time, env, oldest, self._history)
         action = self._arrays["action"][self._rows(time, env)]
         longest, *shorter = (

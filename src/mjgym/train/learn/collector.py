@@ -13,6 +13,7 @@ from torch import Tensor
 
 from mjgym import registry
 from mjgym.actions import UNLIMITED
+from mjgym.contract.goal_entries import DESIRED
 from mjgym.train.results.config import Config
 from mjgym.train.results.policy import joined
 from mjgym.train.results.run_errors import ConfigError, RunError
@@ -293,7 +294,7 @@ def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Ten
 
 
 def _size(space: Any) -> Size:
-    """The size of an observation.
+    """The size of an observation; that of a vector with goals includes them.
 
     Raises:
         ConfigError: it is neither a vector nor made of coloured pictures of one size.
@@ -302,14 +303,17 @@ def _size(space: Any) -> Size:
     shapes = [part.shape or () for part in parts]
     if len(parts) == 1 and len(shapes[0]) == 1:
         return int(shapes[0][0])
+    if DESIRED in getattr(space, "spaces", ()):
+        return sum(int(shape[0]) for shape in shapes)
     sides = {shape[:2] for shape in shapes}
     pictures = all(len(s) == 3 and p.dtype == np.uint8 for s, p in zip(shapes, parts, strict=True))
     if pictures and len(sides) == 1:
         ((height, width),) = sides
         return height, width, sum(shape[2] for shape in shapes)
     raise ConfigError(
-        'env: observations must be one vector, observation="flat", or coloured pictures of one'
-        ' size, observation="pixels", without frame_stack: the setting history stacks them'
+        'env: observations must be one vector, observation="flat", or with goals, "goal", or'
+        ' coloured pictures of one size, observation="pixels", without frame_stack: the setting'
+        " history stacks them"
     )
 
 

@@ -16,6 +16,7 @@ from mjgym.train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym.train.learn.buffer import Batch, Replay, ReplayBuffer
 from mjgym.train.learn.collector import Collector, Transition
 from mjgym.train.learn.critics import ReturnRange
+from mjgym.train.learn.hindsight import HindsightBuffer, Relabelling
 from mjgym.train.learn.trainer import Trainer
 from mjgym.train.results.config import OffPolicyConfig
 
@@ -60,6 +61,11 @@ class OffPolicyTrainer(Trainer):
         history = max(config.history for config in configs)
         return {"n_step": longest, "shorter": shorter, "history": history}
 
+    @functools.cached_property
+    def relabelling(self) -> Relabelling | None:
+        """Places of goals in observations; None if goals are learned from as they were set."""
+        return Relabelling.of(self.collector.envs) if self.config.her else None
+
     def make_collector(self) -> Collector:
         """Make the sub-environments, with histories for all agents."""
         return Collector(self.config, self.drawn["history"])
@@ -94,14 +100,11 @@ class OffPolicyTrainer(Trainer):
 
     def replay(self, size: int) -> ReplayBuffer:
         """A buffer of the run's sub-environments for so many transitions."""
-        config, collector = self.config, self.collector
-        return ReplayBuffer(
-            size,
-            config.num_envs,
-            collector.observation_size,
-            len(collector.low),
-            **self.drawn,
-        )
+        collector = self.collector
+        sizes = size, self.config.num_envs, collector.observation_size, len(collector.low)
+        if self.relabelling is not None:
+            return HindsightBuffer(*sizes, relabelling=self.relabelling, **self.drawn)
+        return ReplayBuffer(*sizes, **self.drawn)
 
     def step(self) -> None:
         """One decision in all sub-environments, and the updates that belong to it."""
@@ -118,6 +121,14 @@ class OffPolicyTrainer(Trainer):
             self.owed -= count
             if count:
                 self._learn(count)
+
+    def interact(self, action: Tensor) -> Transition:
+        """A decision in all sub-environments; what they achieve is counted as goals, too."""
+        transition = super().interact(action)
+        if self.relabelling is not None:
+            # Goals that never vary would have no deviation, and those of hindsight be clipped.
+            self.agent.normalizer.update(self.relabelling.fulfilled(self.collector.observation))
+        return transition
 
     def _note_returns(self, transition: Transition) -> None:
         """Note how large returns are; once learning has begun, supports of critics follow."""

@@ -236,6 +236,9 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     """
 
     data_share: float = 0.5  # of each batch that the dataset gives, if there is one (RLPD)
+    # Hindsight experience replay, of tasks with goals: four of five transitions are learned from as
+    # if the goal had been what their episode achieved later. It sets env.observation=goal.
+    her: bool = fixed(False)
 
     learning_rate: float = 1e-3
     actor_learning_rate: float | None = None  # None: as the critics'
@@ -255,6 +258,8 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
         at_least(self, 0, "weight_decay", "data_share")
         positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
         positive(self, "ensemble_temperature")
+        if self.her:
+            self._take_goals()
         at_most(self, 1, "target_rate", "data_share")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
@@ -267,6 +272,21 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
                 f"ensemble: {len(self.ensemble)} agents need as many sub-environments, num_envs is"
                 f" {self.num_envs}"
             )
+
+    def _take_goals(self) -> None:
+        """Let the environments show goals, as hindsight experience replay needs them.
+
+        Raises:
+            ConfigError: another setting forbids it.
+        """
+        observation = self.env.get("observation", "goal")
+        if observation != "goal":
+            raise ConfigError(f"her: needs env.observation=goal, not {observation}")
+        if self.data:
+            raise ConfigError("her: recorded episodes are not learned from with other goals")
+        if self.action_repeat > 1:
+            raise ConfigError("her: rewards of repeated actions cannot be computed again")
+        object.__setattr__(self, "env", {**self.env, "observation": "goal"})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from mjgym.contract.goal_entries import ACHIEVED, DESIRED, OBSERVED
 from mjgym.train.results.activations import ACTIVATIONS
 from mjgym.util import atomic
 from mjgym.util.suggestions import or_else
@@ -50,11 +51,16 @@ def begin(policy: Any, where: np.ndarray | None = None) -> None:
         policy.begin()
 
 
+GOAL_ENTRIES = (OBSERVED, ACHIEVED, DESIRED)
+
+
 def joined(observation: Any) -> Any:
-    """Pictures of several cameras as one, with the channels of all; anything else as it is."""
+    """Pictures of several cameras as one, with the channels of all, and a vector with its goals as
+    one vector; anything else as it is."""
     if not isinstance(observation, Mapping):
         return observation
-    return np.concatenate(list(observation.values()), -1)
+    names = GOAL_ENTRIES if DESIRED in observation else observation
+    return np.concatenate([observation[name] for name in names], -1)
 
 
 class Acting(ABC):

@@ -1,0 +1,56 @@
+"""Goals as an observation shows them, and what follows from these alone."""
+
+from typing import Any
+
+from mjgym.arrays import Array, namespace
+from mjgym.contract.goal_entries import ACHIEVED, DESIRED
+from mjgym.sim import View
+from mjgym.task import Arrays, GoalTask
+
+
+class Goals:
+    """The goals of a task, its reward and its success, in Gymnasium-Robotics' form.
+
+    Reward and success are computed from the numbers of the observation, in its precision: so they
+    equal what `compute_reward` gives of stored observations, to the bit.
+
+    Args:
+        task: whose goals they are.
+        dtype: of the observation, "float32" or "float64".
+
+    Attributes:
+        hidden: entries of the task's observation that are left out beside goals.
+    """
+
+    def __init__(self, task: GoalTask, dtype: str) -> None:
+        self._task, self._dtype = task, dtype
+        self.hidden = task.shows_goal
+
+    def entries(self, view: View) -> Arrays:
+        """Goals that are achieved and desired at present, (..., k) each."""
+        return {ACHIEVED: self._task.achieved(view), DESIRED: self._task.desired(view)}
+
+    def reward(self, view: View) -> Array:
+        """The reward of the present state, of shape lead."""
+        achieved, desired = self._shown(view)
+        return compute_reward(self._task, achieved, desired, {})
+
+    def success(self, view: View) -> Array:
+        """Whether the goal is reached at present, bool of shape lead."""
+        achieved, desired = self._shown(view)
+        return self._task.reached(_exact(achieved), _exact(desired))
+
+    def _shown(self, view: View) -> list[Array]:
+        xp = view.xp
+        return [xp.astype(goal, getattr(xp, self._dtype)) for goal in self.entries(view).values()]
+
+
+def compute_reward(task: GoalTask, achieved: Array, desired: Array, info: Any) -> Array:
+    """The reward of goals of any precision, (..., k) each, as of `GoalTask.compute_reward`."""
+    return task.compute_reward(_exact(achieved), _exact(desired), info)
+
+
+def _exact(goal: Array) -> Array:
+    """Goals in double precision, in which one and many are computed alike."""
+    xp = namespace(goal)
+    return xp.astype(goal, xp.float64)
