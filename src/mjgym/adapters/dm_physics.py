@@ -14,6 +14,7 @@ from mjgym.adapters.dm_named import Named
 from mjgym.envs.env import Env
 from mjgym.loop.episode import DivergenceError
 from mjgym.mjcf import Spec
+from mjgym.mjcf.bounds import require_bounded, require_bounded_text
 from mjgym.task import Arrays, Task
 from mjgym.util.suggestions import or_else
 
@@ -187,6 +188,7 @@ class Physics:
         """
         text = xml_string.decode() if isinstance(xml_string, bytes) else xml_string
         files = dict(assets or {})
+        require_bounded_text(text)
         return cls._of(lambda: Spec.from_string(text, assets=files))
 
     @classmethod
@@ -200,6 +202,7 @@ class Physics:
         path = Path(file_path)
         if not path.is_file():
             raise FileNotFoundError(f"no file {path}")
+        require_bounded(path)
         return cls._of(lambda: Spec.from_file(str(path)))
 
     @classmethod
