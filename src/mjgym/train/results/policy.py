@@ -481,7 +481,7 @@ def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
         PolicyError: it is no such number.
     """
     if name not in arrays and usual is not None:
-        return usual
+        return float(usual)
     if arrays[name].size != 1:
         raise PolicyError(f"{name} is no single number")
     return float(_finite(name, arrays[name]).item())
