@@ -6,6 +6,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
+import gymnasium
 import hostile
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError
+from mjgym.task import registrations
 from mjgym.train.results import policy, trained
 from mjgym.util import code_references
 
@@ -153,6 +155,32 @@ def test_a_dataset_that_says_nothing(facts):
         facts = {**hostile.recorded(), **facts}
     hostile.hdf5(Path("s.hdf5"), facts)
     refused("replay", "s.hdf5", "--check")
+
+
+MINE = """
+from dataclasses import dataclass
+from mjgym.task import register
+from mjgym.tasks.dmc.cartpole import Cartpole
+
+@register("own/mine-v0")
+@dataclass(frozen=True)
+class Mine(Cartpole):
+    pass
+"""
+
+
+@needs_h5py
+def test_a_dataset_of_a_task_of_ones_own_names_its_module(tmp_path):
+    facts = hostile.recorded(id="own/mine-v0", kwargs={"task_class": "mine_of_this_test:Mine"})
+    hostile.hdf5(Path("s.hdf5"), facts)
+    assert "mine_of_this_test:Mine" in refused("replay", "s.hdf5", "--check")
+    (tmp_path / "mine_of_this_test.py").write_text(MINE)
+    done = CliRunner().invoke(app, ["replay", "s.hdf5", "--check", "--module", "mine_of_this_test"])
+    assert "names code" not in done.output
+    assert "episode 0" in done.output
+    for known in (registrations, gymnasium.registry):
+        known.pop("own/mine-v0")
+    sys.modules.pop("mine_of_this_test")
 
 
 @needs_h5py
