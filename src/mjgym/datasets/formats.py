@@ -79,7 +79,7 @@ def about_recorded(spec: Any, **facts: Any) -> About:
 
 
 def written_facts(facts: Any) -> tuple[About, list[str] | None]:
-    """What this package's own files say of a dataset, and the entries of its observations.
+    """Facts that this package's own files state of a dataset, and names of its observations.
 
     Args:
         facts: "spec", "entries" (None of an observation that is one vector), "version",
