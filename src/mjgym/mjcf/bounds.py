@@ -99,7 +99,7 @@ def _count(root: Node, outer: frozenset[str]) -> float:
     while left:
         node, copies, depth = left.pop()
         if depth > MOST_DEPTH:
-            raise _Excess(node, f"more than {MOST_DEPTH} elements are within each other")
+            raise _Excess(node, f"too deep: more than {MOST_DEPTH} elements are within each other")
         if node.tag == "replicate":
             copies *= max(1.0, _product(node, ("count",)))
         weight = attached.get(node.attributes.get("model", ""), 1.0) if node.tag == "attach" else 1
