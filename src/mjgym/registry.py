@@ -23,6 +23,7 @@ from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
+from mjgym.util import code_references
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import did_you_mean, or_else
 from mjgym.variation.written import revived
@@ -189,10 +190,7 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
 
 
 def _load(task_class: str) -> type[Task]:
-    module, _, name = task_class.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
+    found = code_references.load(task_class)
     if not (inspect.isclass(found) and issubclass(found, Task)):
         raise TypeError(f"{task_class} is not a Task")
     return found

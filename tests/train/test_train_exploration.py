@@ -313,14 +313,17 @@ class TestOfOnesOwn:
         assert kept.read_text() == Path(own_noise.__file__).read_text()
 
     def test_from_the_command_line_in_the_working_folder(self, tmp_path, monkeypatch):
-        """Named in a file of settings too; going on with it takes trust."""
+        """Named in a file of settings, or going on with it, it takes trust."""
         text = Path(own_noise.__file__).read_text()
         (tmp_path / "noise_of_this_folder.py").write_text(text)
         monkeypatch.chdir(tmp_path)
         name = "noise_of_this_folder:OrnsteinUhlenbeck"
         (tmp_path / "own.yaml").write_text(f"exploration: {{{name}: 1}}\n")
         words = ("train", "td3", "dmc/cartpole-balance-v0", *SMALL_REPLAY, "--out", "run")
-        mjgym_(*words, "--steps", 80, "--config", "own.yaml")
+        done = mjgym_(*words, "--steps", 80, "--config", "own.yaml", code=2)
+        assert name in "".join(done.stderr.split())
+        assert not (tmp_path / "run").exists()
+        mjgym_(*words, "--steps", 80, "--config", "own.yaml", "--trust")
         assert (tmp_path / "run" / "source" / "noise_of_this_folder.py").read_text() == text
         done = mjgym_(*words, "--steps", 160, "--resume", code=2)
         assert name in "".join(done.stderr.split())

@@ -23,7 +23,7 @@ from websockets.sync.server import serve
 
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.viewing import Session, ports
-from mjgym.viewing.guard import Guard, Policy, Refused
+from mjgym.viewing.guard import MOST_FROM_BROWSER, Guard, Policy, Refused
 
 BATCH = pytest.param(
     2,
@@ -322,6 +322,34 @@ class TestGuard:
             assert closed.value.rcvd.code == 1011
         finally:
             guard.close()
+
+    def test_a_message_of_a_browser_is_bounded(self, listener):
+        """What is allowed passes; more ends the connection, and never comes to the viewer."""
+        heard = []
+
+        def hear(connection):
+            heard.extend(len(message) for message in connection)
+
+        server = serve(hear, "127.0.0.1", 0, max_size=None)
+        port_of_viewer = server.socket.getsockname()[1]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        guard = Guard(listener, lambda: socket.create_connection(("127.0.0.1", port_of_viewer)))
+        try:
+            port, cookie = enter(guard.url)
+            own = {"additional_headers": {"Cookie": cookie}}
+            with connect(f"ws://127.0.0.1:{port}", **own) as client:
+                client.send(bytes(MOST_FROM_BROWSER))
+                with contextlib.suppress(ConnectionClosed):
+                    client.send(bytes(MOST_FROM_BROWSER + 1))
+                with pytest.raises(ConnectionClosed) as closed:
+                    client.recv(timeout=30)
+            assert closed.value.rcvd.code == 1009  # message too big
+        finally:
+            guard.close()
+            server.shutdown()
+            thread.join(30)
+        assert heard == [MOST_FROM_BROWSER]
 
     def test_a_websocket_passes_both_ways_and_keeps_its_closing_code(self, listener):
         def echo(connection):

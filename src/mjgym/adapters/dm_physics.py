@@ -15,6 +15,7 @@ from mjgym.adapters.dm_named import Named
 from mjgym.envs.env import Env
 from mjgym.loop.episode import DivergenceError
 from mjgym.mjcf import Spec
+from mjgym.mjcf.bounds import require_bounded, require_bounded_text
 from mjgym.task import Arrays, Task
 from mjgym.util.suggestions import or_else
 
@@ -198,6 +199,7 @@ class Physics:
         """
         text = xml_string.decode() if isinstance(xml_string, bytes) else xml_string
         files = dict(assets or {})
+        require_bounded_text(text)
         return cls._of(functools.partial(_from_text, text, files))
 
     @classmethod
@@ -211,6 +213,7 @@ class Physics:
         path = Path(file_path)
         if not path.is_file():
             raise FileNotFoundError(f"no file {path}")
+        require_bounded(path)
         return cls._of(functools.partial(_from_file, str(path)))
 
     @classmethod

@@ -22,6 +22,7 @@ from robomimic.envs.env_base import EnvBase, EnvType
 from robomimic.utils import obs_utils
 
 import mjgym
+from mjgym.datasets.formats import About, remake
 from mjgym.datasets.robomimic_hdf5 import keyed
 from mjgym.datasets.robosuite_hdf5 import RecordedModel, arguments
 from mjgym.mjcf.written_fields import with_fields
@@ -37,7 +38,7 @@ class Env(EnvBase):  # type: ignore[misc]
     no time limit of their own: the horizon is robomimic's.
 
     Args:
-        env_name: an id.
+        env_name: an id that is registered; files and checkpoints name it, so nothing is imported.
         render: whether `render("human")` opens a window.
         render_offscreen: nothing: pictures can always be taken.
         use_image_obs: nothing: `pixels` and `observation` say so.
@@ -60,7 +61,7 @@ class Env(EnvBase):  # type: ignore[misc]
         self._prepared = postprocess_visual_obs
         id, asked = self._asked(use_image_obs)
         window = {"render_mode": "human"} if render else {}
-        self.env = gymnasium.make(id, **{**asked, "max_episode_steps": -1, **window})
+        self.env = remake(About(id, asked), {"max_episode_steps": -1, **window})
         self._plain: Any = self.env.unwrapped
         self._seen: Any = None
         self._reward, self._done, self._success = 0.0, False, False

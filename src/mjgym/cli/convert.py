@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mjgym.cli.ids import import_named
 from mjgym.cli.output import console
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ NAMES = 'a path that ends with ".hdf5" (robomimic), "lerobot:NAME", or a name of
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help=f"A dataset: {NAMES}.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The new dataset, likewise.")],
+    module: Annotated[
+        str | None, typer.Option(help="Registers the dataset's task, if it is your own.")
+    ] = None,
 ) -> None:
     """Write a dataset of episodes in another format: Minari, robomimic's HDF5 or LeRobot's.
 
@@ -26,6 +30,8 @@ def convert(
     """
     from mjgym import datasets
 
+    if module is not None:
+        import_named(module)
     shown = console(stderr=True)
     try:
         recorded = datasets.load(source)

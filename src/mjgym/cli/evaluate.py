@@ -41,6 +41,7 @@ def evaluate(
     were changed. With other seeds or fewer episodes, the score is printed but not kept.
     """
     from mjgym.train.results import baselines, evaluation, protocol
+    from mjgym.train.results.policy import PolicyError
 
     if seeds is not None and episodes is not None:
         raise typer.BadParameter("give either --seeds or --episodes")
@@ -64,6 +65,8 @@ def evaluate(
         try:
             _require_spaces(subject, envs)
             result = evaluation.evaluate(subject.policy, envs, chosen)
+        except PolicyError as error:
+            raise typer.BadParameter(f"{subject.name}: {error}", param_hint="'RUN'") from None
         finally:
             envs.close()
     about = {"id": subject.id, "env_step": subject.env_step, **result.about()}

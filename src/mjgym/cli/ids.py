@@ -54,6 +54,8 @@ def run_folder(value: str) -> bool:
 def _id_of_run(folder: Path) -> str:
     """The task of a run. Its module, if it is not the package's own, is not imported from there.
 
+    The folder is data: its id is looked up in the registry alone.
+
     Raises:
         typer.BadParameter: the folder names no task, or one that is not registered.
     """
@@ -67,7 +69,7 @@ def _id_of_run(folder: Path) -> str:
         id = str(Run(folder).settings().get("id", ""))
     except RunError as error:
         raise typer.BadParameter(f"{error}.") from None
-    found = _find_here(id)
+    found = find_id(id)
     if found is None:
         raise typer.BadParameter(
             f"{folder} is a run of {id!r}, which is not registered: name its module,"

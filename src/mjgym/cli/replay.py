@@ -7,6 +7,7 @@ import typer
 
 from mjgym.cli import viewers
 from mjgym.cli.convert import NAMES
+from mjgym.cli.ids import import_named
 from mjgym.cli.output import console
 
 
@@ -16,6 +17,9 @@ def replay(
     check: Annotated[
         bool, typer.Option("--check", help="Compare every step bit for bit, without a display.")
     ] = False,
+    module: Annotated[
+        str | None, typer.Option(help="Registers the dataset's task, if it is your own.")
+    ] = None,
     camera: viewers.Camera = None,
     web: viewers.Web = None,
     port: viewers.Port = None,
@@ -28,6 +32,8 @@ def replay(
     from mjgym import datasets, viewing
     from mjgym.viewing.recorded import Replay
 
+    if module is not None:
+        import_named(module)
     out = console()
     with contextlib.ExitStack() as stack:
         stack.enter_context(viewers.terminable())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mjgym.cli.ids import find_id, import_named, known_id
+from mjgym.cli.ids import find_id, import_named, known_id, nearest_ids
 from mjgym.cli.output import console, require
 from mjgym.cli.train import require_trust
 
@@ -101,10 +101,24 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
     used = {"module": settings["module"], "id": settings["id"], "env": env}
     if module is not None:
         used["module"] = ""
-    require_trust(path, code_of(used), trust)
+    require_trust(run.config_file, code_of(used), trust)
     if used["module"]:
         import_named(used["module"])
-    return Subject(str(path), policy, known_id(settings["id"]), used["env"], _last_step(run), run)
+    return Subject(str(path), policy, _id_of(run, used["id"], trust), env, _last_step(run), run)
+
+
+def _id_of(run: "Run", id: str, trust: bool) -> str:
+    """The id of a run, looked up in the registry alone unless its folder is trusted."""
+    if trust:
+        return known_id(id)
+    found = find_id(id)
+    if found is None:
+        raise typer.BadParameter(
+            f"{run.path} is a run of {id!r}, which is not registered.{nearest_ids(id)} If it is"
+            " your own, --trust looks for it in the files of the working folder",
+            param_hint="'RUN'",
+        )
+    return found
 
 
 def _last_step(run: "Run") -> int | None:

@@ -16,6 +16,7 @@ from mjgym.cli.ids import ID, import_named, load
 from mjgym.cli.output import console, facts, require
 from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.train.learn.algorithms import ALGORITHMS
+from mjgym.util import code_references
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 MINUTES = 30.0  # of a run whose budget is not given
 PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
-TRUST = "Run code outside this package that the folder's config.yaml names."
+TRUST = "Run code outside this package that settings in files name."
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run that the folder holds.")
     ] = False,
-    trust: Annotated[bool, typer.Option("--trust", help=f"With --resume: {TRUST}")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
     ray: Annotated[
         bool,
         typer.Option(
@@ -161,7 +162,7 @@ def train(
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
     import_own({"algorithm": algorithm})
     try:
-        new = functools.partial(_new, overwrite=overwrite)
+        new = functools.partial(_new, overwrite=overwrite, trust=trust)
         make = functools.partial(_resumed, trust=trust) if resume else new
         if seeds is not None:
             words = {"--resume": resume, "--overwrite": overwrite, "--trust": trust}
@@ -242,6 +243,7 @@ def _new(
     given: dict[str, Any],
     *,
     overwrite: bool,
+    trust: bool,
 ) -> Job:
     """A new run; nothing is written yet.
 
@@ -261,6 +263,7 @@ def _new(
             f"data: {given['algorithm']} learns from its own latest steps alone; bc, td3_bc, iql,"
             " sac, td3, ddpg and d4pg take a dataset"
         )
+    _require_trusted(files, settings, trust)
     config = read(cls, files, settings, **given)
     if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
@@ -293,7 +296,8 @@ def _resumed(
         if kept[name] != given[name]:
             raise RunError(f"{folder} is a run of {kept[name]}, not of {given[name]}")
     code = code_of({**kept, "module": "", "algorithm": ""})  # both are on the command line
-    require_trust(folder, [name for name in code if not any(name in s for s in settings)], trust)
+    require_trust(run.config_file, _unnamed(code, settings), trust)
+    _require_trusted(files, settings, trust)
     cls = algorithms.find(given["algorithm"]).Config
     if set(BUDGETS) & set(given):
         given = dict.fromkeys(BUDGETS) | given
@@ -311,12 +315,35 @@ def _resumed(
     return Job(run, config, resume=True, cluster={})
 
 
-def require_trust(folder: Path, code: list[str], trust: bool) -> None:
-    """Refuse to run code that a folder names unless the user asked for it.
+def _unnamed(code: list[str], settings: list[str]) -> list[str]:
+    """The references to code that the command line does not name as well."""
+    from mjgym.train.results.config import value_of
+
+    named = code_references.outside([value_of(text.partition("=")[2]) for text in settings])
+    return [text for text in code if text not in named]
+
+
+def _require_trusted(files: list[Path], settings: list[str], trust: bool) -> None:
+    """Refuse code that files of settings name; see `require_trust`.
+
+    Raises:
+        ConfigError: a file cannot be read.
+        typer.BadParameter: there is such code.
+    """
+    from mjgym.train.results.config import in_file
+    from mjgym.train.results.run import code_of
+
+    for file in files:
+        code = code_of({name: value for name, value, _ in in_file(file)})
+        require_trust(file, _unnamed(code, settings), trust)
+
+
+def require_trust(file: Path, code: list[str], trust: bool) -> None:
+    """Refuse to run code that a file names unless the user asked for it.
 
     Args:
-        folder: of the run.
-        code: modules outside the package, see `code_of`.
+        file: that names it.
+        code: references to code outside the package, see `code_of`.
         trust: whether the user asked for it.
 
     Raises:
@@ -324,8 +351,8 @@ def require_trust(folder: Path, code: list[str], trust: bool) -> None:
     """
     if code and not trust:
         raise typer.BadParameter(
-            f"{folder / 'config.yaml'} names code outside this package: {', '.join(code)}. If you"
-            " trust it, run it with --trust"
+            f"{file} names code outside this package: {', '.join(code)}. If you trust it, run it"
+            " with --trust"
         )
 
 

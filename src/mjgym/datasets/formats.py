@@ -1,8 +1,9 @@
 """Reading and writing datasets: one protocol, and the formats that a dataset's name chooses."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, Protocol
 
 import gymnasium
@@ -10,6 +11,8 @@ from gymnasium.envs.registration import EnvSpec
 
 from mjgym.datasets.recording import DemonstrationError, Episode
 from mjgym.task import registrations
+from mjgym.util import code_references
+from mjgym.util.suggestions import or_else
 from mjgym.version import __version__
 
 # The names that choose a format other than Minari's.
@@ -27,6 +30,8 @@ class About:
         version: of mjgym that recorded it; empty if unknown.
         algorithm: that chose the actions: "teleoperation", "scripted", ...; empty if unknown.
         description: a sentence for people.
+        code: what the environment was made by besides its id and arguments, such as wrappers,
+            which is never run.
     """
 
     id: str
@@ -34,6 +39,7 @@ class About:
     version: str = ""
     algorithm: str = ""
     description: str = ""
+    code: tuple[str, ...] = ()
 
 
 def about(spec: EnvSpec | None, **facts: Any) -> About:
@@ -42,6 +48,57 @@ def about(spec: EnvSpec | None, **facts: Any) -> About:
         return About("", **facts)
     kwargs = {name: value for name, value in spec.kwargs.items() if name != "task_class"}
     return About(spec.id, {**kwargs, "max_episode_steps": spec.max_episode_steps}, **facts)
+
+
+def about_recorded(spec: Any, **facts: Any) -> About:
+    """Facts about a dataset whose file holds an `EnvSpec` as plain data; see `About`.
+
+    Of the specification, the id and plain arguments count; nothing that it names is imported.
+
+    Raises:
+        ValueError: it is no specification, or one of a wrong kind.
+    """
+    if not isinstance(spec, Mapping):
+        raise ValueError(f"the specification of the environment is {type(spec).__name__}, no dict")
+    kinds: dict[str, Any] = {"id": str, "kwargs": dict, "max_episode_steps": (int, NoneType)}
+    for name, kind in kinds.items():
+        if not isinstance(spec.get(name), kind):
+            raise ValueError(f"{name} of the environment is {spec.get(name)!r}")
+    wrappers = spec.get("additional_wrappers") or []
+    names = [str(w.get("name", w)) if isinstance(w, Mapping) else str(w) for w in wrappers]
+    kwargs = dict(spec["kwargs"])
+    code = [spec.get("entry_point"), spec.get("vector_entry_point"), kwargs.pop("task_class", "")]
+    outside = [str(x) for x in code if x and not code_references.is_packaged(_module_of(x))]
+    limit = spec["max_episode_steps"]
+    return About(
+        spec["id"],
+        {**kwargs, "max_episode_steps": -1 if limit is None else limit},
+        code=(*outside, *names),
+        **facts,
+    )
+
+
+def written_facts(facts: Any) -> tuple[About, list[str] | None]:
+    """Facts that this package's own files state of a dataset, and names of its observations.
+
+    Args:
+        facts: "spec", "entries" (None of an observation that is one vector), "version",
+            "algorithm" and "description", as JSON has them.
+
+    Raises:
+        KeyError, TypeError, ValueError: they are not of this form.
+    """
+    entries = facts["entries"]
+    if entries is not None and not (
+        isinstance(entries, list) and all(isinstance(name, str) for name in entries)
+    ):
+        raise ValueError(f"entries are {entries!r}")
+    words = {name: str(facts[name]) for name in ("version", "algorithm", "description")}
+    return about_recorded(facts["spec"], **words), entries
+
+
+def _module_of(entry_point: Any) -> str:
+    return str(entry_point).partition(":")[0]
 
 
 class Demonstrations(Protocol):
@@ -115,22 +172,60 @@ def specification(env: gymnasium.Env[Any, Any], name: str) -> str:
         ) from None
 
 
-def remake(make: Callable[[], gymnasium.Env[Any, Any]], id: str) -> gymnasium.Env[Any, Any]:
-    """The environment of a dataset made anew.
+def remake(about: About, given: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
+    """The environment of a dataset made anew, from the registry and plain arguments.
+
+    Args:
+        about: the facts that the dataset states.
+        given: arguments of `gymnasium.make` that win over the recorded ones.
 
     Raises:
-        DemonstrationError: there is none, another version, or it takes other arguments.
+        DemonstrationError: there is none, another version, it takes other arguments, or the dataset
+            names code outside this package.
     """
-    name = id.rpartition("-v")[0]
+    id, name = about.id, about.id.rpartition("-v")[0]
+    if not id:
+        raise DemonstrationError("the dataset does not say which environment it is of")
     versions = [known for known in registrations if name and known.rpartition("-v")[0] == name]
     if versions and id not in versions:
         raise DemonstrationError(f"the dataset is of {id!r}; there is {', '.join(versions)} now")
+    require_plain({n: x for n, x in about.kwargs.items() if n not in given}, _code(about))
+    if id not in registrations:
+        raise DemonstrationError(
+            f"the dataset is of {id!r}, which is not registered{or_else(id, registrations)}"
+        )
     try:
-        return make()
-    except (gymnasium.error.Error, ImportError, TypeError, ValueError) as error:
+        return gymnasium.make(id, **{**about.kwargs, **given})
+    except Exception as error:  # of any part of a task that an argument of the file reaches
         raise DemonstrationError(
             f"the dataset's environment {id!r} cannot be made: {error}"
         ) from None
+
+
+def _code(about: About) -> list[str]:
+    """Code outside the package that a dataset names, but for the class of a registered id."""
+    registered = registrations.get(about.id)
+    cls = None if registered is None else registered.task_class
+    own = "" if cls is None else f"{cls.__module__}:{cls.__qualname__}"
+    return [text for text in about.code if text != own]
+
+
+def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:
+    """See that a dataset names no code outside this package.
+
+    Args:
+        kwargs: arguments of its environment.
+        code: what else it names.
+
+    Raises:
+        DemonstrationError: it does; the message names it.
+    """
+    named = [*code, *code_references.outside(kwargs)]
+    if named:
+        raise DemonstrationError(
+            "the dataset names code outside this package, and code of a dataset is never run:"
+            f" {', '.join(named)}; if a module of your own registers its id, import that first"
+        )
 
 
 def _module(name: str) -> Any:

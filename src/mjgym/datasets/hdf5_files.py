@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mjgym.datasets.formats import SUFFIXES
-from mjgym.datasets.recording import DemonstrationError
+from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError
 from mjgym.util.suggestions import did_you_mean
 
 REFERENCES = "demos"  # at the beginning of a file of this package: to its demonstrations
 INSTALL = 'pip install "mjgym[robomimic]"'
-DAMAGE = (KeyError, OSError, RuntimeError, ValueError)  # what h5py raises of a damaged file
 END = 1 << 48  # a size that no file has
 
 
@@ -154,19 +153,47 @@ class File:
         name = self.demos[number]
         try:
             with self._opened() as file:
-                yield self._group(file, name)
-        except (*DAMAGE, TypeError) as error:
-            if isinstance(error, DemonstrationError):
-                raise
+                group = self._group(file, name)
+                require_bounded(group)
+                yield group
+        except DAMAGE as error:
             raise DemonstrationError(f"{self.name!r}: {name} is damaged: {error}") from None
 
 
-def _datasets(group: Any) -> Iterator[Any]:
-    for item in group.values():
-        if hasattr(item, "values"):
-            yield from _datasets(item)
-        else:
-            yield item
+def _datasets(root: Any) -> Iterator[Any]:
+    """The datasets below a group.
+
+    Raises:
+        ValueError: a link or a dataset leads elsewhere: out of the file, or in a circle.
+    """
+    hard = h5py().HardLink
+    left, seen = [root], set()
+    while left:
+        group = left.pop()
+        if group.id in seen:
+            raise ValueError(f"{group.name} contains itself")
+        seen.add(group.id)
+        for name in group:
+            if not isinstance(group.get(name, getlink=True), hard):
+                raise ValueError(f"{name} leads elsewhere")
+            item = group[name]
+            if hasattr(item, "values"):
+                left.append(item)
+            elif item.external or item.is_virtual:
+                raise ValueError(f"{name} leads to another file")
+            else:
+                yield item
+
+
+def require_bounded(group: Any) -> None:
+    """See that the datasets below a group may be read into memory.
+
+    Raises:
+        ValueError: they are larger than an episode may be, or lie elsewhere.
+    """
+    size = sum(int(dataset.nbytes) for dataset in _datasets(group))
+    if size > MOST_BYTES:
+        raise ValueError(f"its arrays have {size:,} bytes; {MOST_BYTES:,} are the most")
 
 
 def _end(dataset: Any) -> int:

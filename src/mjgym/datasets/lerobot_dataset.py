@@ -24,12 +24,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 
-from mjgym.datasets.formats import LEROBOT, About, about, remake, specification
-from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.datasets.formats import LEROBOT, About, remake, specification, written_facts
+from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Episode
 from mjgym.envs.pixels import KEY
 from mjgym.task import registrations
+from mjgym.util import npz
 
 STATE, ENVIRONMENT = "observation.state", "observation.environment_state"
 IMAGE, IMAGES = "observation.image", "observation.images."
@@ -294,6 +294,11 @@ def _file(number: int) -> str:
     return f"episode-{number:06d}.npz"
 
 
+def _is_exact(name: str) -> bool:
+    """Whether an array of an episode's file is one that `_exact` writes."""
+    return name in (*EXACT, ACTION, "seed") or name.startswith(("last/", "whole/", "state/"))
+
+
 def _exact(episode: Episode) -> dict[str, Any]:
     """The parts of an episode that LeRobot's frames lack."""
     found: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
@@ -351,7 +356,6 @@ class LeRobotDemonstrations:
         self._own = Path(self._dataset.root) / OWN
         self._entries: list[str] | None = None
         self._layout: dict[str, tuple[int, ...]] = {}
-        self._spec = ""
         self.about = self._read_about()
 
     def _read_about(self) -> About:
@@ -359,37 +363,30 @@ class LeRobotDemonstrations:
             return About("", description=f"LeRobotDataset {self._dataset.repo_id}")
         try:
             facts = json.loads((self._own / ABOUT).read_text())
-            self._entries, self._spec = facts["entries"], json.dumps(facts["spec"])
+            about, self._entries = written_facts(facts)
             self._layout = {name: tuple(shape) for name, shape in facts["layout"].items()}
-            return about(
-                EnvSpec.from_json(self._spec),
-                **{name: facts[name] for name in ("version", "algorithm", "description")},
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            return about
+        except DAMAGE as error:
             raise DemonstrationError(
                 f"{self.name!r}: {OWN / ABOUT} is none of this version's: {error!r}"
             ) from None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """The environment that the dataset was recorded in, made anew."""
-        if not self._spec:
-            raise DemonstrationError(f"{self.name!r} does not say which environment it is of")
-        spec = EnvSpec.from_json(self._spec)
-        return remake(lambda: gymnasium.make(spec, **kwargs), self.about.id)
+        return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
-        row = self._dataset.meta.episodes[number]
-        first, end = int(row["dataset_from_index"]), int(row["dataset_to_index"])
-        frames = self._frames.select(range(first, end))
-        columns = {key: self._column(frames, key, first) for key in self._dataset.meta.features}
-        steps = end - first
-        if not self._spec:
-            return _of_others(columns, steps)
         try:
-            with np.load(self._own / _file(number)) as exact:
-                return self._ours(columns, dict(exact))
-        except (KeyError, OSError, ValueError) as error:
+            row = self._dataset.meta.episodes[number]
+            first, end = int(row["dataset_from_index"]), int(row["dataset_to_index"])
+            frames = self._frames.select(range(first, end))
+            columns = {key: self._column(frames, key, first) for key in self._dataset.meta.features}
+            if not self.about.id:
+                return _of_others(columns, end - first).validated()
+            exact = npz.read(self._own / _file(number), _is_exact, MOST_BYTES)
+            return self._ours(columns, exact).validated()
+        except (*DAMAGE, DemonstrationError) as error:
             raise DemonstrationError(
                 f"{self.name!r}: episode {number} is damaged: {error}"
             ) from None

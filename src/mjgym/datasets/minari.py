@@ -7,6 +7,7 @@ that what a mouse has moved is in it. Entries that never change within an episod
 
 import importlib
 import importlib.util
+import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.datasets.formats import About, about, remake, specification
+from mjgym.datasets.formats import About, about_recorded, remake, specification
+from mjgym.datasets.hdf5_files import require_bounded
 from mjgym.datasets.recording import DemonstrationError, Episode
 
 SUCCESS, STATE = "success", "state"
@@ -170,6 +172,7 @@ class MinariDemonstrations:
 
     def __init__(self, name: str) -> None:
         minari, name = _minari(), versioned(name)
+        _require_spaces(name)
         try:
             self._dataset = minari.load_dataset(name)
         except (ValueError, FileNotFoundError) as error:
@@ -177,30 +180,57 @@ class MinariDemonstrations:
 
             hint = or_else(name, minari.list_local_datasets())
             raise DemonstrationError(f"there is no dataset {name!r}{hint}") from error
+        except Exception as error:  # of what Minari makes of damaged metadata
+            raise DemonstrationError(f"{name!r} is damaged: {error}") from None
         self.name, self.note = name, ""
         self.count = int(self._dataset.total_episodes)
         self.about = self._about()
 
     def _about(self) -> About:
-        metadata, spec = self._dataset.storage.metadata, self._dataset.env_spec
+        metadata = self._dataset.storage.metadata
         versions = [
             requirement.partition("==")[2]
             for requirement in metadata.get("requirements", [])
             if requirement.startswith("mjgym==")
         ]
-        return about(
-            spec,
-            version=versions[0] if versions else "",
-            algorithm=metadata.get("algorithm_name", "").replace(_UNKNOWN, ""),
-            description=metadata.get("description", ""),
-        )
+        facts: dict[str, Any] = {
+            "version": versions[0] if versions else "",
+            "algorithm": str(metadata.get("algorithm_name", "")).replace(_UNKNOWN, ""),
+            "description": str(metadata.get("description", "")),
+        }
+        if not metadata.get("env_spec"):
+            return About("", **facts)
+        try:
+            return about_recorded(json.loads(metadata["env_spec"]), **facts)
+        except (RecursionError, TypeError, ValueError) as error:
+            raise DemonstrationError(
+                f"{self.name!r}: its environment is damaged: {error}"
+            ) from None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """The environment that the dataset was recorded in, made anew."""
-        return remake(lambda: self._dataset.recover_environment(**kwargs), self.about.id)
+        return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
+        try:
+            return self._read(number).validated()
+        except Exception as error:  # of Minari, which checks nothing itself
+            raise DemonstrationError(
+                f"{self.name!r}: episode {number} is damaged: {error}"
+            ) from None
+
+    def _require_bounded(self, number: int) -> None:
+        """See that an episode of an HDF5 file may be read into memory."""
+        import h5py
+
+        file = self._dataset.storage.data_path / "main_data.hdf5"
+        if file.is_file():
+            with h5py.File(file, "r") as opened:
+                require_bounded(opened[f"episode_{number}"])
+
+    def _read(self, number: int) -> Episode:
+        self._require_bounded(number)
         (found,) = self._dataset.iterate_episodes([number])
         (metadata,) = self._dataset.storage.get_episode_metadata([number])
         infos, seen = found.infos or {}, found.observations
@@ -218,6 +248,27 @@ class MinariDemonstrations:
             states=dict(_flat(infos.get(STATE, {}))),
             seed=metadata.get("seed"),
         )
+
+
+def _require_spaces(name: str) -> None:
+    """See that a dataset states its spaces: without, Minari would make its environment to ask it.
+
+    Raises:
+        DemonstrationError: it does not, or its metadata are damaged.
+    """
+    from minari.dataset.minari_storage import MinariStorage
+    from minari.storage.datasets_root_dir import get_dataset_path
+
+    folder = get_dataset_path(name) / "data"
+    if not folder.is_dir():
+        return  # Minari says that there is none
+    try:
+        metadata = MinariStorage.read_raw_metadata(folder)
+        stated = all(isinstance(metadata[f"{x}_space"], str) for x in ("observation", "action"))
+    except (KeyError, OSError, RecursionError, TypeError, ValueError):
+        stated = False
+    if not stated:
+        raise DemonstrationError(f"{name!r} does not state its spaces in its metadata")
 
 
 def _flat(states: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:

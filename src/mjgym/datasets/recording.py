@@ -1,5 +1,6 @@
 """A recorded episode: as data, under recording, and played again."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +9,23 @@ import gymnasium
 import numpy as np
 
 State = dict[str, np.ndarray]
+
+
+MOST_BYTES = 2**32
+"""Largest size of an episode's arrays together, which is checked before they are read."""
+
+DAMAGE = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""Errors of libraries that read a damaged file."""
 
 
 class DemonstrationError(RuntimeError):
@@ -69,12 +87,66 @@ class Episode:
         """The state just before the action of a time, or after the last one; empty for none."""
         return {name: rows[min(t, len(rows) - 1)] for name, rows in self.states.items()}
 
+    def validated(self) -> "Episode":
+        """The same episode with flags as bool, if its arrays fit each other.
+
+        Raises:
+            DemonstrationError: a number is not finite, or an array has another shape or kind than
+                the steps ask for; the message names it.
+        """
+        actions, steps = np.asarray(self.actions), len(np.atleast_1d(self.actions))
+        if actions.ndim != 2 or not steps:
+            raise DemonstrationError(f"actions have the shape {actions.shape}, not (steps, size)")
+        _require_numbers("actions", actions)
+        columns = ("rewards", "terminations", "truncations", "successes")
+        for name in columns:
+            values = np.asarray(getattr(self, name))
+            if values.shape != (steps,):
+                raise DemonstrationError(f"{name} have the shape {values.shape}, not ({steps},)")
+            _require_numbers(name, values)
+        seen = self.observations
+        rows = seen if isinstance(seen, Mapping) else {"observations": seen}
+        for name, values in rows.items():
+            if np.shape(values)[:1] != (steps + 1,):
+                raise DemonstrationError(
+                    f"{name} has the shape {np.shape(values)}, not {steps + 1} rows"
+                )
+            _require_numbers(name, np.asarray(values))
+        for name, values in self.states.items():
+            if np.shape(values)[:1] not in ((1,), (steps + 1,)):
+                raise DemonstrationError(
+                    f"the state {name} has the shape {np.shape(values)}, not 1 or {steps + 1} rows"
+                )
+            if np.asarray(values).dtype.kind not in "biuf":
+                raise DemonstrationError(f"the state {name} holds no numbers")
+        if self.seed is not None and self.seed < 0:
+            raise DemonstrationError(f"the seed is {self.seed}")
+        return dataclasses.replace(
+            self,
+            terminations=np.asarray(self.terminations, dtype=bool),
+            truncations=np.asarray(self.truncations, dtype=bool),
+            successes=np.asarray(self.successes, dtype=bool),
+        )
+
+    def require_actions_of(self, env: gymnasium.Env[Any, Any]) -> None:
+        """See that the actions are of the size that an environment takes.
+
+        Raises:
+            DemonstrationError: they are not.
+        """
+        if self.actions.shape[1:] != env.action_space.shape:
+            raise DemonstrationError(
+                f"the dataset's actions have the shape {self.actions.shape[1:]}, those of"
+                f" {_name(env)} {env.action_space.shape}"
+            )
+
     def check(self, env: gymnasium.Env[Any, Any]) -> Replayed:
         """Play it again from its first state, in an environment that is like its own.
 
         Raises:
-            DemonstrationError: it has no states, or those of another model.
+            DemonstrationError: it has no states, or those of another model, or such actions.
         """
+        self.require_actions_of(env)
         plain: Any = env.unwrapped
         env.reset(seed=self.seed)
         touched = 0
@@ -176,10 +248,17 @@ def place(env: Any, state: Mapping[str, np.ndarray]) -> Any:
         raise DemonstrationError("the dataset has no states: its episodes cannot be played again")
     try:
         return env.set_state(state)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise DemonstrationError(
             f"the dataset's states are of another model than {_name(env)}: {error}"
         ) from None
+
+
+def _require_numbers(name: str, values: np.ndarray) -> None:
+    if values.dtype.kind not in "biuf":
+        raise DemonstrationError(f"{name} holds no numbers")
+    if not np.isfinite(values).all():
+        raise DemonstrationError(f"{name} has numbers that are not finite")
 
 
 def _name(env: Any) -> str:

@@ -21,11 +21,10 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 
-from mjgym.datasets.formats import About, Demonstrations, about, remake, specification
+from mjgym.datasets.formats import About, Demonstrations, remake, specification, written_facts
 from mjgym.datasets.hdf5_files import REFERENCES, File, h5py
-from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode
 from mjgym.datasets.robosuite_hdf5 import RobosuiteDemonstrations
 from mjgym.envs.pixels import KEY
 from mjgym.mjcf.written_fields import with_fields
@@ -236,22 +235,15 @@ class RobomimicDemonstrations:
         self.name, self.note = file.name, file.note
         self.count = len(file.demos)
         try:
-            facts = json.loads(file.attributes[OWN])
-            self._entries = facts["entries"]
-            self._spec = json.dumps(facts["spec"])
-            self.about = about(
-                EnvSpec.from_json(self._spec),
-                **{name: facts[name] for name in ("version", "algorithm", "description")},
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            self.about, self._entries = written_facts(json.loads(file.attributes[OWN]))
+        except DAMAGE as error:
             raise DemonstrationError(
                 f"{self.name!r}: the attribute {OWN!r} is none of this version's: {error!r}"
             ) from None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """The environment that the dataset was recorded in, made anew."""
-        spec = EnvSpec.from_json(self._spec)
-        return remake(lambda: gymnasium.make(spec, **kwargs), self.about.id)
+        return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
@@ -276,7 +268,7 @@ class RobomimicDemonstrations:
                 successes=demo["successes"][:],
                 states=dict(_flat(states)),
                 seed=None if seed is None else int(seed),
-            )
+            ).validated()
 
 
 def _flat(group: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:

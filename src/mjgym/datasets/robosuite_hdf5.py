@@ -17,9 +17,10 @@ import mujoco
 import numpy as np
 from lxml import etree
 
-from mjgym.datasets.formats import About, remake
+from mjgym.datasets.formats import About, remake, require_plain
 from mjgym.datasets.hdf5_files import File
-from mjgym.datasets.recording import DemonstrationError, Episode, Recording, State, place
+from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Recording, State, place
+from mjgym.mjcf.bounds import require_bounded_text
 from mjgym.util.suggestions import or_else
 
 ROBOSUITE = 1  # robomimic's EnvType
@@ -46,7 +47,7 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         meta: `env_name` and `env_kwargs`, as robomimic's files and checkpoints have them.
 
     Raises:
-        DemonstrationError: it is no task that is here.
+        DemonstrationError: it is no task that is here, or names code of others.
     """
     from mjgym.adapters.robosuite.arguments import task_fields
     from mjgym.adapters.robosuite.environments.base import IDS
@@ -55,6 +56,7 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     task, asked = str(meta["env_name"]), dict(meta["env_kwargs"])
     if task not in IDS:
         raise DemonstrationError(f"{task!r} is no task here{or_else(task, IDS)}")
+    require_plain(asked)
     others = {field.name for field in dataclasses.fields(Episodes)}
     asked = {RENAMED.get(n, n): x for n, x in asked.items() if n not in ("env_name", *GONE)}
     configs = asked.get("controller_configs")
@@ -64,7 +66,7 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     asked = {name: value for name, value in asked.items() if name not in others}
     try:
         fields = task_fields(task, IDS[task], asked, others)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # of any part that an argument of the file reaches
         raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
     if "reward_shaping" not in asked:
         fields.pop("reward_type")  # what they paid for is not recorded
@@ -124,8 +126,7 @@ class RobosuiteDemonstrations:
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """The environment of this package that is like the one of the dataset."""
-        id, asked = self.about.id, {**self.about.kwargs, **kwargs}
-        return remake(lambda: gymnasium.make(id, **asked), id)
+        return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0, played from its recorded states."""
@@ -138,6 +139,11 @@ class RobosuiteDemonstrations:
                     f"{self.name!r}: {self._file.demos[number]} has no states with their model"
                 )
             actions, states = demo["actions"][:], demo["states"][:]
+            if actions.ndim != 2 or states.ndim != 2 or len(states) < len(actions):
+                raise ValueError(f"actions {actions.shape} do not fit states {states.shape}")
+            for rows in (actions, states):
+                if rows.dtype.kind not in "iuf" or not np.isfinite(rows).all():
+                    raise ValueError("actions and states must be finite numbers")
         return _played(self._env, actions, states, xml)
 
 
@@ -156,7 +162,9 @@ def _meta(file: File) -> dict[str, Any]:
             asked = json.loads(attributes["env_info"])
             name = asked.get("env_name", attributes.get("env"))
             meta, kind = {"env_name": name, "env_kwargs": asked}, ROBOSUITE
-    except (KeyError, TypeError, ValueError) as error:
+        if not isinstance(meta.get("env_kwargs", {}), dict):
+            raise ValueError("env_kwargs are no dict")
+    except DAMAGE as error:
         raise DemonstrationError(
             f"{file.name!r} does not say which environment it is of: {error!r}"
         ) from None
@@ -180,6 +188,11 @@ def _played(
 ) -> Episode:
     """An episode of actions, each played from its recorded state."""
     plain: Any = env.unwrapped
+    if actions.shape[1:] != env.action_space.shape:
+        raise DemonstrationError(
+            f"the dataset's actions have {actions.shape[1]} numbers, those of the environment"
+            f" {env.action_space.shape}"
+        )
     recorded = RecordedModel(xml)
     env.reset(seed=0)
     observation = recorded.place(plain, states[0])
@@ -211,8 +224,10 @@ class RecordedModel:
 
     def __init__(self, xml: str) -> None:
         try:
-            self._model = mujoco.MjModel.from_xml_string(_without_files(xml))
-        except (etree.XMLSyntaxError, ValueError) as error:
+            text = _without_files(xml)
+            require_bounded_text(text)
+            self._model = mujoco.MjModel.from_xml_string(text)
+        except (AttributeError, etree.XMLSyntaxError, TypeError, ValueError) as error:
             raise DemonstrationError(f"the dataset's model_file is no model: {error}") from None
         self._addresses: tuple[list[list[int]], list[list[int]]] | None = None
 

@@ -7,6 +7,7 @@ import mujoco
 
 from mjgym.mjcf.assets import asset_path
 from mjgym.mjcf.attributes import apply_shortcut, resolved, split_shortcut, tried_with
+from mjgym.mjcf.bounds import require_bounded
 from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
     KINDS,
@@ -41,7 +42,8 @@ def load(name: str | Path) -> Spec:
     Raises:
         FileNotFoundError: there is neither; the message names the nearest assets.
         ValueError: the engine refuses the file; the message says what is wrong in it, with file,
-            line and the nearest valid words, see `check`.
+            line and the nearest valid words, see `check`; or it asks for more than
+            `mjgym.mjcf.bounds` allow.
     """
     watch()
     try:
@@ -50,6 +52,7 @@ def load(name: str | Path) -> Spec:
         file = Path(name)
         if not file.is_file():
             raise
+        require_bounded(file)
     try:
         spec = mujoco.MjSpec.from_file(str(file))
     except (ValueError, RuntimeError) as error:

@@ -1,11 +1,9 @@
 """Motions as states of a model, one for each step of its control."""
 
 import math
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,16 +14,12 @@ from mjgym.rotations import (
     quaternion_from_rotation_vector,
     quaternion_to_rotation_vector,
 )
-from mjgym.util import atomic
+from mjgym.util import atomic, npz
 
 MOST_STATES = 500_000
 """How many rows a trajectory has at most: those of an hour at 140 a second, 0.5 GB."""
 
-_MOST_BYTES = 2**30  # of an array in a file
-_HEADERS = {  # by the version of an array's format
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+_MOST_BYTES = 2**30  # of the arrays in a file
 
 _PLACE, _TURN, _REST = slice(0, 3), slice(3, 7), slice(7, None)  # of qpos
 
@@ -89,52 +83,17 @@ class Trajectory:
             ValueError: it is not an NPZ file, has not the arrays of a trajectory, or larger ones
                 than a trajectory has; the message names the file.
         """
-        with Path(path).open("rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise ValueError(f"{path}: not an NPZ file")
-            _check_headers(file, str(path))
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                missing = [n for n in ("qpos", "qvel", "timestep") if n not in arrays.files]
-                if missing:
-                    raise ValueError(
-                        f"{path}: no array {missing[0]!r}, only {', '.join(arrays.files)}"
-                    )
-                try:
-                    if arrays["timestep"].shape != ():
-                        raise ValueError("timestep: must be one number")
-                    return cls(arrays["qpos"], arrays["qvel"], float(arrays["timestep"]))
-                except ValueError as error:
-                    raise ValueError(f"{path}: {error}") from None
-
-
-def _check_headers(file: BinaryIO, path: str) -> None:
-    """Refuse arrays that are larger than what is there, or than any trajectory's.
-
-    NumPy allocates what a header promises before it reads on.
-
-    Raises:
-        ValueError: there is such an array, or one that NumPy cannot read.
-    """
-    with zipfile.ZipFile(file) as archive:
-        for entry in archive.infolist():
-            try:
-                with archive.open(entry) as member:
-                    version = np.lib.format.read_magic(member)
-                    read = _HEADERS[version]
-                    shape, _, dtype = read(member)
-                    left = entry.file_size - member.tell()
-            except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-                raise ValueError(f"{path}: {entry.filename} is no array: {error}") from None
-            size = math.prod(shape) * dtype.itemsize
-            if not dtype.hasobject and size != left:
-                raise ValueError(
-                    f"{path}: {entry.filename} promises {size:,} bytes and has {left:,}"
-                )
-            if size > _MOST_BYTES:
-                raise ValueError(
-                    f"{path}: {entry.filename} has {size:,} bytes; {_MOST_BYTES:,} are the most"
-                )
+        names = ("qpos", "qvel", "timestep")
+        try:
+            arrays = npz.read(path, names.__contains__, _MOST_BYTES)
+            missing = [name for name in names if name not in arrays]
+            if missing:
+                raise ValueError(f"no array {missing[0]!r}")
+            if arrays["timestep"].shape != ():
+                raise ValueError("timestep: must be one number")
+            return cls(arrays["qpos"], arrays["qvel"], float(arrays["timestep"]))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from None
 
 
 def resample(

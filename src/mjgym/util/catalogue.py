@@ -1,9 +1,10 @@
 """Registries of named objects, from the package and from users' modules."""
 
-import importlib
+import sys
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
 
 Thing = TypeVar("Thing")
@@ -73,20 +74,25 @@ class Catalogue(Generic[Thing]):
             return issubclass(found, self._base)
         return isinstance(found, self._base)
 
+    def _hint(self, module: str, attribute: str) -> str:
+        """The names of such objects in a module that has been imported, the nearest first."""
+        there = vars(sys.modules[module]).items()
+        known = [n for n, x in there if self._fits(x) and x is not self._base]
+        return or_else(attribute, known) if known else ""
+
     def _load(self, name: str, asked: str) -> Thing:
         module, _, attribute = name.partition(":")
         try:
-            holder = importlib.import_module(module)
-        except (ImportError, TypeError, ValueError) as error:  # also a relative or an empty name
+            found = code_references.load(name)
+        except AttributeError:
+            hint = self._hint(module, attribute)
+            reason = f"there is no {attribute!r} in {module}{hint}"
+            raise ValueError(f"{asked}: {name!r} cannot be imported: {reason}") from None
+        except (ImportError, ValueError) as error:
             raise ValueError(f"{asked}: {name!r} cannot be imported: {error}") from None
-        found: Any = getattr(holder, attribute, None)
-        known = [n for n, x in vars(holder).items() if self._fits(x) and x is not self._base]
         if not self._fits(found):
-            hint = or_else(attribute, known) if known else ""
-            what = f"is no {self._base.__name__}"
-            if found is None:
-                what = f"cannot be imported: there is no {attribute!r} in {module}"
-            raise ValueError(f"{asked}: {name!r} {what}{hint}")
+            hint = self._hint(module, attribute)
+            raise ValueError(f"{asked}: {name!r} is no {self._base.__name__}{hint}")
         thing: Thing = found() if isinstance(found, type) else found
         self._found[name] = thing
         return thing

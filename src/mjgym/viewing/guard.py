@@ -36,6 +36,8 @@ from mjgym.viewing import ports
 PATIENCE = 10.0  # s, in which a request must have come, and the viewer must answer
 STOP = 5.0  # s, in which the thread must end
 CLOSING = 1.0  # s, in which a browser must answer that its connection ends
+MOST_FROM_BROWSER = 2**20  # bytes of a message: keys, mouse, settings of the page
+MOST_FROM_VIEWER = 2**28  # bytes of a message: pictures, or meshes of a whole scene
 _OTHER_SITES = ("same-site", "cross-site")  # values of Sec-Fetch-Site; another port is another page
 _RELAYED = ("accept", "accept-encoding", "if-modified-since", "if-none-match")  # of a request
 _DROPPED = ("access-control-allow-origin", "connection", "content-length", "transfer-encoding")
@@ -220,7 +222,7 @@ class Guard:
             open_timeout=PATIENCE,
             ping_interval=None,  # a page in the background may sleep
             close_timeout=CLOSING,
-            max_size=None,
+            max_size=MOST_FROM_BROWSER,
             max_queue=1,  # the newest picture is wanted, not all of them
             server_header=None,
             logger=_SILENT,
@@ -291,7 +293,7 @@ def _to_viewer(connection: socket.socket, path: str, spoken: list[Subprotocol] |
         open_timeout=PATIENCE,
         ping_interval=None,
         close_timeout=CLOSING,
-        max_size=None,
+        max_size=MOST_FROM_VIEWER,
         max_queue=1,
         proxy=None,
     )

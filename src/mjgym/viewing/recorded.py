@@ -48,6 +48,7 @@ class Replay(Session):
         self._demonstrations = demonstrations
         self._number = first
         self._shown = demonstrations.episode(first)
+        self._shown.require_actions_of(env)
         super().__init__(env, self._recorded, self._shown.seed or 0)
 
     def _recorded(self, observation: Any) -> np.ndarray:
@@ -76,6 +77,7 @@ class Replay(Session):
             return
         self._number += 1
         self._shown = self._demonstrations.episode(self._number)
+        self._shown.require_actions_of(self.env)
         self.reset(self._shown.seed or 0, ended)
 
     def step(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from mjgym.adapters.robosuite.episodes import Episodes
 from mjgym.envs.env import Env
 from mjgym.loop.states import MEMORY
+from mjgym.mjcf.bounds import require_bounded_text
 from mjgym.mjcf.written_fields import fields_of, with_fields
 from mjgym.util.suggestions import or_else
 
@@ -108,6 +109,7 @@ class Model:
         """
         task = self._env.task
         try:
+            require_bounded_text(xml)
             found = mujoco.MjSpec.from_string(xml, assets=task.model().assets).compile()
         except ValueError as error:
             raise ValueError(f"xml: not that of sim.model.get_xml(): {error}") from None

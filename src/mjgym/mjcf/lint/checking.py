@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mujoco
 
+from mjgym.mjcf.bounds import excess
 from mjgym.mjcf.lint.draft import Draft, described, name_of, silence
 from mjgym.mjcf.lint.reading import Node, Problem, found, near_files, parse, read
 from mjgym.mjcf.lint.refusals import alike, ask, near, reason_of, settle
@@ -114,6 +115,8 @@ def _examine(
     root, problems = read(main, contents)
     if root is None:
         return problems, []
+    if (beyond := excess(root)) is not None:  # before the engine allocates it
+        return [*problems, beyond], []
     draft = Draft(main, root, problems)
     if not _has_root(draft):
         return draft.problems, []

@@ -13,6 +13,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.mjcf.bounds import require_bounded
 from mjgym.mjcf.elements import Spec, enumeration, to_word
 from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.lint.draft import silence
@@ -122,6 +123,7 @@ def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
             raise FileNotFoundError(f"there is no file {path}")
         if path.suffix == ".mjb":
             return mujoco.MjModel.from_binary_path(str(path))
+        require_bounded(path)
         try:
             return mujoco.MjSpec.from_file(str(path)).compile()
         except (ValueError, RuntimeError) as error:

@@ -1,9 +1,9 @@
 """Classes of one's own that settings name as "module:Class"."""
 
-import importlib
 from collections.abc import Iterable
 
 from mjgym.train.results.run_errors import ConfigError
+from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
 
 
@@ -18,11 +18,10 @@ def imported(name: str, setting: str, known: Iterable[str]) -> type:
     Raises:
         ConfigError: there is none.
     """
-    module, colon, attribute = name.partition(":")
-    if not colon:
+    if ":" not in name:
         raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
     try:
-        found: type = getattr(importlib.import_module(module), attribute)
+        found: type = code_references.load(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"{setting}: {name}: {error}") from None
     if not isinstance(found, type):

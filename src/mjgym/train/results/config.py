@@ -363,7 +363,7 @@ def read_run(
     Raises:
         ConfigError: as in `read`.
     """
-    known = {name for name, _, _ in _in_file(file)}
+    known = {name for name, _, _ in in_file(file)}
     added = {
         f.name: f.metadata[BEFORE]
         for f in dataclasses.fields(cls)
@@ -486,15 +486,13 @@ def read(
     values: dict[str, Any] = dict(_first or {})
     places: dict[str, str] = {}  # that each was set at last
     for file in files:
-        for name, value, where in _in_file(Path(file)):
+        for name, value, where in in_file(Path(file)):
             places[_set(cls, values, name, value, where)] = where
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"{text!r} is not of the form name=value")
-        with contextlib.suppress(*_YAML_ERRORS):
-            value = yaml.safe_load(value)
-        places[_set(cls, values, name.strip(), value, repr(text))] = repr(text)
+        places[_set(cls, values, name.strip(), value_of(value), repr(text))] = repr(text)
     for name, value in given.items():
         places[_set(cls, values, name, value, name)] = name
     try:
@@ -502,6 +500,13 @@ def read(
     except ConfigError as error:
         where = places.get(str(error).partition(":")[0], "")
         raise ConfigError(f"{where}: {error}" if where else str(error)) from None
+
+
+def value_of(text: str) -> Any:
+    """The value of a setting on the command line: YAML, or the text as it is."""
+    with contextlib.suppress(*_YAML_ERRORS):
+        return yaml.safe_load(text)
+    return text
 
 
 _YAML_ERRORS = (yaml.YAMLError, ValueError, RecursionError)  # a date like 2020-13-01 is the second
@@ -532,11 +537,14 @@ def settings_of(file: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it cannot be read, or lacks one that every run has.
     """
-    found = {name: value for name, value, _ in _in_file(file)}
+    found = {name: value for name, value, _ in in_file(file)}
     kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
-    for name, kind in kinds.items():
-        if not isinstance(found.get(name), kind):
+    later = {"evaluation_env": dict}  # which older runs lack
+    for name, kind in {**kinds, **later}.items():
+        if not (isinstance(found.get(name), kind) or (name in later and name not in found)):
             raise ConfigError(f"{file}: is damaged: {name} must be {kind.__name__}")
+        if kind is dict and not all(isinstance(key, str) for key in found.get(name, {})):
+            raise ConfigError(f"{file}: is damaged: the names in {name} must be str")
     return found
 
 
@@ -546,8 +554,12 @@ def _complaint(file: Path, error: Exception) -> str:
     return f"{file}{f':{mark.line + 1}' if mark else ''}: {problem}"
 
 
-def _in_file(file: Path) -> Iterator[tuple[str, Any, str]]:
-    """Names, values and places of a file."""
+def in_file(file: Path) -> Iterator[tuple[str, Any, str]]:
+    """Names, values and places of the settings in a YAML file.
+
+    Raises:
+        ConfigError: it cannot be read, or is no mapping from names.
+    """
     node = mapping(file)
     construct = yaml.SafeLoader("").construct_document
     for key, content in node.value if node else ():

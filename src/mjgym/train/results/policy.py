@@ -1,7 +1,6 @@
 """A trained policy as plain arrays: acting needs NumPy alone."""
 
-import zipfile
-import zlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from mjgym.contract.goal_entries import ACHIEVED, DESIRED, OBSERVED
 from mjgym.train.results.activations import ACTIVATIONS
-from mjgym.util import atomic
+from mjgym.util import atomic, npz
 from mjgym.util.suggestions import or_else
 
 LAYER_NORM = 1e-5
@@ -90,6 +89,8 @@ class Acting(ABC):
         lead = observation.shape[: observation.ndim - self.mean.ndim]
         if self._held is None or not self._left or self._held.shape[:-1] != lead:
             self._held, self._left = self.decided(observation), self.repeat
+            if not np.isfinite(self._held).all():
+                raise PolicyError("the policy gives actions that are not finite")
         self._left -= 1
         return self._held.copy()
 
@@ -413,25 +414,22 @@ def load(path: str | Path) -> AnyPolicy:
         PolicyError: it holds no policy, or a damaged one.
     """
     try:
-        with np.load(path) as file:
-            arrays = dict(file)
+        arrays = npz.read(path, _is_known, _MOST_BYTES)
         agents = _parts(arrays, "agent")
         if not agents:
             return _policy(arrays)
         valued = [own for own in agents if "distribution" in own]
-        temperature = float(arrays["temperature"]) if "temperature" in arrays else None
+        temperature = _number(arrays, "temperature") if "temperature" in arrays else None
         if valued and len(valued) < len(agents):
             raise PolicyError("some of its agents have critics, others have none")
         if temperature is not None and not (valued and temperature > 0):
             raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
-        return EnsemblePolicy(
-            list(map(_policy, agents)), list(map(_valuation, valued)), temperature
-        )
-    except OSError:
-        raise
+        policies = list(map(_policy, agents))
+        _require_alike(policies)
+        return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature)
     except _DAMAGE as error:
-        kind = type(error).__name__
-        raise PolicyError(f"{path} holds no policy, or a damaged one: {kind}: {error}") from error
+        reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
+        raise PolicyError(f"{path} holds no policy, or a damaged one: {reason}") from None
 
 
 def load_valuation(path: str | Path) -> Valuation:
@@ -442,49 +440,104 @@ def load_valuation(path: str | Path) -> Valuation:
         PolicyError: it holds none, or damaged ones.
     """
     try:
-        with np.load(path) as file:
-            return _valuation(dict(file))
-    except OSError:
-        raise
+        return _valuation(npz.read(path, _is_known, _MOST_BYTES))
     except _DAMAGE as error:
-        kind = type(error).__name__
-        raise PolicyError(f"{path} holds no critics, or damaged ones: {kind}: {error}") from error
+        reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
+        raise PolicyError(f"{path} holds no critics, or damaged ones: {reason}") from None
 
 
-_DAMAGE = (
-    AttributeError,  # one array instead of an archive
-    EOFError,
-    IndexError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,  # an archive's compression
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
+_DAMAGE = (IndexError, KeyError, MemoryError, TypeError, ValueError)
+
+_MOST_BYTES = 2**28  # of the arrays in a file: networks of 67 million numbers
+
+_MOST = 10_000  # control steps of a history, a plan or an action, and modes
+
+_LAYER = r"\d+\.(weight|bias)"
+_KNOWN = re.compile(
+    r"(agent\d{1,4}/)?("
+    r"mean|deviation|low|high|history|limit|chunk|ensembling|modes|repeat|activation"
+    rf"|temperature|weights|distribution|(encoder/|critic\d{{1,4}}/)?{_LAYER}"
+    r"|memory/(weight|bias)_(ih|hh)_l0)"
 )
 
 
+def _is_known(name: str) -> bool:
+    """Whether an array's name is one that policies and critics have."""
+    return _KNOWN.fullmatch(name) is not None
+
+
+def _finite(name: str, array: np.ndarray) -> np.ndarray:
+    """The array, if it holds finite real numbers.
+
+    Raises:
+        PolicyError: it does not.
+    """
+    if array.dtype.kind not in "biuf":
+        raise PolicyError(f"{name} holds no real numbers but {array.dtype}")
+    if not np.isfinite(array).all():
+        raise PolicyError(f"{name} is not finite")
+    return array
+
+
+def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
+    """A single finite number; a default where there is none.
+
+    Raises:
+        KeyError: there is none, and no default.
+        PolicyError: it is no such number.
+    """
+    if name not in arrays and usual is not None:
+        return float(usual)
+    if arrays[name].size != 1:
+        raise PolicyError(f"{name} is no single number")
+    return float(_finite(name, arrays[name]).item())
+
+
+def _whole(arrays: Arrays, name: str, usual: int | None = None) -> int:
+    """A whole number from 1 to the largest that is taken.
+
+    Raises:
+        KeyError: there is none, and no default.
+        PolicyError: it is no such number.
+    """
+    value = _number(arrays, name, usual)
+    if not (value.is_integer() and 1 <= value <= _MOST):
+        raise PolicyError(f"{name} must be a whole number from 1 to {_MOST:,}, not {value:g}")
+    return int(value)
+
+
 def _policy(arrays: dict[str, np.ndarray]) -> Policy:
-    about = {name: arrays[name] for name in ("mean", "deviation", "low", "high")}
-    seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
-    encoder, layers, history = _layers(seeing), _layers(arrays), int(arrays["history"])
-    if history < 1 or about["mean"].shape != about["deviation"].shape:
+    about = {name: _finite(name, arrays[name]) for name in ("mean", "deviation", "low", "high")}
+    mean, low, high = about["mean"], about["low"], about["high"]
+    if not mean.size or mean.shape != about["deviation"].shape:
         raise PolicyError("its observations' statistics do not fit")
-    if about["low"].ndim != 1 or about["low"].shape != about["high"].shape:
+    if not (about["deviation"] > 0).all():
+        raise PolicyError("deviation must be positive")
+    if low.ndim != 1 or not low.size or low.shape != high.shape or not (low <= high).all():
         raise PolicyError("its bounds of actions do not fit")
-    memory = {k.removeprefix(_MEMORY): v for k, v in arrays.items() if k.startswith(_MEMORY)}
-    inputs = len(encoder[-1]["bias"]) if encoder else history * about["mean"].size
+    history, chunk, modes, repeat = (
+        _whole(arrays, "history"),
+        *(_whole(arrays, name, 1) for name in ("chunk", "modes", "repeat")),
+    )
+    seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
+    encoder, layers = _layers(seeing), _layers(arrays)
+    memory = {
+        name.removeprefix(_MEMORY): _finite(name, array)
+        for name, array in arrays.items()
+        if name.startswith(_MEMORY)
+    }
+    inputs = history * mean.size
+    if encoder:
+        _require_seeing(encoder, mean.shape, history)
+        inputs = len(encoder[-1]["bias"])
     if memory:
-        inputs = _width(memory, about["mean"].size)
-    chunk, modes, repeat = (int(arrays.get(name, 1)) for name in ("chunk", "modes", "repeat"))
-    if repeat < 1:
-        raise PolicyError(f"it takes an action for {repeat} control steps")
-    if chunk < 1 or modes < 1:
-        raise PolicyError(f"it gives {chunk} actions of {modes} modes")
+        inputs = _width(memory, mean.size)
     outputs = modes * chunk * len(about["low"]) + (modes if modes > 1 else 0)
     _require_fitting(layers, inputs, outputs)
-    limit = float(arrays["limit"]) if "limit" in arrays else None
+    limit = _number(arrays, "limit") if "limit" in arrays else None
+    if limit is not None and not limit > 0:
+        raise PolicyError(f"limit must be positive, not {limit:g}")
+    ensembling = _number(arrays, "ensembling", 0.0)
     return Policy(
         layers,
         history=history,
@@ -492,12 +545,44 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         limit=limit,
         memory=memory,
         chunk=chunk,
-        ensembling=float(arrays.get("ensembling", 0.0)),
+        ensembling=ensembling,
         modes=modes,
         repeat=repeat,
         activation=_activation(arrays),
         **about,
     )
+
+
+def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> None:
+    """Check that the layers of an encoder follow on each other and on pictures.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    *convolutions, linear, norm = encoder
+    if len(shape) != 3 or len(convolutions) != len(STRIDES):
+        raise PolicyError(f"its encoder of {len(convolutions)} convolutions sees no {shape}")
+    height, width, channels = shape[0], shape[1], shape[2] * history
+    for k, (layer, stride) in enumerate(zip(convolutions, STRIDES, strict=True)):
+        if layer["weight"].shape[1:] != (channels, 3, 3) or layer["bias"].ndim != 1:
+            raise PolicyError(f"its encoder's layer {k} does not take {channels} channels")
+        height, width = ((side - 3) // stride + 1 for side in (height, width))
+        channels = len(layer["bias"])
+    inputs, features = height * width * channels, len(linear["bias"])
+    if min(height, width) < 1 or linear["weight"].shape[1:] != (inputs,):
+        raise PolicyError(f"its encoder's linear layer does not take {inputs} numbers")
+    if norm["weight"].shape != (features,) or linear["bias"].ndim != 1 or norm["bias"].ndim != 1:
+        raise PolicyError(f"its encoder's normalisation does not take {features} numbers")
+
+
+def _require_alike(policies: list[Policy]) -> None:
+    """Check that the agents of an ensemble see and do the same.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
+        raise PolicyError("its agents see or do not the same")
 
 
 def _activation(arrays: Arrays) -> str:
@@ -532,8 +617,14 @@ def _width(memory: Arrays, size: int) -> int:
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
     bodies = [_layers(own) for own in _parts(arrays, "critic")]
-    distribution = bool(arrays["distribution"])
-    return Valuation(bodies, arrays["weights"], distribution, _activation(arrays))
+    distribution = bool(_number(arrays, "distribution"))
+    weights = _finite("weights", arrays["weights"])
+    if not bodies or weights.ndim != 2:
+        raise PolicyError("it has no critics, or their outputs have no weights")
+    for body in bodies:
+        inputs = body[0]["weight"].shape[-1] if body else 0
+        _require_fitting(body, inputs, weights.size)
+    return Valuation(bodies, weights, distribution, _activation(arrays))
 
 
 def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
@@ -562,13 +653,15 @@ def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
+            _finite(key, array)
             single = array.astype(np.float32) if array.dtype == np.float16 else array
             found.setdefault(int(index), {})[name] = single
     if sorted(found) != list(range(len(found))):
         raise PolicyError(f"its layers are {sorted(found)}")
     layers = [found[k] for k in range(len(found))]
     for k, layer in enumerate(layers):
-        if set(layer) != {"weight", "bias"} or len(layer["bias"]) != len(layer["weight"]):
+        whole = set(layer) == {"weight", "bias"} and all(x.ndim for x in layer.values())
+        if not whole or len(layer["bias"]) != len(layer["weight"]):
             raise PolicyError(f"layer {k} is not a weight and a bias of one length")
     return layers
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from mjgym.train.results import metrics
 from mjgym.train.results.metrics import Metric
+from mjgym.util import npz
 
 NAMES = {
     "avg_return": metrics.RETURN,
@@ -152,11 +153,14 @@ def _monitor(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
         yield Metric(*own, metrics.TRAINING_RETURN, steps, float(row["r"]), wall_s=ended)
 
 
+_MOST_BYTES = 2**28  # of the evaluations in a file
+
+
 def _evaluations(path: Path) -> Iterator[Metric]:
     """Evaluations of stable-baselines3's EvalCallback."""
     try:
-        with np.load(path, allow_pickle=False) as found:
-            timesteps, results = found["timesteps"], found["results"]
+        found = npz.read(path, ("timesteps", "results").__contains__, _MOST_BYTES)
+        timesteps, results = found["timesteps"], found["results"]
     except (KeyError, ValueError) as error:
         raise ValueError(f"{path}: is none of stable-baselines3's evaluations: {error}") from None
     for step, returns in zip(timesteps, results, strict=True):

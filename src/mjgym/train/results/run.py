@@ -1,7 +1,6 @@
 """The folder of a run: its settings, fingerprint, metrics, checkpoint and policy."""
 
 import json
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from mjgym.train.results import metrics
 from mjgym.train.results.config import Config, settings_of, to_yaml
 from mjgym.train.results.policy import AnyPolicy, PolicyError, load
 from mjgym.train.results.run_errors import ConfigError, RunError
-from mjgym.util import atomic
+from mjgym.util import atomic, code_references
 
 
 class Run:
@@ -140,15 +139,15 @@ class Run:
 def code_of(settings: Mapping[str, Any]) -> list[str]:
     """Modules outside this package whose code runs when a run's settings are used.
 
-    They are the task's `module`, and every "module:name" among names and values: a critic,
-    an algorithm, noise, an id, an argument of the task.
+    They are the task's `module`, and every reference to code among names and values, see
+    `code_references.outside`: a critic, an algorithm, noise, an id, an argument of the task.
 
     Args:
         settings: of a run, by name.
     """
     module = str(settings.get("module") or "")
-    found = [module] if module and not _is_packaged(module) else []
-    return list(dict.fromkeys([*found, *_modules_in(list(settings.values()))]))
+    found = [] if code_references.is_packaged(module) else [module]
+    return list(dict.fromkeys([*found, *code_references.outside(list(settings.values()))]))
 
 
 def code_of_learner(settings: Mapping[str, Any]) -> list[str]:
@@ -161,20 +160,4 @@ def code_of_learner(settings: Mapping[str, Any]) -> list[str]:
     """
     names = ("algorithm", "critic", "exploration", "ensemble")
     found = code_of({name: settings[name] for name in names if name in settings})
-    return list(dict.fromkeys(text.rpartition(":")[0] for text in found))
-
-
-_REFERENCE = re.compile(r"(?P<module>.+):[A-Za-z_][\w./-]*")  # "module:name"; not "cuda:0"
-
-
-def _modules_in(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        value = [*value, *value.values()]
-    if isinstance(value, list | tuple):
-        return [name for item in value for name in _modules_in(item)]
-    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
-    return [] if match is None or _is_packaged(match["module"]) else [str(value)]
-
-
-def _is_packaged(module: str) -> bool:
-    return module == "mjgym" or module.startswith("mjgym.")
+    return list(dict.fromkeys(map(code_references.module_of, found)))

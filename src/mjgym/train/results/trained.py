@@ -17,11 +17,13 @@ import numpy as np
 
 from mjgym.inspect.fingerprint import fingerprint
 from mjgym.train.results.policy import Policy, load
+from mjgym.util import npz
 from mjgym.util.packaged import assets
 
 FOLDER = assets() / "policies"
 LIMIT = 300_000  # bytes of a file
 _ABOUT = "about"  # its entry of a file
+_MOST_BYTES = 2**22  # of that entry
 
 
 class TrainedError(Exception):
@@ -176,8 +178,7 @@ def about_of(path: Path) -> About:
     Raises:
         OSError: it cannot be read.
     """
-    with np.load(path) as arrays:
-        found = json.loads(str(arrays[_ABOUT]))
+    found = json.loads(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]))
     rows = {name: tuple(found[name]) for name in ("returns", "successes") if name in found}
     return About(**{**found, **rows})
 

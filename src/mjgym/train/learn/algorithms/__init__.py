@@ -1,9 +1,9 @@
 """Algorithms: one file each, which states its update as the paper does."""
 
-import importlib
 from typing import TYPE_CHECKING
 
 from mjgym.train.results.run_errors import ConfigError
+from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def find(name: str) -> "type[Agent]":
     Raises:
         ConfigError: there is none; the message names the nearest.
     """
-    module, colon, cls = name.partition(":")
-    if not colon:
+    reference = name
+    if ":" not in name:
         if name.lower() not in ALGORITHMS:
             raise ConfigError(f"there is no algorithm {name!r}{or_else(name, ALGORITHMS)}")
-        module, cls = f"{__name__}.{name.lower()}", ALGORITHMS[name.lower()]
+        reference = f"{__name__}.{name.lower()}:{ALGORITHMS[name.lower()]}"
     try:
-        found: type[Agent] = getattr(importlib.import_module(module), cls)
-    except (ImportError, AttributeError) as error:
+        found: type[Agent] = code_references.load(reference)
+    except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"algorithm {name}: {error}") from error
     return found

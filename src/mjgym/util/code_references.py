@@ -1,0 +1,89 @@
+"""References to code: the one rule for which text names code, and the one importer of it.
+
+Run folders, settings, datasets and models are data. A text of theirs that names code outside this
+package ("module:Class", the path of a .py file) must not be imported unless the user asks for it:
+commands look for such texts with `outside` before they use the data. `load` imports nothing that
+`outside` does not find.
+"""
+
+import importlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_PACKAGE = "mjgym"
+_DATA = frozenset({"cuda", "lerobot", "menagerie"})
+"""Words before a colon that never name a module: devices, datasets, robots."""
+
+
+def split(text: str) -> tuple[str, str] | None:
+    """Module and attribute that a text names, or None for a text that is no reference to code.
+
+    A reference is a dotted module name, a colon and anything but the rest of an address or of a
+    path: "module:", whose attribute is empty, is one too, since importing the module alone runs
+    its code.
+    """
+    module, colon, attribute = text.partition(":")
+    named = colon and module not in _DATA and _is_dotted(module)
+    named = named and not attribute.startswith(("/", "\\"))
+    return (module, attribute) if named else None
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is the path of a Python file."""
+    return text.endswith(".py")
+
+
+def outside(value: Any) -> list[str]:
+    """References to code outside this package, in plain data.
+
+    Args:
+        value: a text, or mappings and lists of such; names of mappings count too.
+    """
+    return list(dict.fromkeys(_outside(value)))
+
+
+def _outside(root: Any) -> Iterable[str]:
+    left = [root]  # without recursion, since nothing says how deep a file's data may go
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            left += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            left += value
+        elif isinstance(value, str) and not is_packaged(module_of(value)):
+            yield value
+
+
+def module_of(text: str) -> str:
+    """The module or file that a text names; empty for a text that is no reference to code."""
+    reference = split(text)
+    if reference is not None:
+        return reference[0]
+    path = text.rpartition(":")[0] or text
+    return next((p for p in (text, path) if is_path(p)), "")
+
+
+def is_packaged(module: str) -> bool:
+    """Whether a module is this package's; the empty name, which names none, counts as such."""
+    return not module or module == _PACKAGE or module.startswith(f"{_PACKAGE}.")
+
+
+def load(text: str) -> Any:
+    """The class, function or object that "module:name" names; "name" may have dots.
+
+    Raises:
+        ValueError: the text is no such reference; nothing is imported.
+        ImportError: the module cannot be imported.
+        AttributeError: the module has no such name.
+    """
+    reference = split(text)
+    if reference is None or not _is_dotted(reference[1]):
+        raise ValueError(f'{text!r} is not of the form "module:name"')
+    target: Any = importlib.import_module(reference[0])
+    for part in reference[1].split("."):
+        target = getattr(target, part)
+    return target
+
+
+def _is_dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
