@@ -280,6 +280,17 @@ class TestList:
         assert "did you mean dmc" in refused("list", "--namespace", "dm")
 
 
+class TestCheckOfFiles:
+    def test_a_dataclass_that_is_not_frozen_says_what_to_write(self, tmp_path):
+        file = tmp_path / "thawed.py"
+        file.write_text(
+            "from dataclasses import dataclass\nfrom mjgym import Task\n\n"
+            "@dataclass\nclass Thawed(Task):\n    time_limit = 1.0\n"
+        )
+        done = mjgym_("check", str(file), code=1)
+        assert "put @dataclass(frozen=True) above the class instead of @dataclass" in done.stdout
+
+
 class TestInfo:
     def test_everything_is_there(self):
         info = data("info", "cartpole-swingup", "--set", "poles=2", "--set", "dtype=float64")
