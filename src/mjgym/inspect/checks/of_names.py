@@ -71,7 +71,7 @@ def _resembles(name: str, hook: str) -> bool:
 
     `close` also suggests words that merely contain the name.
     """
-    return name in _SYNONYMS or bool(close(name, [hook], 1, ALIKE)) and name not in hook
+    return name in _SYNONYMS or (bool(close(name, [hook], 1, ALIKE)) and name not in hook)
 
 
 def _methods(cls: type[Task]) -> Iterator[str]:

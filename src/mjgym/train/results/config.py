@@ -482,6 +482,14 @@ def read(
         raise ConfigError(f"{where}: {error}" if where else str(error)) from None
 
 
+ALIASES = {
+    "lr": "learning_rate",
+    "gamma": "discount",
+    "tau": "target_rate",
+    "batch": "batch_size",
+}
+"""Short names of settings, as papers write them."""
+
 _YAML_ERRORS = (yaml.YAMLError, ValueError, RecursionError)  # a date like 2020-13-01 is the second
 
 
@@ -546,6 +554,7 @@ def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where
     """
     hints = typing.get_type_hints(cls)
     name, _, entry = name.partition(".")
+    name = name if name in hints else ALIASES.get(name, name)
     if name not in hints:
         raise ConfigError(f"{where}: there is no setting {name!r}{or_else(name, hints)}")
     if entry:
