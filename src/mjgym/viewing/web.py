@@ -31,7 +31,7 @@ from mujoco.studio.dear_imgui import dear_imgui as imgui
 from mjgym.contract.viewpoint import Viewpoint
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
-from mjgym.viewing.watch import ViewerError
+from mjgym.viewing.watch import ViewerError, title_of
 
 START = 30.0  # s, in which the server must be up
 _MOVED = ("qpos", "qvel", "mocap_pos", "mocap_quat")  # what a person can change by hand
@@ -53,6 +53,7 @@ _DRIVING = {
     ".": imgui.Key.Period,
     "f9": imgui.Key.F9,
 }
+_KEYS = {imgui.Key.R: Command.RESET, imgui.Key.N: Command.NEXT, imgui.Key.S: Command.STEP}
 _CLOSED = ("/drop",)  # where the page would send files that are dropped on it
 
 
@@ -92,7 +93,7 @@ class Web:
         self._restore.callback(listener.close)
         try:
             inner, path = self._restore.enter_context(contextlib.closing(_Inner())).pair
-            config = viewer_protocol.ViewerConfig(title="mjgym", gfx="web")
+            config = viewer_protocol.ViewerConfig(title=title_of(session), gfx="web")
             settings = app.Config(show_inspector=False)
             viewer_plugins, sim_plugins = plugin.split_plugins(
                 [app.App(settings), self._panel, self._link]
@@ -106,8 +107,8 @@ class Web:
             self._handle = launch_thread.launch_thread(run, sim_plugins=sim_plugins)
             self._restore.callback(self._handle.close)
             self._wait(taken)
-            guard = Guard(listener, lambda: _dial(path), _CLOSED)
-            self._restore.callback(guard.close)
+            self._guard = Guard(listener, lambda: _dial(path), title_of(session), _CLOSED)
+            self._restore.callback(self._guard.close)
             self.url = guard.url
         except BaseException:
             self._restore.close()
@@ -133,6 +134,7 @@ class Web:
         handle = self._handle
         if not handle.is_running():
             return False
+        session.attend(self._guard.visited.is_set())
         shown = (session.episode, session.progress.steps)
         if shown != self._shown:
             if session.episode != self._shown[0]:
@@ -335,6 +337,14 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             if is_down(key):
                 session.press(name)
 
+    def _hear(self) -> None:
+        """Obey the keys that do so in the terminal, unless somebody types or drags something."""
+        if imgui.GetIO().WantTextInput:
+            return
+        for key, command in _KEYS.items():
+            if imgui.IsKeyPressed(key, False):
+                self._session.ask(command)
+
     def _draw(self) -> None:
         progress = self._session.progress
         imgui.SetNextWindowPos(imgui.Vec2(230, 60), imgui.Cond.FirstUseEver)
@@ -354,6 +364,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             if self._session.keys is not None:
                 for key, meaning in self._session.keys.help:
                     imgui.TextUnformatted(f"{key}: {meaning}")
+            self._hear()
             for command in _BUTTONS:
                 if imgui.Button(command.value.capitalize()):
                     self._session.ask(command)
