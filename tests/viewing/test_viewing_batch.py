@@ -146,7 +146,7 @@ def test_cameras_follow_what_walks_away(viewer_of):
     places = np.stack([session.follow(i).xpos + viewer._offsets[i] for i in range(3)])
     viewer._keep_in_sight(places)
     assert np.array_equal(viewer._middle, before)
-    viewer._keep_in_sight(places + [50.0, 0.0, 0.0])
+    viewer._keep_in_sight(places + np.array([50.0, 0.0, 0.0]))
     assert viewer._middle[0] > 45
     assert viewer._size == size
     places[0] -= [50.0, 0.0, 0.0]
@@ -157,10 +157,14 @@ def test_cameras_follow_what_walks_away(viewer_of):
 def test_episodes_of_a_batch_end():
     envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=2, max_episode_steps=3)
     session = Session(envs, lambda observation: np.ones(envs.action_space.shape))
+    total = 0.0
     for _ in range(3):
         assert session.progress.ended == ""
         session.step()
-    assert session.progress.ended == "step 3: 2 of 2 episodes end, mean return 0.00"
+        total += session.progress.reward
+    assert session.progress.ended == f"step 3: 2 of 2 episodes end, mean return {total:.2f}"
+    session.step()  # begins the next ones
+    assert session.progress.total == session.progress.reward
     envs.close()
 
 

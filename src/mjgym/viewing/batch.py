@@ -126,7 +126,8 @@ class BatchViewer:
         size = float((high - low).max()) + self._radius
         if np.linalg.norm(middle - self._middle) < STRAY * self._size and size < self._size:
             return
-        ratio, moved = max(1.0, GROW * size / self._size), middle - self._middle
+        ratio = GROW * size / self._size if size >= self._size else 1.0
+        moved = middle - self._middle
         self._middle, self._size = middle, ratio * self._size
         for client in self._server.get_clients().values():
             camera = client.camera

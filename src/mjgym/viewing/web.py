@@ -109,7 +109,7 @@ class Web:
             self._wait(taken)
             self._guard = Guard(listener, lambda: _dial(path), title_of(session), _CLOSED)
             self._restore.callback(self._guard.close)
-            self.url = guard.url
+            self.url = self._guard.url
         except BaseException:
             self._restore.close()
             raise
