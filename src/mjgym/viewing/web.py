@@ -53,7 +53,6 @@ _DRIVING = {
     ".": imgui.Key.Period,
     "f9": imgui.Key.F9,
 }
-_KEYS = {imgui.Key.R: Command.RESET, imgui.Key.N: Command.NEXT, imgui.Key.S: Command.STEP}
 _CLOSED = ("/drop",)  # where the page would send files that are dropped on it
 
 
@@ -337,14 +336,6 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             if is_down(key):
                 session.press(name)
 
-    def _hear(self) -> None:
-        """Obey the keys that do so in the terminal, unless somebody types or drags something."""
-        if imgui.GetIO().WantTextInput:
-            return
-        for key, command in _KEYS.items():
-            if imgui.IsKeyPressed(key, False):
-                self._session.ask(command)
-
     def _draw(self) -> None:
         progress = self._session.progress
         imgui.SetNextWindowPos(imgui.Vec2(230, 60), imgui.Cond.FirstUseEver)
@@ -364,7 +355,6 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             if self._session.keys is not None:
                 for key, meaning in self._session.keys.help:
                     imgui.TextUnformatted(f"{key}: {meaning}")
-            self._hear()
             for command in _BUTTONS:
                 if imgui.Button(command.value.capitalize()):
                     self._session.ask(command)
