@@ -49,6 +49,12 @@ _TAKEN = {
 } - {"kwargs"}
 
 
+# Names of robosuite and dm_control for what is called otherwise here.
+_ELSEWHERE = dict.fromkeys(
+    ("horizon", "episode_length"), "; the control steps of an episode are max_episode_steps"
+)
+
+
 def make_env(task_class: str, **kwargs: Any) -> Env:
     """Entry point of every id: a single environment.
 
@@ -204,7 +210,7 @@ def _split(
     valid = [*fields, *known]
     for name in kwargs:
         if name not in valid:
-            hint = or_else(name, [*valid, *of_parts, *elsewhere])
+            hint = _ELSEWHERE.get(name) or or_else(name, [*valid, *of_parts, *elsewhere])
             # Python's own words, which Gymnasium and TorchRL look for in the message.
             raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
     values = {k: v for k, v in kwargs.items() if k in fields}

@@ -269,6 +269,18 @@ class TestList:
         for id in mjgym.registry.ids(namespace="locomotion"):
             assert re.search(rf"^{id}( |$)", text, re.MULTILINE), id
 
+    @pytest.mark.parametrize("width", [100, 120])
+    def test_each_id_is_one_line_of_a_terminal(self, width):
+        lines = mjgym_("list", COLUMNS=str(width)).stdout.splitlines()
+        assert [x.split()[0] for x in lines[2:]] == mjgym.registry.ids()
+        assert max(map(len, lines)) <= width
+
+    def test_nothing_is_cut_in_a_pipe(self):
+        text = mjgym_("list").stdout
+        assert len(text.splitlines()) == len(mjgym.registry.ids()) + 2
+        for row in data("list"):
+            assert row["summary"] in text
+
     def test_nothing_found_is_no_error(self):
         done = mjgym_("list", "pendulun-swingup")
         assert done.stdout == ""
@@ -278,6 +290,17 @@ class TestList:
     def test_wrong_words(self):
         assert "did you mean benchmarking" in refused("list", "--tag", "benchmarkin")
         assert "did you mean dmc" in refused("list", "--namespace", "dm")
+
+
+class TestCheckOfFiles:
+    def test_a_dataclass_that_is_not_frozen_says_what_to_write(self, tmp_path):
+        file = tmp_path / "thawed.py"
+        file.write_text(
+            "from dataclasses import dataclass\nfrom mjgym import Task\n\n"
+            "@dataclass\nclass Thawed(Task):\n    time_limit = 1.0\n"
+        )
+        done = mjgym_("check", str(file), code=1)
+        assert "put @dataclass(frozen=True) above the class instead of @dataclass" in done.stdout
 
 
 class TestInfo:

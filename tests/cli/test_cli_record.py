@@ -96,6 +96,17 @@ def camera(id, steps, seed=0, **options):
 
 
 @gl
+def test_a_scripted_policy_ends_soon_after_success(tmp_path):
+    out = tmp_path / "lift.gif"
+    env = gymnasium.make("robosuite/Lift-v0")
+    limit, second = env.spec.max_episode_steps, round(1 / env.unwrapped.control_timestep)
+    env.close()
+    called("record", "robosuite/Lift-v0", "--policy", "scripted", "--out", str(out), *SMALL)
+    frames, _ = gif(out)
+    assert second < len(frames) < limit / 2
+
+
+@gl
 class TestMp4:
     @needs_ffmpeg
     def test_frames_rate_and_size(self, tmp_path):

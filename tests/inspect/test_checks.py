@@ -12,6 +12,7 @@ import pytest
 import mjgym
 from mjgym import Task
 from mjgym.inspect import checks
+from mjgym.inspect.checks.of_names import check_names
 from mjgym.mjcf import Spec
 from mjgym.task import Signal, registrations
 
@@ -87,6 +88,23 @@ class Remembers(Good):
 
     def terminated(self, v):
         return v.qpos[..., 0] > 1.9
+
+
+@dataclass(frozen=True)
+class Helped(Good):
+    """With methods that its hooks call, whatever their names, and one that is like no hook."""
+
+    def terms(self, v):
+        return {"near": self.compute_reward(v)}
+
+    def compute_reward(self, v):
+        return 1 / (1 + abs(self.act(v)))
+
+    def act(self, v):
+        return v.qpos[..., 0] - 1
+
+    def distance(self, v):
+        return self.act(v)
 
 
 # --- what can go wrong; the docstring is what the check must say ---
@@ -293,7 +311,100 @@ class Renamed(Good):
         return {"positions": Signal(names=("a", "b"))}
 
 
+class Succeeds(Good):
+    """hook names: nothing calls sucess(): the hook is success(v)"""
+
+    def sucess(self, v):
+        return v.qpos[..., 0] > 1
+
+
+class IsSuccess(Good):
+    """hook names: nothing calls is_success(): the hook is success(v)"""
+
+    def is_success(self, v):
+        return v.qpos[..., 0] > 1
+
+
+class Terminates(Good):
+    """hook names: nothing calls terminate(): the hook is terminated(v)"""
+
+    def terminate(self, v):
+        return v.qpos[..., 0] > 1
+
+
+class GetsReward(Good):
+    """hook names: nothing calls get_reward(): the hook is terms(v) and reward(terms)"""
+
+    def get_reward(self, v):
+        return v.qpos[..., 0]
+
+
+@dataclass(frozen=True)
+class RewardOnly(Task):
+    """hook names: nothing calls get_reward(): the hook is terms(v) and reward(terms)"""
+
+    time_limit = 1.0
+    control_timestep = 0.02
+
+    def model(self):
+        return Spec.from_string(XML)
+
+    def observation(self, v):
+        return {"position": v.qpos}
+
+    def get_reward(self, v):
+        return v.qpos[..., 0]
+
+
+class Initialises(Good):
+    """hook names: nothing calls initialise(): the hook is initialize(v, rng), which there is too"""
+
+    def initialise(self, v, rng):
+        v.qpos[0] = 1
+
+
+class Resets(Good):
+    """hook names: nothing calls reset(): the hook is initialize(v, rng), which there is too"""
+
+    def reset(self, v, rng):
+        v.qpos[0] = 1
+
+
+class ChecksSuccess(Good):
+    """hook names: nothing calls _check_success(): the hook is success(v)"""
+
+    def _check_success(self):
+        return True
+
+
+@dataclass(frozen=True)
+class VariesAlone(Good):
+    """varies: there is no initialize(v, rng)"""
+
+    varies = ("site_pos",)
+    initialize = Task.initialize
+
+
+@dataclass(frozen=True)
+class Keeps(Good):
+    """build: in terms). What an episode must remember does not belong on the task: memory(v)"""
+
+    def terms(self, v):
+        self.count = 1
+        return super().terms(v)
+
+
+class KeepsUnfrozen(Good):
+    """frozen: a hook sets self.count. What an episode must remember does not belong on the task"""
+
+    def terms(self, v):
+        self.count = 1
+        return super().terms(v)
+
+
 FAILING = [
+    KeepsUnfrozen,
+    Succeeds, IsSuccess, Terminates, GetsReward, RewardOnly, ChecksSuccess, VariesAlone, Keeps,
     Starts, Counts, Mixes, Sums, Lefts, Allocates, Decides, Converts, Roots, Divides, Observes,
     Explodes, Writes, Vectors, Cuts, CutsByAxis, Ends, Moves, Hides, Idles, Draws,
     Misspells, Halves, Searches, Hurries, Counted, Renamed,
@@ -312,6 +423,17 @@ class Numpys(Good):
 
     def observation(self, v):
         return {**super().observation(v), "position": v.qpos.copy()}
+
+
+class Chooses(Good):
+    """array libraries: v.xp.where(d < t, v.xp.zeros_like(d), -1.0)"""
+
+    def terms(self, v):
+        return {**super().terms(v), "far": v.xp.where(v.qpos[..., 0] < 0.5, 0.0, -1.0)}
+
+
+class Undecorated(Good):
+    """frozen: put @dataclass(frozen=True) above the class"""
 
 
 class Twins(Good):
@@ -398,6 +520,10 @@ class Silent(Good):
 Silent.__doc__ = None
 
 WARNED = [
+    Undecorated,
+    Initialises,
+    Resets,
+    Chooses,
     Numpys,
     Unknown,
     Twins,
@@ -443,7 +569,7 @@ def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
 def test_a_good_task_passes_every_check(examine, cls):
     found = examine(cls)
     assert problems(found) == []
-    assert len(found) == 16
+    assert len(found) == 18
     assert "50 steps, 1 s" in found["time limit"][0].reason
 
 
@@ -505,6 +631,17 @@ def test_what_people_stumble_over_is_a_warning(examine, cls):
     assert "fail" not in {f.status for f in problems(found)}, problems(found)
 
 
+def test_helpers_are_no_misnamed_hooks(examine):
+    assert problems(examine(Helped)) == []
+
+
+def test_no_task_of_the_package_looks_misnamed():
+    classes = {r.task_class for r in registrations.values()}
+    assert len(classes) > 20
+    for cls in classes:
+        assert [status for status, _ in check_names(cls)] == ["pass"], cls
+
+
 def test_a_missing_docstring_is_a_warning(examine):
     assert examine(Silent)["docstring"][0].status == "warn"
 
@@ -516,7 +653,7 @@ def test_places_in_the_task_are_named(examine):
 
 
 def test_checks_that_cannot_be_made_are_left_out(examine):
-    assert list(examine(Misspells)) == ["build"]
+    assert list(examine(Misspells)) == ["hook names", "build"]
     assert "single = batch" not in examine(Lefts)
 
 

@@ -158,7 +158,12 @@ class TestMake:
     @pytest.mark.parametrize("maker", MAKERS)
     @pytest.mark.parametrize(
         ("wrong", "near"),
-        [("polse", "poles"), ("observatoin", "observation"), ("max_episode_step", "max_episode_s")],
+        [
+            ("polse", "poles"),
+            ("observatoin", "observation"),
+            ("max_episode_step", "max_episode_s"),
+            ("horizon", "the control steps of an episode are max_episode_steps"),
+        ],
     )
     def test_an_unknown_argument_names_the_nearest(self, maker, wrong, near):
         with pytest.raises(TypeError, match=f"Cartpole.*'{wrong}'.*{near}"):

@@ -38,6 +38,10 @@ class TestSettings:
         given = config.read(TD3Config, (), ["hidden=[8]", "minutes=1e-1", "steps=null"], id="dmc/x")
         (tmp_path / "c.yaml").write_text(config.to_yaml(given))
         assert config.read(TD3Config, [tmp_path / "c.yaml"]) == given
+        short = ["lr=1e-2", "gamma=0.9", "tau=0.1", "batch=7"]
+        found = config.read(TD3Config, (), short)
+        assert (found.learning_rate, found.discount) == (1e-2, 0.9)
+        assert (found.target_rate, found.batch_size) == (0.1, 7)
 
     @pytest.mark.parametrize(
         ("text", "line", "message"),

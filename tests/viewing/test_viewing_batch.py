@@ -140,6 +140,50 @@ def test_terrain_is_not_made_coarse(viewer_of):
     assert all(part.handle.lod == "off" for part in ground)
 
 
+def test_cameras_follow_what_walks_away(viewer_of):
+    viewer, session = viewer_of("dmc/walker-walk-v0")
+    before, size = viewer._middle.copy(), viewer._size
+    places = np.stack([session.follow(i).xpos + viewer._offsets[i] for i in range(3)])
+    viewer._keep_in_sight(places)
+    assert np.array_equal(viewer._middle, before)
+    viewer._keep_in_sight(places + np.array([50.0, 0.0, 0.0]))
+    assert viewer._middle[0] > 45
+    assert viewer._size == size
+    places[0] -= [50.0, 0.0, 0.0]
+    viewer._keep_in_sight(places)
+    assert viewer._size > 50
+
+
+def test_episodes_of_a_batch_end():
+    envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=2, max_episode_steps=3)
+    session = Session(envs, lambda observation: np.ones(envs.action_space.shape))
+    total = 0.0
+    for _ in range(3):
+        assert session.progress.ended == ""
+        session.step()
+        total += session.progress.reward
+    assert session.progress.ended == f"step 3: 2 of 2 episodes end, mean return {total:.2f}"
+    session.step()  # begins the next ones
+    assert session.progress.total == session.progress.reward
+    envs.close()
+
+
+def test_nothing_moves_before_a_page_is_open():
+    env = gymnasium.make("dmc/pendulum-swingup-v0")
+    session = Session(env, lambda observation: np.ones(1))
+    session.await_page()
+    session.attend(False)
+    assert session.progress.paused
+    session.advance()
+    assert session.progress.steps == 0
+    session.attend(True)
+    assert not session.progress.paused
+    session.pause(True)
+    session.attend(True)  # a pause of somebody's own stays
+    assert session.progress.paused
+    env.close()
+
+
 def test_groups_show_and_what_has_no_shape_is_refused(viewer_of):
     viewer, _ = viewer_of("dmc/walker-walk-v0", groups={"geom": ()})
     assert not viewer._drawn

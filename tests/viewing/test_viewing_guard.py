@@ -124,6 +124,7 @@ def test_only_the_invited_browser_is_let_in(envs, monkeypatch, tmp_path):
         status, headers, page = ask(port, "/", Cookie=cookie)
         assert status == 200
         assert b"<html" in page
+        assert b"<title>dmc/pendulum-swingup-v0</title>" in page
         assert "Access-Control-Allow-Origin" not in headers
         assert headers.get_all("X-Frame-Options") == ["DENY"]
         assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
@@ -256,7 +257,7 @@ class TestGuard:
                 yield near
                 asked.append(far.recv(65536))
 
-        guard = Guard(listener, dial)
+        guard = Guard(listener, dial, "task")
         try:
             port, cookie = enter(guard.url)
             status, headers, body = ask(port, "/a?b=1", Cookie=cookie)
@@ -291,7 +292,7 @@ class TestGuard:
             dialed.append(True)
             raise ConnectionRefusedError
 
-        guard = Guard(listener, dial)
+        guard = Guard(listener, dial, "task")
         try:
             # The guard closes while the client still writes: that may reset the connection at any
             # call, before or after the answer has been read.
@@ -309,7 +310,7 @@ class TestGuard:
         def dial():
             raise ConnectionRefusedError
 
-        guard = Guard(listener, dial)
+        guard = Guard(listener, dial, "task")
         try:
             port, cookie = enter(guard.url)
             assert ask(port, "/", Cookie=cookie)[0] == 502
@@ -372,7 +373,7 @@ class TestGuard:
                 with socket.create_connection(inner.getsockname(), 30) as connection:
                     yield connection
 
-            guard = Guard(listener, dial)
+            guard = Guard(listener, dial, "task")
             try:
                 port, cookie = enter(guard.url)
                 own = {"additional_headers": {"Cookie": cookie}, "max_size": None}
@@ -419,7 +420,7 @@ def dial():
         yield connection
 
 listener = ports.listen("127.0.0.1", 0)
-guard = Guard(listener, dial)
+guard = Guard(listener, dial, "task")
 address = listener.getsockname()
 idle = socket.create_connection(address)
 half = socket.create_connection(address)

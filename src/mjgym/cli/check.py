@@ -32,12 +32,15 @@ def check(
     Exits with 1 if a check fails.
     """
     from mjgym.inspect.checks import Finding
+    from mjgym.inspect.checks.words import UNFROZEN
 
     with reserved(json):
         try:
             findings = _findings(ids_of(target), set or [], quiet=json)
         except ModuleError as error:
-            findings = [Finding(target, "import", "fail", str(error))]
+            unfrozen = "inherit non-frozen dataclass from a frozen" in str(error)
+            reason = f"{error}{UNFROZEN if unfrozen else ''}"
+            findings = [Finding(target, "import", "fail", reason)]
     if json:
         print_json([asdict(finding) for finding in findings])
     else:

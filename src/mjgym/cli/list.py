@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli.output import NARROW, console, fits, print_json, reserved, table
+from mjgym.cli.output import NARROW, console, fits, is_piped, print_json, reserved, table, width_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WIDE = 110  # columns, from which on there is room for tags and summary
+GAP = 2  # columns between two of a table
+SUMMARY = 16  # columns, from which on a summary that is cut says something
 
 
 def list_(
@@ -27,7 +28,10 @@ def list_(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List ids with sizes, time limits, tags and summaries."""
+    """List ids with sizes, time limits, tags and summaries; what a terminal has no room for is cut.
+
+    In a pipe, and with --json, nothing is cut.
+    """
     from mjgym import registry
 
     try:
@@ -77,28 +81,36 @@ def row(id: str) -> dict[str, Any]:
 
 def _show(rows: list[dict[str, Any]]) -> None:
     out = console()
-    wide = out.width >= WIDE
-    made = _table(rows, wide)
-    # With the summary, which folds, there is room in any case.
-    if rows and out.width >= NARROW and (wide or fits(out, made)):
-        out.print(made)
-    else:
+    numbers, whole = _table(rows), _table(rows, ("summary", "tags"))
+    room = out.width - width_of(out, numbers)
+    if is_piped():
+        out.width = max(out.width, width_of(out, whole))
+    if not rows or out.width < NARROW or room < 0:
         _show_blocks(out, rows)
+    elif fits(out, whole):
+        out.print(whole)
+    else:
+        out.print(_table(rows, ("summary",), room - GAP) if room > SUMMARY else numbers)
     console(stderr=True).print(f"ids: {len(rows)}", style="dim")
 
 
-def _table(rows: list[dict[str, Any]], wide: bool) -> "Table":
-    numbers = ("obs", "act", "steps", "control, s")
-    words = ("tags", "summary") if wide else ()
-    made = table("id", *numbers, *words, right=numbers, fold=("summary",))
+def _table(
+    rows: list[dict[str, Any]], words: tuple[str, ...] = (), most: int | None = None
+) -> "Table":
+    """A line for each id, with at most so many characters of its words."""
+    numbers = ("obs", "act", "steps", "dt, s")
+    made = table("id", *numbers, *words, right=numbers)
     made.columns[0].no_wrap = True  # an id is copied
     for r in rows:
         steps = "no limit" if r["steps"] is None else str(r["steps"])
         cells = [str(r["observation"]), str(r["action"]), steps, f"{r['control_timestep']:g}"]
-        if wide:
-            cells += [" ".join(r["tags"]), r["summary"]]
-        made.add_row(r["id"], *cells)
+        texts = {"summary": r["summary"], "tags": " ".join(r["tags"])}
+        made.add_row(r["id"], *cells, *(_cut(texts[word], most) for word in words))
     return made
+
+
+def _cut(text: str, most: int | None) -> str:
+    return text if most is None or len(text) <= most else f"{text[: most - 3].rstrip()}..."
 
 
 def _show_blocks(out: "Console", rows: list[dict[str, Any]]) -> None:

@@ -78,7 +78,17 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
 
 def fits(out: "Console", made: "Table") -> bool:
     """Whether a table needs no folds."""
-    return out.measure(made, options=out.options.update(width=10_000)).maximum <= out.width
+    return width_of(out, made) <= out.width
+
+
+def width_of(out: "Console", made: "Table") -> int:
+    """Columns of a table without folds and cuts."""
+    return out.measure(made, options=out.options.update(width=10_000)).maximum
+
+
+def is_piped() -> bool:
+    """Whether stdout is no terminal, and nobody has said how wide it is."""
+    return not sys.stdout.isatty() and "COLUMNS" not in os.environ
 
 
 def facts(rows: dict[str, str]) -> "Table":

@@ -13,13 +13,14 @@ from mjgym.cli import completions, fields
 from mjgym.cli.cameras import Groups, Show, camera_of, overlay_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
-from mjgym.cli.policies import DEFAULT, HELP, PolicyError, chosen, load_policy, of_teams
+from mjgym.cli.policies import DEFAULT, HELP, SCRIPTED, PolicyError, chosen, load_policy, of_teams
 from mjgym.train.results.policy import begin
 from mjgym.util.atomic import replacing
 
 if TYPE_CHECKING:
     from mjgym.rendering.film import Draw, Film
 
+AFTER_SUCCESS = 1.0  # s, for which a scripted policy is shown once it has succeeded
 UNLIMITED = 1000  # control steps of an episode that has no time limit
 MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
 
@@ -79,7 +80,8 @@ def record(
     A .webp or .gif that would need more than 50 frames a second leaves some out; a .webp is about
     a quarter of the size of a .gif.
 
-    Sub-environments that end early freeze until the next episode.
+    Sub-environments that end early freeze until the next episode. Episodes of --policy scripted
+    end soon after they have succeeded, unless --steps says how long they are.
     """
     from mjgym import rendering
 
@@ -104,6 +106,8 @@ def record(
         policy, opponent = of_teams(chosen(policy, context))
         made = _make(id, set or [], envs, drawing, opponent)
         player = _Player(made, envs, columns, drawing["camera"])
+        if policy == SCRIPTED and steps is None:
+            player.patience = math.ceil(AFTER_SUCCESS / player.control_timestep)
         stack.callback(player.env.close)
         act = load_policy(policy, player.env, seed=seed)
         try:
@@ -153,6 +157,9 @@ class _Player:
         count: of sub-environments.
         columns: in which they are laid out.
         camera: name or index; None for the task's viewpoint.
+
+    Attributes:
+        patience: control steps, after which an episode that has succeeded ends; None if never.
     """
 
     def __init__(self, env: Any, count: int, columns: int, camera: str | int | None) -> None:
@@ -161,6 +168,7 @@ class _Player:
         self.count = count
         self.control_timestep: float = env.unwrapped.control_timestep
         self.returns: list[float] = []
+        self.patience: int | None = None
         self._columns = columns
         self._still: dict[int, Any] = {}  # the last shots of those that have ended
         self._drawn: dict[int, tuple[Any, np.ndarray]] = {}  # theirs, by the shots' identities
@@ -179,11 +187,16 @@ class _Player:
         begin(act)
         returns = np.zeros(self.count)
         ended = np.zeros(self.count, dtype=bool)
+        since = np.zeros(self.count, dtype=int)  # steps since the first success
         yield
         for _ in range(steps):
-            observation, reward, terminated, truncated, _ = self.env.step(act(observation))
+            observation, reward, terminated, truncated, info = self.env.step(act(observation))
             returns += np.where(ended, 0.0, reward)
-            over = np.atleast_1d(np.logical_or(terminated, truncated)) & ~ended
+            over = np.atleast_1d(np.logical_or(terminated, truncated))
+            if self.patience is not None:
+                since += np.atleast_1d(info.get("success_once", False)).astype(bool)
+                over = over | (since > self.patience)
+            over &= ~ended
             ended |= over
             if over.any() and not ended.all():
                 ids = np.flatnonzero(over)

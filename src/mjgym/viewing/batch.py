@@ -18,13 +18,15 @@ from mjgym.envs.overlays import Overlay
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
 from mjgym.viewing.shapes import SHAPED, USUAL, Look, Shapes, colour, sky
-from mjgym.viewing.watch import ViewerError
+from mjgym.viewing.watch import ViewerError, title_of
 
 REFRESH = 0.2  # s between two texts
 FRAME = 1 / 30  # s between two pictures
 _INNER = "127.0.0.1"  # where viser listens; people look at the guard
 GAP = 2.4  # between the middles of two sub-environments, in radii of one
 FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
+STRAY = 0.15  # of the size of all, by which their middle may leave that of the picture
+GROW = 1.2  # of the size of all, at which cameras are set when they no longer fit
 COARSE = 1000  # vertices of a mesh that is seen from afar
 AFAR = 2.0  # m from the eye
 LINES = 0.8  # brightness of the lines of a floor's grid, of the floor's
@@ -76,9 +78,11 @@ class BatchViewer:
             )
         self._groups = {kind: overlay.groups.get(kind, USUAL) for kind in SHAPED}
         with contextlib.redirect_stdout(io.StringIO()):  # it prints its own addresses
-            self._server = viser.ViserServer(host=_INNER, port=0, label="mjgym", verbose=False)
+            self._server = viser.ViserServer(
+                host=_INNER, port=0, label=title_of(session), verbose=False
+            )
         inner = _Inner(self._server)
-        self._guard = Guard(listener, inner.dial)
+        self._guard = Guard(listener, inner.dial, title_of(session))
         self.url = self._guard.url
         count = session.count or 1
         self._model = session.twin.model
@@ -87,6 +91,8 @@ class BatchViewer:
         row, column = np.divmod(np.arange(count), columns)
         places = np.stack([column, row, np.zeros(count)], axis=1)
         self._offsets = GAP * self._radius * (places - places.mean(axis=0))
+        self._middle = np.zeros(3)
+        self._size = float(np.ptp(self._offsets, axis=0).max()) + 2 * self._radius
         self._server.scene.set_up_direction("+z")
         self._server.scene.configure_environment_map(environment_intensity=BRIGHTNESS)
         background = sky(self._model)
@@ -107,9 +113,28 @@ class BatchViewer:
 
     def _look(self, client: Any) -> None:
         """From aside and above, at all of them."""
-        size = float(np.ptp(self._offsets, axis=0).max()) + 2 * self._radius
-        client.camera.position = size * np.array([0.0, -0.7, 0.5])
-        client.camera.look_at = np.zeros(3)  # second, because the position moves it along
+        client.camera.position = self._middle + self._size * np.array([0.0, -0.7, 0.5])
+        client.camera.look_at = self._middle  # second, because the position moves it along
+
+    def _keep_in_sight(self, places: np.ndarray) -> None:
+        """Take cameras along, and further off, once what moves has left the picture's middle."""
+        if places.shape[1] < 2:
+            return
+        solid = places[:, 1:, :2].reshape(-1, 2)
+        low, high = solid.min(axis=0), solid.max(axis=0)
+        middle = np.array([*(low + high) / 2, 0.0])
+        size = float((high - low).max()) + self._radius
+        if np.linalg.norm(middle - self._middle) < STRAY * self._size and size < self._size:
+            return
+        ratio = GROW * size / self._size if size >= self._size else 1.0
+        moved = middle - self._middle
+        self._middle, self._size = middle, ratio * self._size
+        for client in self._server.get_clients().values():
+            camera = client.camera
+            aim = np.asarray(camera.look_at)
+            away = np.asarray(camera.position) - aim
+            camera.position = aim + moved + ratio * away
+            camera.look_at = aim + moved
 
     def _floors(self) -> list[int]:
         """Planes that go on below all sub-environments."""
@@ -140,6 +165,7 @@ class BatchViewer:
 
     def sync(self, session: Session) -> bool:
         """See `Viewer`."""
+        session.attend(self._guard.visited.is_set())
         now = time.monotonic()
         if now >= self._due:
             self._due = now + FRAME
@@ -163,6 +189,7 @@ class BatchViewer:
             data = session.follow(i)
             places[i], turns[i] = data.xpos + offset, data.xquat
             changed |= self._shapes.see(i, model)
+        self._keep_in_sight(places)
         with self._server.atomic():
             if changed:
                 self._add_shapes()

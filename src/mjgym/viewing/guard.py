@@ -12,10 +12,12 @@ the browser; `http.client` and `websockets` speak them to the viewer.
 
 import asyncio
 import contextlib
+import html
 import http
 import http.client
 import ipaddress
 import logging
+import re
 import secrets
 import socket
 import threading
@@ -48,6 +50,8 @@ _SAFETY = (
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "no-referrer"),
 )
+
+_TITLE = re.compile(rb"<title>[^<]*</title>")
 
 Dial = Callable[[], AbstractContextManager[socket.socket]]
 """Opens a connection to the viewer, which lasts as long as the context."""
@@ -184,13 +188,19 @@ class Guard:
         listener: a bound socket that listens, see `mjgym.viewing.ports`; it is closed with the
             guard.
         dial: opens a connection to the viewer; it is called in any thread.
+        title: of the page, in the browser's tab.
         closed: paths that nobody may ask for.
 
     Attributes:
         url: what a browser on this machine opens; it holds the token.
+        visited: set once a page has connected.
     """
 
-    def __init__(self, listener: socket.socket, dial: Dial, closed: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, listener: socket.socket, dial: Dial, title: str, closed: tuple[str, ...] = ()
+    ) -> None:
+        self.visited = threading.Event()
+        self._title = f"<title>{html.escape(title)}</title>".encode()
         self._listener = listener
         self._dial = dial
         self._policy = Policy(listener, closed)
@@ -249,6 +259,9 @@ class Guard:
             Refused: it gives none.
         """
         asked = {name: request.headers[name] for name in _RELAYED if name in request.headers}
+        page = request.path.partition("?")[0] in ("/", "/index.html")
+        if page:  # whose title is replaced: it must come, and as it is
+            asked = {name: value for name, value in asked.items() if name == "accept"}
         try:
             with self._dial() as connection:
                 viewer = http.client.HTTPConnection("localhost", timeout=PATIENCE)
@@ -260,6 +273,8 @@ class Guard:
         except (OSError, http.client.HTTPException):
             raise Refused(http.HTTPStatus.BAD_GATEWAY, "the viewer does not answer") from None
         headers = tuple(h for h in answer.getheaders() if h[0].lower() not in _DROPPED)
+        if page:
+            body = _TITLE.sub(lambda _: self._title, body, count=1)
         return _finished(answer.status, answer.reason, headers, body)
 
     async def _relay(self, browser: ServerConnection) -> None:
@@ -270,6 +285,7 @@ class Guard:
         try:
             with self._dial() as connection:
                 async with _to_viewer(connection, browser.request.path, spoken) as viewer:
+                    self.visited.set()
                     await _exchange(browser, viewer)
         except (OSError, TimeoutError, InvalidHandshake):
             await browser.close(CloseCode.INTERNAL_ERROR, "the viewer does not answer")

@@ -120,6 +120,7 @@ def open_viewer(
         raise ViewerError(f"there is no web viewer for this system: {error}") from error
     listener = ports.listen(host, port)
     tunnel = ports.tunnel(listener)
+    session.await_page()
     viewer: Any = (module.BatchViewer if batch else module.Web)(session, camera, listener)
     out.print(f"open {viewer.url}", soft_wrap=True)
     if ports.is_loopback(host):
@@ -127,6 +128,6 @@ def open_viewer(
     else:
         warning = "others can reach this port, and the address is sent unencrypted"
         out.print(f"{warning}: who has it can watch and steer", style="yellow", soft_wrap=True)
-    out.print("Ctrl-C ends it", style="dim")
+    out.print("paused until the page is open; Ctrl-C ends it", style="dim")
     shown: Viewer = viewer
     return shown

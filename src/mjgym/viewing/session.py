@@ -63,10 +63,11 @@ class Progress:
         steps: control steps so far; in a batch, since all were reset.
         time: those in seconds of the simulation.
         reward: of the last step; in a batch, the mean of the sub-environments.
-        total: the sum of the rewards.
+        total: the sum of the rewards; in a batch, the mean of those of the present episodes.
         terms: the reward's, of the last step, by name; in a batch, the means.
         paused: nothing moves.
-        ended: how the episode before ended, if it did by itself; empty if not.
+        ended: how the episode before ended, or the last ones of a batch, if by themselves; empty
+            if not.
         waiting: the episode begins once a device is used.
     """
 
@@ -126,6 +127,7 @@ class Session:
         self.paused = False
         self.speed = 1.0
         self.episode = 0
+        self._awaited = False  # a page, which must be open before anything moves
         self.over = False
         self.progress = Progress(seed)
         self._asked: queue.SimpleQueue[Command] = queue.SimpleQueue()
@@ -147,6 +149,7 @@ class Session:
         self._observation, _ = self._wrapped.reset(seed=seed)
         begin(self._act)
         self._over = np.zeros((), bool)
+        self._returns = np.zeros(self.count or ())
         if self.keys is not None:
             self.keys.begin()
         self._pushed = None
@@ -158,6 +161,17 @@ class Session:
     def next(self, ended: str = "") -> None:
         """Begin an episode from seeds that have not been used yet."""
         self.reset(self.progress.seed + (self.count or 1), ended)
+
+    def await_page(self) -> None:
+        """Pause until a page is open, so that nobody misses the start."""
+        self._awaited = True
+        self.pause(True)
+
+    def attend(self, visited: bool) -> None:
+        """Go on once a page is open, if that is what the session is paused for."""
+        if self._awaited and visited:
+            self._awaited = False
+            self.pause(False)
 
     def pause(self, paused: bool) -> None:
         """Stop, or go on."""
@@ -172,6 +186,7 @@ class Session:
         self._observation, rewards, terminations, truncations, info = self._wrapped.step(action)
         if self._over.any():  # in a batch these have begun anew with this step
             begin(self._act, self._over)
+        self._returns = np.where(self._over, 0.0, self._returns) + rewards
         reward = float(np.mean(rewards))
         steps = before.steps + 1
         self._renew(
@@ -179,11 +194,15 @@ class Session:
             steps=steps,
             time=steps * float(self.env.control_timestep),
             reward=reward,
-            total=before.total + reward,
+            total=float(np.mean(self._returns)),
             terms=self._terms(info),
         )
         if self.count is not None:  # a batch begins anew by itself, with the step that follows
             self._over = np.logical_or(terminations, truncations)
+            if self._over.any():
+                mean = float(np.mean(self._returns[self._over]))
+                which = f"{np.count_nonzero(self._over)} of {self.count} episodes end"
+                self._renew(ended=f"step {steps}: {which}, mean return {mean:.2f}")
         elif terminations or truncations:
             how = "terminated" if terminations else "time limit"
             how = "diverged" if info["diverged"] else how
@@ -228,6 +247,7 @@ class Session:
     def _obey(self) -> None:
         while not self._asked.empty():
             command = self._asked.get()
+            self._awaited = False
             if command is Command.PAUSE:
                 self.pause(not self.paused)
             elif command is Command.STEP:

@@ -11,6 +11,12 @@ class ViewerError(RuntimeError):
     """A viewer cannot be opened here; the message says why and what to do."""
 
 
+def title_of(session: Session) -> str:
+    """The id of a session's environment, for the title of a window or a tab."""
+    spec = session.env.spec
+    return "mjgym" if spec is None else str(spec.id)
+
+
 class Viewer(Protocol):
     """A display of a session."""
 

@@ -31,7 +31,7 @@ from mujoco.studio.dear_imgui import dear_imgui as imgui
 from mjgym.contract.viewpoint import Viewpoint
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
-from mjgym.viewing.watch import ViewerError
+from mjgym.viewing.watch import ViewerError, title_of
 
 START = 30.0  # s, in which the server must be up
 _MOVED = ("qpos", "qvel", "mocap_pos", "mocap_quat")  # what a person can change by hand
@@ -92,7 +92,7 @@ class Web:
         self._restore.callback(listener.close)
         try:
             inner, path = self._restore.enter_context(contextlib.closing(_Inner())).pair
-            config = viewer_protocol.ViewerConfig(title="mjgym", gfx="web")
+            config = viewer_protocol.ViewerConfig(title=title_of(session), gfx="web")
             settings = app.Config(show_inspector=False)
             viewer_plugins, sim_plugins = plugin.split_plugins(
                 [app.App(settings), self._panel, self._link]
@@ -106,9 +106,9 @@ class Web:
             self._handle = launch_thread.launch_thread(run, sim_plugins=sim_plugins)
             self._restore.callback(self._handle.close)
             self._wait(taken)
-            guard = Guard(listener, lambda: _dial(path), _CLOSED)
-            self._restore.callback(guard.close)
-            self.url = guard.url
+            self._guard = Guard(listener, lambda: _dial(path), title_of(session), _CLOSED)
+            self._restore.callback(self._guard.close)
+            self.url = self._guard.url
         except BaseException:
             self._restore.close()
             raise
@@ -133,6 +133,7 @@ class Web:
         handle = self._handle
         if not handle.is_running():
             return False
+        session.attend(self._guard.visited.is_set())
         shown = (session.episode, session.progress.steps)
         if shown != self._shown:
             if session.episode != self._shown[0]:

@@ -8,6 +8,7 @@ from typing import Any
 from mjgym import registry
 from mjgym.inspect.checks import of_environments as runs
 from mjgym.inspect.checks import of_tasks as tasks
+from mjgym.inspect.checks.of_names import check_names
 from mjgym.inspect.checks.subject import Subject
 from mjgym.inspect.checks.words import Result, Results, Status, error_line
 
@@ -47,13 +48,14 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
         TypeError: make has no such argument; the message names the nearest ones.
     """
     cls = registry.registration(id).task_class
+    # First, because a task that lacks a hook for its name cannot be built.
+    findings = [Finding(id, "hook names", status, reason) for status, reason in check_names(cls)]
     try:
         subject = Subject(id, kwargs)
     except Exception as error:
         if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
             raise
-        return [Finding(id, "build", "fail", error_line(error, cls))]
-    findings: list[Finding] = []
+        return [*findings, Finding(id, "build", "fail", error_line(error, cls))]
     failed: set[str] = set()
     for name, look, needs in _CHECKS:
         if failed.intersection(needs):
@@ -74,6 +76,7 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
 _EVERYTHING = ("build", "hooks")
 _CHECKS: tuple[tuple[str, Callable[[Subject], Results], tuple[str, ...]], ...] = (
     ("build", tasks.check_build, ()),
+    ("frozen", tasks.check_frozen, ("build",)),
     ("hooks", tasks.check_hooks, ()),
     ("batch shapes", tasks.check_batch_shapes, _EVERYTHING),
     ("array libraries", tasks.check_array_libraries, (*_EVERYTHING, "batch shapes")),

@@ -1,5 +1,7 @@
 """Checks of a task: its model, hooks, names and words."""
 
+import dataclasses
+import functools
 import inspect
 import re
 from collections.abc import Mapping
@@ -12,7 +14,9 @@ from mjgym.actions import UNLIMITED, controls
 from mjgym.inspect.array_libraries import failures
 from mjgym.inspect.checks.subject import STARTS, Subject
 from mjgym.inspect.checks.words import (
+    MEMORY,
     SHOWN,
+    TWO_NUMBERS,
     Result,
     Results,
     batch_advice,
@@ -25,7 +29,7 @@ from mjgym.loop.episode import Episodes
 from mjgym.loop.hooks import run_hooks
 from mjgym.loop.models import compile_anew, compile_model
 from mjgym.sim import Batched
-from mjgym.task import registrations
+from mjgym.task import Task, registrations
 from mjgym.util.docstrings import announced
 from mjgym.util.suggestions import or_else
 
@@ -48,6 +52,29 @@ def check_build(subject: Subject) -> Results:
             f"{counted(model.nq, 'position')}, {counted(model.nu, 'control')}; a control step is"
             f" {n} x {model.opt.timestep:g} s",
         )
+
+
+def check_frozen(subject: Subject) -> Results:
+    """The class is a frozen dataclass, and its hooks keep nothing on the task."""
+    task, cls = subject.task, type(subject.task)
+    run_hooks(task, subject.begin(0), np.zeros(len(subject.actions)))
+    cached = {
+        name
+        for base in cls.__mro__
+        for name, value in vars(base).items()
+        if isinstance(value, functools.cached_property)
+    }
+    kept = vars(task).keys() - {field.name for field in dataclasses.fields(task)} - cached
+    if kept:
+        yield "fail", f"a hook sets self.{', self.'.join(sorted(kept))}{MEMORY}"
+    if "__dataclass_params__" not in vars(cls):
+        yield (
+            "warn",
+            f"{cls.__name__} is no frozen dataclass of its own, so that nothing stops a hook from"
+            " keeping something on the task: put @dataclass(frozen=True) above the class",
+        )
+    elif not kept:
+        yield "pass", "a frozen dataclass"
 
 
 def check_hooks(subject: Subject) -> Results:
@@ -121,7 +148,8 @@ def check_array_libraries(subject: Subject) -> Results:
         yield (
             "warn",
             f"only NumPy runs it: {'; '.join(wrong[:SHOWN])}. On arrays of the view, use v.xp and"
-            " Python's arithmetic: v.xp.sum(x, axis=-1), v.xp.take, v.xp.reshape, no x.copy()",
+            " Python's arithmetic: v.xp.sum(x, axis=-1), v.xp.take, v.xp.reshape, no x.copy()"
+            + ("; " + TWO_NUMBERS if any("Two scalars" in text for text in wrong) else ""),
         )
     else:
         yield "pass", "the hooks use nothing that the array API standard lacks"
@@ -142,6 +170,13 @@ def _run_hooks_on_batch(subject: Subject, n: int) -> dict[str, Any]:
 def check_varies(subject: Subject) -> Results:
     """`varies` names the fields of the model that initialize() writes, and no others."""
     task, model, rest = subject.task, subject.simulation.model, subject.model
+    if task.varies and type(task).initialize is Task.initialize:
+        yield (
+            "fail",
+            f"`varies` names {listed(task.varies)}, but there is no initialize(v, rng), which alone"
+            " writes it: define it, or take `varies` out",
+        )
+        return
     changed: set[str] = set()
     for seed in range(STARTS):
         subject.begin(seed)

@@ -3,6 +3,7 @@
 import inspect
 import traceback
 from collections.abc import Collection, Iterable
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,18 @@ Results = Iterable[Result]
 
 SHOWN = 5  # names in a list of them, at most
 LONGEST_MESSAGE = 400  # characters of an error
+TWO_NUMBERS = (
+    "v.xp.where takes one plain number, not two, beside an array that says the type:"
+    " v.xp.where(d < t, v.xp.zeros_like(d), -1.0)"
+)
+MEMORY = (
+    ". What an episode must remember does not belong on the task: memory(v) returns its start by"
+    " name, update(v) what changes, and hooks read it from v.memory"
+)
+UNFROZEN = (
+    ". A task is a frozen dataclass: put @dataclass(frozen=True) above the class instead of"
+    " @dataclass"
+)
 
 
 def listed(names: Collection[str] | Arrays) -> str:
@@ -45,7 +58,8 @@ def error_line(error: Exception, cls: type[Task]) -> str:
     message = " ".join(str(error).partition(" was raised from the environment creator")[0].split())
     if len(message) > LONGEST_MESSAGE:
         message = f"{message[:LONGEST_MESSAGE]} ..."
-    return f"{type(error).__name__}: {message}{where}"
+    remedy = MEMORY if isinstance(error, FrozenInstanceError) else ""
+    return f"{type(error).__name__}: {message}{where}{remedy}"
 
 
 def batch_advice(error: Exception) -> str:

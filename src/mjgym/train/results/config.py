@@ -502,6 +502,15 @@ def read(
         raise ConfigError(f"{where}: {error}" if where else str(error)) from None
 
 
+ALIASES = {
+    "lr": "learning_rate",
+    "gamma": "discount",
+    "tau": "target_rate",
+    "batch": "batch_size",
+}
+"""Short names of settings, as papers write them."""
+
+
 def value_of(text: str) -> Any:
     """The value of a setting on the command line: YAML, or the text as it is."""
     with contextlib.suppress(*_YAML_ERRORS):
@@ -580,6 +589,7 @@ def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where
     """
     hints = typing.get_type_hints(cls)
     name, _, entry = name.partition(".")
+    name = name if name in hints else ALIASES.get(name, name)
     if name not in hints:
         raise ConfigError(f"{where}: there is no setting {name!r}{or_else(name, hints)}")
     if entry:
