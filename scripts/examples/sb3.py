@@ -1,6 +1,6 @@
 """PPO of stable-baselines3 on a batch of environments in one process.
 
-    pip install "mjgym[sb3]"
+    pip install -e ".[sb3]"
     python scripts/examples/sb3.py dmc/walker-walk-v0 --steps 2000000
 
 `mjgym.adapters.sb3.make_vec` gives a batch under stable-baselines3's own interface, so that its

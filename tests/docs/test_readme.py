@@ -13,8 +13,10 @@ from places import ASSETS, HELPERS, ROOT, SCRIPTS
 from suite import gymnasium_checker
 
 import mjgym
+from mjgym.util.packaged import install
 
 README = ROOT / "README.md"
+TEXT = {".md", ".py", ".ipynb"}
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +85,13 @@ def test_two_blocks_set_up_a_clone():
     blocks = re.findall(r"```bash\n(.*?)```", README.read_text(), re.DOTALL)
     assert blocks[0].split("\n") == ["pip install -e .", "mjgym demo", ""]
     assert blocks[1].split("\n") == ['pip install -e ".[test]"', "pytest -n auto", ""]
+
+
+def test_extras_are_installed_in_one_form():
+    """In a clone: no index has the package, so that `pip install "mjgym[...]"` finds nothing."""
+    folders = [ROOT / name for name in ("assets/guides", "scripts", "src", ".github")]
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md"]
+    pages += [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXT]
+    other = re.compile(r"pip install (?!-e )[^\n]*\bmjgym\b|\bmjgym\[")
+    assert [path for path in pages if other.search(path.read_text())] == []
+    assert install("video") == 'pip install -e ".[video]"'

@@ -96,7 +96,7 @@ def need_extra(page: Path) -> None:
     """Skip a test of a page whose extra is not installed."""
     module, extra = EXTRAS.get(page.stem, ("mjgym", ""))
     if importlib.util.find_spec(module) is None:
-        pytest.skip(f'needs pip install "mjgym[{extra}]"')
+        pytest.skip(f'needs pip install -e ".[{extra}]"')
 
 
 def run(

@@ -231,7 +231,7 @@ class TestMistakes:
             ClusterTrainer(Run(tmp_path / "run"), read())
         words = ("--ray", "--steps", 80, "--out", tmp_path / "run")
         done = mjgym_("train", "td3", ID, *words, code=1)
-        assert 'ray is not installed: pip install "mjgym[ray]"' in done.stderr
+        assert 'ray is not installed: pip install -e ".[ray]"' in done.stderr
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize("option", ["--samplers", "--address"])

@@ -8,11 +8,12 @@ import numpy as np
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.spaces import check_action
 from mjgym.task import Task
+from mjgym.util.packaged import install
 
 try:
     import pettingzoo
 except ImportError as error:
-    raise ImportError('parallel_env needs PettingZoo: pip install "mjgym[pettingzoo]"') from error
+    raise ImportError(f"parallel_env needs PettingZoo: {install('pettingzoo')}") from error
 
 _STATE = ("qpos", "qvel", "act")  # what `state` holds
 
