@@ -33,7 +33,8 @@ EXTRAS = {  # that a page needs
 APART = (*EXTRAS, "RLlib", "Minari")
 # What trains for hours is tried with few steps: a text of a page, and what is run instead.
 SHORTER = {
-    "total_timesteps=1_000_000": "total_timesteps=150",
+    "learning_starts=1_000": "learning_starts=9_000",  # episodes to plot, and no training
+    "total_timesteps=20_000": "total_timesteps=4_000",
     "learn(100_000)": "learn(150)",
     'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))': (
         'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16), n_steps=8, n_epochs=1)'
