@@ -9,7 +9,7 @@ python scripts/make_gallery.py --check    exits with 1 if a text is stale or a p
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from html import escape
 from io import BytesIO
@@ -674,6 +674,7 @@ def entries() -> list[dict[str, Any]]:
                 "control": env.unwrapped.control_timestep,
                 "tags": sorted(registry.registration(id).tags),
                 "terms": described["terms"],
+                "robots": _robots(id),
                 "reward": described["reward"],
                 "trained": trained.about_of(trained.file(id)).text() if id in learned else "",
             }
@@ -743,11 +744,8 @@ def _short(id: str) -> str:
 def page(found: list[dict[str, Any]]) -> str:
     """The page with a card for each id; it opens from disk, and shows all cards without scripts."""
     tags = sorted({tag for entry in found for tag in entry["tags"]})
-    buttons = "\n".join(
-        f'<button type="button" data-tag="{escape(tag)}" aria-pressed="false">'
-        f"{escape(tag)}</button>"
-        for tag in tags
-    )
+    families = {entry["id"].partition("/")[0]: "" for entry in found}
+    robots = sorted({robot for entry in found for robot in entry["robots"]})
     cards = "\n".join(card(entry) for entry in found)
     return f"""<!doctype html>
 <!-- Written by scripts/make_gallery.py. -->
@@ -769,8 +767,14 @@ move.</p>
 <search hidden>
 <label for="words">Search</label>
 <input id="words" type="search" placeholder="walker, reward, swing&hellip;" autocomplete="off">
-<div id="tags" role="group" aria-label="Tags">
-{buttons}
+<div class="tags" data-one role="group" aria-label="Family">
+{_buttons(families)}
+</div>
+<div class="tags" data-one role="group" aria-label="Robot">
+{_buttons(robots)}
+</div>
+<div class="tags" role="group" aria-label="Tags">
+{_buttons(tags)}
 </div>
 <p id="count" role="status"></p>
 </search>
@@ -783,17 +787,33 @@ move.</p>
 """
 
 
+def _buttons(tags: Iterable[str]) -> str:
+    return "\n".join(
+        f'<button type="button" data-tag="{escape(tag)}" aria-pressed="false">'
+        f"{escape(tag)}</button>"
+        for tag in tags
+    )
+
+
+def _robots(id: str) -> list[str]:
+    """The robots that an id takes, alone or in pairs; none where there is no choice."""
+    if not id.startswith("robosuite/"):
+        return []
+    return [name for name in arms.names() if arms.find(name).base]
+
+
 def card(entry: dict[str, Any]) -> str:
     """One id on the page."""
     id = entry["id"]
     still, clip = (_beside(id, what) for what in ("still", "clip"))
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
     tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
+    filters = " ".join([id.partition("/")[0], *entry["robots"], *entry["tags"]])
     terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])
     differs = f"\n<p>{escape(difference(id))}</p>" if difference(id) else ""
     policy = f"\n<dt>trained</dt><dd>{escape(entry['trained'])}</dd>" if entry["trained"] else ""
     command = f"mjgym view {_short(id)}{' --policy trained' if entry['trained'] else ''}"
-    return f"""<article id="{escape(id)}" data-tags="{escape(" ".join(entry["tags"]))}">
+    return f"""<article id="{escape(id)}" data-tags="{escape(filters)}">
 <a class="picture" href="{clip}" data-clip="{clip}">
 <img src="{still}" width="{PICTURE[0]}" height="{PICTURE[1]}" loading="lazy"
 alt="{escape(id)}, a picture; the link shows it moving"></a>
