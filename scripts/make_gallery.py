@@ -252,15 +252,25 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/cheetah": Shot(amplitude=1.0, frequency=2.0, lag=0.3, still=0.7),
     "dmc/dog": Shot(upright=True, amplitude=0.02, still=0.1, end=1.5),
     "dmc/fish": Shot(lag=0.2),
-    "dmc/fish-swim": Shot(seed=3, lag=0.2, still=0.2, end=0.7),
+    "dmc/fish-swim": Shot(
+        seed=3,
+        camera=Viewpoint(150, -25, 0.55, (0.0, 0.0, 0.03), ("torso",)),
+        lag=0.2,
+        still=0.2,
+        end=0.7,
+    ),
     "dmc/hopper": replace(STANDING, amplitude=0.2),
     "dmc/humanoid": STANDING,
     "dmc/humanoid_CMU": replace(STANDING, hold=8.0, still=0.1, end=1.0),
     "dmc/lqr-lqr_2": Shot(seed=2, still=0.3),
     "dmc/manipulator": Shot(still=0.1),
-    "dmc/point_mass": Shot(amplitude=1.0, frequency=0.4, lag=0.25),
+    "dmc/pendulum": Shot(zoom=1.5),
+    "dmc/point_mass": Shot(zoom=1.5, amplitude=1.0, frequency=0.4, lag=0.25),
     "dmc/quadruped": Shot(upright=True),
-    "dmc/quadruped-escape": Shot(camera="global", zoom=1.6, upright=True),
+    "dmc/quadruped-escape": Shot(
+        camera=Viewpoint(35, -22, 4.5, (0.0, 0.0, 0.1), ("torso",)), upright=True
+    ),
+    "dmc/stacker": Shot(zoom=1.2),
     "dmc/reacher-easy": Shot(seed=1),
     "dmc/swimmer-swimmer6": Shot(seed=7, amplitude=1.0, lag=0.2),
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
@@ -274,6 +284,17 @@ SHOTS = {  # by the beginning of an id; the longest one counts
         for id in registry.ids(namespace="manipulation")
     },
     "l2m/": STROLL,
+    **{
+        f"l2m/{task}": replace(STROLL, camera=Viewpoint(azimuth, -10, 2.5, (0, 0, 0), ("torso",)))
+        for task, azimuth in {
+            "walk_around": 120,
+            "walk_around-fast": 60,
+            "walk_forward": 105,
+            "walk_forward-fast": 75,
+            "walk_sinks": 150,
+            "walk_sinks-fast": 30,
+        }.items()
+    },
     "l2m/walk_planar": replace(STROLL, begin=1.0, still=1.9, end=3.1),
     "locomotion/ant": ANT,
     "locomotion/ant-escape": replace(ANT, seed=67, still=1.0),
@@ -359,7 +380,7 @@ TRAINED_SHOTS = {
     "dmc/cartpole-balance_sparse-v0": replace(TRAINED, seed=3, begin=0.0, still=0.3, end=2.0),
     "dmc/cartpole-swingup-v0": replace(TRAINED, begin=0.0, still=2.0, end=3.5),
     "dmc/dog-stand-v0": replace(TRAINED, begin=0.0, still=0.0, end=2.5),
-    "dmc/point_mass-easy-v0": replace(TRAINED, begin=0.0, still=0.5, end=2.0),
+    "dmc/point_mass-easy-v0": replace(TRAINED, zoom=1.5, begin=0.0, still=0.5, end=2.0),
     "dmc/reacher-easy-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/reacher-hard-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/walker-stand-v0": replace(TRAINED, seed=5, begin=0.0, still=2.5, end=2.5),
