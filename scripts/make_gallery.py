@@ -9,7 +9,7 @@ python scripts/make_gallery.py --check    exits with 1 if a text is stale or a p
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from html import escape
 from io import BytesIO
@@ -252,15 +252,25 @@ SHOTS = {  # by the beginning of an id; the longest one counts
     "dmc/cheetah": Shot(amplitude=1.0, frequency=2.0, lag=0.3, still=0.7),
     "dmc/dog": Shot(upright=True, amplitude=0.02, still=0.1, end=1.5),
     "dmc/fish": Shot(lag=0.2),
-    "dmc/fish-swim": Shot(seed=3, lag=0.2, still=0.2, end=0.7),
+    "dmc/fish-swim": Shot(
+        seed=3,
+        camera=Viewpoint(150, -25, 0.55, (0.0, 0.0, 0.03), ("torso",)),
+        lag=0.2,
+        still=0.2,
+        end=0.7,
+    ),
     "dmc/hopper": replace(STANDING, amplitude=0.2),
     "dmc/humanoid": STANDING,
     "dmc/humanoid_CMU": replace(STANDING, hold=8.0, still=0.1, end=1.0),
     "dmc/lqr-lqr_2": Shot(seed=2, still=0.3),
     "dmc/manipulator": Shot(still=0.1),
-    "dmc/point_mass": Shot(amplitude=1.0, frequency=0.4, lag=0.25),
+    "dmc/pendulum": Shot(zoom=1.5),
+    "dmc/point_mass": Shot(zoom=1.5, amplitude=1.0, frequency=0.4, lag=0.25),
     "dmc/quadruped": Shot(upright=True),
-    "dmc/quadruped-escape": Shot(camera="global", zoom=1.6, upright=True),
+    "dmc/quadruped-escape": Shot(
+        camera=Viewpoint(35, -22, 4.5, (0.0, 0.0, 0.1), ("torso",)), upright=True
+    ),
+    "dmc/stacker": Shot(zoom=1.2),
     "dmc/reacher-easy": Shot(seed=1),
     "dmc/swimmer-swimmer6": Shot(seed=7, amplitude=1.0, lag=0.2),
     "dmc/swimmer-swimmer15": Shot(amplitude=1.0, frequency=0.4, lag=0.07),
@@ -274,6 +284,17 @@ SHOTS = {  # by the beginning of an id; the longest one counts
         for id in registry.ids(namespace="manipulation")
     },
     "l2m/": STROLL,
+    **{
+        f"l2m/{task}": replace(STROLL, camera=Viewpoint(azimuth, -10, 2.5, (0, 0, 0), ("torso",)))
+        for task, azimuth in {
+            "walk_around": 120,
+            "walk_around-fast": 60,
+            "walk_forward": 105,
+            "walk_forward-fast": 75,
+            "walk_sinks": 150,
+            "walk_sinks-fast": 30,
+        }.items()
+    },
     "l2m/walk_planar": replace(STROLL, begin=1.0, still=1.9, end=3.1),
     "locomotion/ant": ANT,
     "locomotion/ant-escape": replace(ANT, seed=67, still=1.0),
@@ -359,7 +380,7 @@ TRAINED_SHOTS = {
     "dmc/cartpole-balance_sparse-v0": replace(TRAINED, seed=3, begin=0.0, still=0.3, end=2.0),
     "dmc/cartpole-swingup-v0": replace(TRAINED, begin=0.0, still=2.0, end=3.5),
     "dmc/dog-stand-v0": replace(TRAINED, begin=0.0, still=0.0, end=2.5),
-    "dmc/point_mass-easy-v0": replace(TRAINED, begin=0.0, still=0.5, end=2.0),
+    "dmc/point_mass-easy-v0": replace(TRAINED, zoom=1.5, begin=0.0, still=0.5, end=2.0),
     "dmc/reacher-easy-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/reacher-hard-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/walker-stand-v0": replace(TRAINED, seed=5, begin=0.0, still=2.5, end=2.5),
@@ -674,6 +695,7 @@ def entries() -> list[dict[str, Any]]:
                 "control": env.unwrapped.control_timestep,
                 "tags": sorted(registry.registration(id).tags),
                 "terms": described["terms"],
+                "robots": _robots(id),
                 "reward": described["reward"],
                 "trained": trained.about_of(trained.file(id)).text() if id in learned else "",
             }
@@ -743,11 +765,8 @@ def _short(id: str) -> str:
 def page(found: list[dict[str, Any]]) -> str:
     """The page with a card for each id; it opens from disk, and shows all cards without scripts."""
     tags = sorted({tag for entry in found for tag in entry["tags"]})
-    buttons = "\n".join(
-        f'<button type="button" data-tag="{escape(tag)}" aria-pressed="false">'
-        f"{escape(tag)}</button>"
-        for tag in tags
-    )
+    families = {entry["id"].partition("/")[0]: "" for entry in found}
+    robots = sorted({robot for entry in found for robot in entry["robots"]})
     cards = "\n".join(card(entry) for entry in found)
     return f"""<!doctype html>
 <!-- Written by scripts/make_gallery.py. -->
@@ -769,8 +788,14 @@ move.</p>
 <search hidden>
 <label for="words">Search</label>
 <input id="words" type="search" placeholder="walker, reward, swing&hellip;" autocomplete="off">
-<div id="tags" role="group" aria-label="Tags">
-{buttons}
+<div class="tags" data-one role="group" aria-label="Family">
+{_buttons(families)}
+</div>
+<div class="tags" data-one role="group" aria-label="Robot">
+{_buttons(robots)}
+</div>
+<div class="tags" role="group" aria-label="Tags">
+{_buttons(tags)}
 </div>
 <p id="count" role="status"></p>
 </search>
@@ -783,17 +808,33 @@ move.</p>
 """
 
 
+def _buttons(tags: Iterable[str]) -> str:
+    return "\n".join(
+        f'<button type="button" data-tag="{escape(tag)}" aria-pressed="false">'
+        f"{escape(tag)}</button>"
+        for tag in tags
+    )
+
+
+def _robots(id: str) -> list[str]:
+    """The robots that an id takes, alone or in pairs; none where there is no choice."""
+    if not id.startswith("robosuite/"):
+        return []
+    return [name for name in arms.names() if arms.find(name).base]
+
+
 def card(entry: dict[str, Any]) -> str:
     """One id on the page."""
     id = entry["id"]
     still, clip = (_beside(id, what) for what in ("still", "clip"))
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
     tags = "".join(f"<li>{escape(tag)}</li>" for tag in entry["tags"])
+    filters = " ".join([id.partition("/")[0], *entry["robots"], *entry["tags"]])
     terms = ", ".join(f"<code>{escape(term)}</code>" for term in entry["terms"])
     differs = f"\n<p>{escape(difference(id))}</p>" if difference(id) else ""
     policy = f"\n<dt>trained</dt><dd>{escape(entry['trained'])}</dd>" if entry["trained"] else ""
     command = f"mjgym view {_short(id)}{' --policy trained' if entry['trained'] else ''}"
-    return f"""<article id="{escape(id)}" data-tags="{escape(" ".join(entry["tags"]))}">
+    return f"""<article id="{escape(id)}" data-tags="{escape(filters)}">
 <a class="picture" href="{clip}" data-clip="{clip}">
 <img src="{still}" width="{PICTURE[0]}" height="{PICTURE[1]}" loading="lazy"
 alt="{escape(id)}, a picture; the link shows it moving"></a>

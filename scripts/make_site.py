@@ -9,7 +9,7 @@ guides as they stand, those of ids from `describe()`, those of modules from thei
 
 import argparse
 import html
-import importlib
+import importlib.util
 import itertools
 import re
 import shutil
@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 import gymnasium
 from make_gallery import dimensions
+from update_tables import NAMESPACES as EXAMPLES
 
 import mjgym
 from mjgym.cli.guide import guides
@@ -56,16 +57,23 @@ MODULES = {
         *("mjgym.tasks.locomotion.walkers", "mjgym.tasks.locomotion.arenas"),
         *("mjgym.tasks.locomotion.scene", "mjgym.mocap"),
     ),
-    "Others": (
-        *("mjgym.adapters.dm_env", "mjgym.adapters.shimmy", "mjgym.envs.wrappers"),
-        *("mjgym.inspect.fingerprint", "mjgym.rendering"),
+    "Adapters": (
+        *("mjgym.adapters.dm_env", "mjgym.adapters.envpool", "mjgym.adapters.lerobot"),
+        *("mjgym.adapters.robomimic", "mjgym.adapters.robosuite", "mjgym.adapters.sb3"),
+        "mjgym.adapters.shimmy",
     ),
+    "Training": (
+        *("mjgym.train.results.policy", "mjgym.train.results.trained"),
+        *("mjgym.train.results.baselines", "mjgym.train.results.metrics"),
+    ),
+    "Datasets and viewing": ("mjgym.datasets", "mjgym.viewing"),
+    "Others": ("mjgym.envs.wrappers", "mjgym.inspect.fingerprint", "mjgym.rendering"),
 }
 
 PACKAGES = [
     name
     for name in itertools.chain(*MODULES.values())
-    if hasattr(importlib.import_module(name), "__path__")
+    if (spec := importlib.util.find_spec(name)) and spec.submodule_search_locations
 ]
 
 CONFIGURATION = f"""
@@ -81,6 +89,7 @@ html_copy_source = False
 html_show_sourcelink = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_mock_imports = ["lerobot", "robomimic", "stable_baselines3"]  # pages do without them
 autodoc_default_options = {{"members": True}}
 napoleon_google_docstring, napoleon_numpy_docstring, napoleon_use_ivar = True, False, True
 default_role = "code"
@@ -106,6 +115,7 @@ STYLE = """
 .content { width: 52em; }
 article h2 { font-size: 1.5em; }
 article h3 { font-size: 1.15em; }
+.curve text { font-size: 11px; fill: var(--color-foreground-secondary); }
 .sidebar-logo { width: 4rem; }
 table.docutils { font-size: 0.85em; margin-left: 0; }
 """
@@ -124,8 +134,10 @@ reference/index
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table."""
-    cells = [list(columns), ["---"] * len(list(columns)), *map(list, rows)]
+    """A Markdown table without the columns that are empty in every row."""
+    head, body = list(columns), [list(row) for row in rows]
+    kept = [i for i in range(len(head)) if any(row[i] not in ("", None) for row in body)]
+    cells = [[row[i] for i in kept] for row in (head, ["---"] * len(head), *body)]
     return "\n".join(f"| {' | '.join(_cell(c) for c in row)} |" for row in cells)
 
 
@@ -183,7 +195,14 @@ def task_page(id: str) -> str:
     limit, control = env.spec.max_episode_steps, data["control_timestep"]
     substeps = round(control / data["physics_timestep"])
     env.close()
-    seen = dimensions(gymnasium.make(id, observation="flat"))
+    flat: Any = gymnasium.make(id, observation="flat")
+    seen = dimensions(flat)
+    usual = {"observation space": env.observation_space, "flat": flat.observation_space}
+    spaces = {name: f"`{space}`" for name, space in usual.items()}
+    spaces["action space"] = f"`{env.action_space}`"
+    if env.observation_space == flat.observation_space:
+        del spaces["flat"]
+    flat.close()
     facts = {
         "tags": ", ".join(sorted(mjgym.registry.registration(id).tags)),
         "control": f"every {control:g} s: {substeps} x {data['physics_timestep']:g} s of physics",
@@ -198,7 +217,7 @@ def task_page(id: str) -> str:
         data["summary"],
         _pictures(id),
         f'```python\nimport gymnasium\nimport mjgym\n\nenv = gymnasium.make("{id}")\n```',
-        table(("", ""), ((name, fact) for name, fact in facts.items() if fact)),
+        table(("", ""), ((name, fact) for name, fact in {**spaces, **facts}.items() if fact)),
         *_prose(data["description"], data["summary"]),
         _titled("Reward", data["reward"]),
         "Terms: " + ", ".join(f"`{term}`" for term in data["terms"]),
@@ -218,6 +237,8 @@ def task_page(id: str) -> str:
 
 
 CURVE = 480, 160  # pixels
+MARGIN = 48, 22  # pixels, for the numbers at the left and those below
+TICKS = 5  # on each axis
 
 
 def _scores(id: str, rows: Iterable[score_table.Row]) -> str:
@@ -253,10 +274,29 @@ def _curve(id: str, rows: Iterable[score_table.Row]) -> str:
         )
         lines.append(f"<polyline points='{' '.join(places)}' fill='none' stroke='#1f77b4'/>")
     frame = f"<rect width='{width}' height='{height}' fill='none' stroke='#999'/>"
-    box = f"-1 -1 {width + 2} {height + 2}"
-    drawn = f"<svg viewBox='{box}' width='{width}'>{frame}{''.join(lines)}</svg>"
-    words = f"Return, {low:.0f} to {top:.0f}, over {last:,.0f} control steps; a line for each run."
+    left, below = MARGIN
+    box = f"{-left} -8 {width + left + 24} {height + below + 8}"
+    axes = _axes(low, top, last)
+    size = f"viewBox='{box}' width='{width + left + 24}'"
+    drawn = f"<svg class=curve {size}>{frame}{axes}{''.join(lines)}</svg>"
+    words = "Mean return over thousands of control steps; a line for each run."
     return f"```{{raw}} html\n<figure>{drawn}<figcaption>{words}</figcaption></figure>\n```\n"
+
+
+def _axes(low: float, top: float, last: float) -> str:
+    """Grid lines with their numbers: returns at the left, thousands of control steps below."""
+    width, height = CURVE
+    parts = []
+    for i in range(TICKS):
+        part = i / (TICKS - 1)
+        x, y = width * part, height * (1 - part)
+        parts.append(f"<path d='M0 {y:.1f}H{width}M{x:.1f} 0V{height}' stroke='#9994'/>")
+        value, steps = low + part * (top - low), part * last / 1000
+        parts.append(f"<text x='-6' y='{y + 4:.1f}' text-anchor='end'>{value:,.4g}</text>")
+        parts.append(
+            f"<text x='{x:.1f}' y='{height + 16}' text-anchor='middle'>{steps:,.0f}</text>"
+        )
+    return "".join(parts)
 
 
 ACTION = ("index", "name", "range", "unit", "gear", "meaning")
@@ -327,10 +367,20 @@ def tasks(folder: Path) -> None:
             parts.append(f"## {domain}\n\n{cards(list(members), '../')}")
         parts.append(toctree([f"/{TASKS}/{id}" for id in ids], hidden=True))
         (folder / f"{namespace}.md").write_text("\n".join(parts))
-        spaces.append((namespace, f"- [{title}]({namespace}.md): {len(ids)} ids"))
+        spaces.append((namespace, _family(namespace, title, ids)))
     listed = toctree([f"/{TASKS}/{namespace}" for namespace, _ in spaces], hidden=True)
-    lines = "\n".join(line for _, line in spaces)
-    (folder / "index.md").write_text(f"# Tasks\n\nAll ids by family.\n\n{lines}\n\n{listed}")
+    links = "\n".join(link for _, link in spaces)
+    shown = f"```{{raw}} html\n<div class='cards few'>\n{links}\n</div>\n```"
+    (folder / "index.md").write_text(f"# Tasks\n\nAll ids by family.\n\n{shown}\n\n{listed}")
+
+
+def _family(namespace: str, title: str, ids: list[str]) -> str:
+    """A linked picture of a family, beside its size."""
+    image = f"../_{picture(f'{namespace}/{EXAMPLES[namespace]}-v0', 'still', '')}"
+    return (
+        f'<a href="{namespace}.html"><img src="{image}" loading="lazy" alt=""><b>{title}</b>'
+        f"<span>{len(ids)} ids</span></a>"
+    )
 
 
 TITLES = {

@@ -55,7 +55,7 @@ def own_ids() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def ray() -> Iterator[Any]:
     """Ray on this machine with four CPUs: one for all tests, as its start takes long."""
-    ray = pytest.importorskip("ray", reason='needs pip install "mjgym[ray]"')
+    ray = pytest.importorskip("ray", reason='needs pip install -e ".[ray]"')
     ray.init(
         "local",
         num_cpus=4,

@@ -2,9 +2,11 @@
 "use strict";
 
 const cards = [...document.querySelectorAll("article")];
-const texts = new Map(cards.map((card) => [card, card.textContent.toLowerCase()]));
+const texts = new Map(
+  cards.map((card) => [card, `${card.dataset.tags} ${card.textContent}`.toLowerCase()]),
+);
 const words = document.getElementById("words");
-const tags = [...document.querySelectorAll("#tags button")];
+const tags = [...document.querySelectorAll(".tags button")];
 const count = document.getElementById("count");
 
 function filter() {
@@ -25,7 +27,10 @@ function filter() {
 words.addEventListener("input", filter);
 for (const button of tags) {
   button.addEventListener("click", () => {
-    button.ariaPressed = String(button.ariaPressed !== "true");
+    const pressed = button.ariaPressed === "true";
+    const group = button.closest("[data-one]"); // of which one at most is chosen
+    for (const other of group?.querySelectorAll("button") ?? []) other.ariaPressed = "false";
+    button.ariaPressed = String(!pressed);
     filter();
   });
 }

@@ -1,6 +1,6 @@
 """A data set of random actions, recorded with Minari and replayed.
 
-    pip install "mjgym[minari]"
+    pip install -e ".[minari]"
     python scripts/examples/minari_record.py dmc/walker-walk-v0 --episodes 10
 
 The data set holds what the environment was made from, so that whoever loads it gets the same

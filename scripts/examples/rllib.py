@@ -1,6 +1,6 @@
 """PPO of RLlib on a task of mjgym.
 
-    pip install "mjgym[rllib]"
+    pip install -e ".[rllib]"
     python scripts/examples/rllib.py dmc/walker-walk-v0
 
 RLlib's runners are other processes. They make environments by name, and `mjgym:` in front of an id

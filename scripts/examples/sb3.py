@@ -1,6 +1,6 @@
 """PPO of stable-baselines3 on a batch of environments in one process.
 
-    pip install "mjgym[sb3]"
+    pip install -e ".[sb3]"
     python scripts/examples/sb3.py dmc/walker-walk-v0 --steps 2000000
 
 `mjgym.adapters.sb3.make_vec` gives a batch under stable-baselines3's own interface, so that its
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import VecNormalize
 
 from mjgym.adapters import sb3
 
@@ -30,7 +30,7 @@ def train(id: str, steps: int, num_envs: int, horizon: int, folder: Path) -> flo
     Returns:
         The mean return of an episode, with the most probable actions.
     """
-    envs = VecNormalize(VecMonitor(sb3.make_vec(id, num_envs)), norm_reward=False)
+    envs = VecNormalize(sb3.make_vec(id, num_envs), norm_reward=False)
     model = PPO(
         "MlpPolicy", envs, n_steps=horizon, batch_size=num_envs * horizon // 8, device="cpu",
         verbose=1, seed=0,
@@ -41,9 +41,7 @@ def train(id: str, steps: int, num_envs: int, horizon: int, folder: Path) -> flo
     envs.save(str(folder / "normalizer.pkl"))
     envs.close()
 
-    fresh = VecNormalize.load(
-        str(folder / "normalizer.pkl"), VecMonitor(sb3.make_vec(id, num_envs))
-    )
+    fresh = VecNormalize.load(str(folder / "normalizer.pkl"), sb3.make_vec(id, num_envs))
     fresh.training = False
     model = PPO.load(folder / "policy.zip", device="cpu")
     mean, _ = evaluate_policy(model, fresh, n_eval_episodes=num_envs)

@@ -1,6 +1,6 @@
 """Hindsight experience replay of stable-baselines3 on a batch, from a sparse reward.
 
-    pip install "mjgym[sb3]"
+    pip install -e ".[sb3]"
     python scripts/examples/sb3_her.py --steps 6000
 
 With `observation="goal"`, environments have the form of Gymnasium-Robotics that `HerReplayBuffer`

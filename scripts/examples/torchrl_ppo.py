@@ -1,6 +1,6 @@
 """PPO of TorchRL's parts on a batch of environments in one process.
 
-    pip install "mjgym[torchrl]"
+    pip install -e ".[torchrl]"
     python scripts/examples/torchrl_ppo.py dmc/cartpole-swingup-v0 --steps 1000000
 
 The collector takes a factory. Its batch is in the mode "Disabled": TorchRL then asks for resets

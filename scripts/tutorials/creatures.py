@@ -96,9 +96,9 @@ def main() -> None:
     if given.video and not given.video.endswith(tuple(FILMS)):
         parser.error(f"--video {given.video}: end its name in {' or '.join(FILMS)}")
     if str(given.video).endswith(".mp4") and importlib.util.find_spec("imageio_ffmpeg") is None:
-        parser.error('.mp4 needs ffmpeg: pip install "mjgym[video]"; .gif does not')
+        parser.error('.mp4 needs ffmpeg: pip install -e ".[video]"; .gif does not')
     if given.plot and importlib.util.find_spec("matplotlib") is None:
-        parser.error('--plot needs matplotlib: pip install "mjgym[bench]"')
+        parser.error('--plot needs matplotlib: pip install -e ".[bench]"')
     spec = arena()
     simulation = Single(mjcf.compile(spec))
     renderer, size = Renderer(arena, simulation.model), {"width": 640, "height": 480}  # pixels

@@ -11,7 +11,7 @@ import pytest
 from demonstrations import ID, PICTURES, random_demos
 from gymnasium.utils.env_checker import check_env
 
-pytest.importorskip("lerobot", reason='needs pip install "mjgym[lerobot]"')
+pytest.importorskip("lerobot", reason='needs pip install -e ".[lerobot]"')
 
 import torch
 from lerobot.configs.types import FeatureType, PolicyFeature

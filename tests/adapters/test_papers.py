@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-pytest.importorskip("dm_env", reason='needs pip install "mjgym[dm_env]"')
+pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 
 from mjgym.adapters import dm_env as adapter
 from mjgym.adapters.dm_env import Physics, PhysicsError

@@ -68,7 +68,7 @@ def assert_same(one, other):
     ids=["flat", "dict", "float64", "goal", "termination", "scenes", "variation"],
 )
 def test_transitions_are_those_of_dummy_vec_env(id, kwargs):
-    ours, theirs = sb3.make_vec(id, N, threads=1, **kwargs), dummy(id, **kwargs)
+    ours, theirs = sb3.make_vec(id, N, threads=1, **kwargs).venv, dummy(id, **kwargs)
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert ours.seed(3) == theirs.seed(3)
@@ -98,7 +98,7 @@ def test_transitions_are_those_of_dummy_vec_env(id, kwargs):
 
 def test_a_diverged_simulation_is_a_truncation_in_both():
     id, kwargs = "dmc/cartpole-swingup-v0", {}
-    ours, theirs = sb3.make_vec(id, N, threads=1, **kwargs), dummy(id, **kwargs)
+    ours, theirs = sb3.make_vec(id, N, threads=1, **kwargs).venv, dummy(id, **kwargs)
     for envs in (ours, theirs):
         envs.seed(0)
         envs.reset()
@@ -119,7 +119,10 @@ def test_wrappers_give_the_same_on_both():
     def wrapped(envs):
         return VecFrameStack(VecNormalize(VecMonitor(envs, info_keywords=("diverged",))), 3)
 
-    ours, theirs = wrapped(sb3.make_vec(id, N, threads=1, **kwargs)), wrapped(dummy(id, **kwargs))
+    ours, theirs = (
+        wrapped(sb3.make_vec(id, N, threads=1, **kwargs).venv),
+        wrapped(dummy(id, **kwargs)),
+    )
     for envs in (ours, theirs):
         envs.seed(0)
     assert_same(ours.reset(), theirs.reset())
@@ -138,7 +141,7 @@ def test_wrappers_give_the_same_on_both():
 
 def test_attributes_and_methods_are_those_of_dummy_vec_env():
     id = "dmc/walker-walk-v0"
-    ours, theirs = sb3.make_vec(id, N, threads=1), dummy(id)
+    ours, theirs = sb3.make_vec(id, N, threads=1).venv, dummy(id)
     for envs in (ours, theirs):
         envs.seed(0)
         envs.reset()
@@ -179,6 +182,24 @@ def test_another_autoreset_mode_is_refused():
         sb3.VecEnv(gymnasium.make_vec("dmc/walker-walk-v0", num_envs=2))
 
 
+def test_episodes_are_monitored_and_written(tmp_path):
+    file = tmp_path / "swingup"
+    envs = sb3.make_vec(
+        "dmc/cartpole-swingup-v0", N, threads=1, max_episode_steps=5, monitor=str(file)
+    )
+    envs.seed(0)
+    envs.reset()
+    total = np.zeros(N, np.float32)
+    for _ in range(5):
+        _, rewards, _, infos = envs.step(np.ones((N, 1), np.float32))
+        total += rewards
+    envs.close()
+    np.testing.assert_allclose([info["episode"]["r"] for info in infos], total, atol=1e-5)
+    written = np.loadtxt(tmp_path / "swingup.monitor.csv", delimiter=",", skiprows=2)
+    np.testing.assert_allclose(written[:, 0], total, atol=1e-5)
+    assert list(written[:, 1]) == [5] * N
+
+
 def test_closing_closes_the_batch():
     envs = sb3.make_vec("dmc/walker-walk-v0", 2, threads=1)
     envs.close()
@@ -188,14 +209,14 @@ def test_closing_closes_the_batch():
 
 @pytest.mark.slow
 def test_ppo_and_evaluation_run_on_a_batch():
-    envs = VecNormalize(VecMonitor(sb3.make_vec("dmc/pendulum-swingup-v0", 8, threads=1)))
+    envs = VecNormalize(sb3.make_vec("dmc/pendulum-swingup-v0", 8, threads=1))
     model = PPO("MlpPolicy", envs, n_steps=32, batch_size=64, n_epochs=1, seed=0)
     before = [p.clone() for p in model.policy.parameters()]
     model.learn(512)
     assert model.num_timesteps == 512
     changed = zip(before, model.policy.parameters(), strict=True)
     assert any(not torch.equal(a, b) for a, b in changed)
-    short = VecMonitor(sb3.make_vec("dmc/pendulum-swingup-v0", 4, threads=1, max_episode_steps=20))
+    short = sb3.make_vec("dmc/pendulum-swingup-v0", 4, threads=1, max_episode_steps=20)
     mean, _ = evaluate_policy(model, short, n_eval_episodes=4)
     assert 0 <= mean <= 20
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 SMALL = ("--width", "48", "--height", "32", "--quality", "fast")
 FFMPEG = importlib.util.find_spec("imageio_ffmpeg") is not None
-needs_ffmpeg = pytest.mark.skipif(not FFMPEG, reason='mp4 needs pip install "mjgym[video]"')
+needs_ffmpeg = pytest.mark.skipif(not FFMPEG, reason='mp4 needs pip install -e ".[video]"')
 gl = pytest.mark.gl
 
 POLICY = '''
@@ -154,7 +154,7 @@ class TestMp4:
         arguments = ["record", "walker-walk", "--out", str(tmp_path / "x.mp4")]
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 2
-        assert 'pip install "mjgym[video]"' in " ".join(result.output.split())
+        assert 'pip install -e ".[video]"' in " ".join(result.output.split())
         assert not list(tmp_path.iterdir())
 
 

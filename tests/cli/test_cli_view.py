@@ -207,7 +207,7 @@ class TestCommandLine:
             "u.find_spec = lambda n, *a: None if n == 'mjviser' else find(n, *a)\n"
         )
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        assert 'pip install "mjgym[viewer]"' in refused(TASK, "--num-envs", "4", code=1)
+        assert 'pip install -e ".[viewer]"' in refused(TASK, "--num-envs", "4", code=1)
 
     def test_a_policy_that_fails_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "mine.py").write_text("def act(observation):\n    return observation['x']\n")
@@ -493,8 +493,8 @@ def browser(home):
 @pytest.fixture
 def recorded(tmp_path, monkeypatch):
     """The actions of all episodes that have been driven."""
-    minari = pytest.importorskip("minari", reason='needs pip install "mjgym[minari]"')
-    pytest.importorskip("h5py", reason='needs pip install "mjgym[minari]"')
+    minari = pytest.importorskip("minari", reason='needs pip install -e ".[minari]"')
+    pytest.importorskip("h5py", reason='needs pip install -e ".[minari]"')
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
 
     def actions():

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 
 needs_h5py = pytest.mark.skipif(
     find_spec("h5py") is None,
-    reason='needs pip install "mjgym[robomimic]"',
+    reason='needs pip install -e ".[robomimic]"',
 )
 
 

@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-minari = pytest.importorskip("minari", reason='needs pip install "mjgym[minari]"')
+minari = pytest.importorskip("minari", reason='needs pip install -e ".[minari]"')
 pytest.importorskip("jax", reason="Minari's DataCollector needs it: minari[create]")
 
 # Minari asks for an author, a link to code and a description of each data set.

@@ -1,5 +1,6 @@
 """The gallery: nothing is stale, and every id has a picture and a clip that show something."""
 
+import re
 import subprocess
 import sys
 
@@ -49,6 +50,17 @@ def _shows_something(picture: np.ndarray) -> None:
 
 def test_the_whole_is_small():
     assert sum(file.stat().st_size for file in FOLDER.rglob("*") if file.is_file()) < LIMIT
+
+
+def test_the_page_filters_by_family_and_robot():
+    page = (FOLDER / "index.html").read_text()
+    buttons = set(re.findall(r'<button type="button" data-tag="([^"]+)"', page))
+    assert {*SPACES, "Panda", "Sawyer"} <= buttons
+    cards = {id: tags.split() for id, tags in re.findall(r'id="(\S+)" data-tags="([^"]+)"', page)}
+    assert all(id.partition("/")[0] in tags for id, tags in cards.items())
+    assert {id for id, tags in cards.items() if "Panda" in tags} == set(
+        registry.ids(namespace="robosuite")
+    )
 
 
 def test_the_page_needs_no_server():

@@ -1,6 +1,8 @@
 """What the README and the guides say is so: the example does what it says, tables are fresh."""
 
+import collections
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -10,11 +12,13 @@ import numpy as np
 import pytest
 from guide_code import modules, write_modules
 from places import ASSETS, HELPERS, ROOT, SCRIPTS
-from suite import gymnasium_checker
+from suite import gymnasium_checker, packaged_ids
 
 import mjgym
+from mjgym.util.packaged import install
 
 README = ROOT / "README.md"
+TEXT = {".md", ".py", ".ipynb"}
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +82,61 @@ def test_the_tables_are_fresh():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_two_blocks_set_up_a_clone():
-    """Each works alone in a clone: nothing is fetched but packages."""
-    blocks = re.findall(r"```bash\n(.*?)```", README.read_text(), re.DOTALL)
-    assert blocks[0].split("\n") == ["pip install -e .", "mjgym demo", ""]
-    assert blocks[1].split("\n") == ['pip install -e ".[test]"', "pytest -n auto", ""]
+SET_UP, TESTS, *_ = re.findall(r"```bash\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["a clone", "a bare machine"])
+@pytest.mark.parametrize("shell", [["bash"], ["bash", "-e"]], ids=["plain", "exits"])
+def test_the_first_block_sets_up_anywhere(there, shell, tmp_path):
+    """Also in a clone of which the repository cannot be reached: what follows runs there."""
+    commands, folder = tmp_path / "bin", tmp_path / "here"
+    for directory in (commands, folder):
+        directory.mkdir()
+    stubs = {
+        "git": "exit 128" if there else 'mkdir "${2##*/}"',
+        "pip": 'echo "pip $*" in "$PWD"',
+        "mjgym": 'echo "mjgym $*" in "$PWD"',
+    }
+    for name, line in stubs.items():
+        (commands / name).write_text(f"#!/bin/sh\n{line}\n")
+        (commands / name).chmod(0o755)
+    path = f"{commands}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [*shell, "-c", SET_UP],
+        cwd=folder,
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    clone = folder if there else folder / "mjgym"
+    assert done.stdout.splitlines() == [f"pip install -e . in {clone}", f"mjgym demo in {clone}"]
+
+
+def test_the_second_block_runs_the_tests_of_the_clone():
+    assert TESTS == 'pip install -e ".[test]"\npytest -n auto\n'
+
+
+def test_the_families_and_their_sizes_are_those_of_the_registry():
+    rows = re.findall(r"^\| .*\| (\d+) \| `((\w+)/\S+)` \|$", README.read_text(), re.MULTILINE)
+    sizes = collections.Counter(id.partition("/")[0] for id in packaged_ids())
+    assert {family: int(size) for size, _, family in rows} == sizes
+    assert {example for _, example, _ in rows} <= set(packaged_ids())
+
+
+def test_its_speeds_are_those_of_the_guide():
+    guide = (ASSETS / "guides" / "benchmarks.md").read_text()
+    speed = README.read_text().partition("## Speed")[2].partition("\n## ")[0]
+    numbers = re.findall(r"\b\d+,\d+\b|\b\d+\.\d+\b", speed)
+    assert len(numbers) > 10
+    assert [number for number in numbers if number not in guide] == []
+
+
+def test_extras_are_installed_in_one_form():
+    """In a clone: no index has the package, so that `pip install "mjgym[...]"` finds nothing."""
+    folders = [ROOT / name for name in ("assets/guides", "scripts", "src", ".github")]
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md"]
+    pages += [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXT]
+    other = re.compile(r"pip install (?!-e )[^\n]*\bmjgym\b|\bmjgym\[")
+    assert [path for path in pages if other.search(path.read_text())] == []
+    assert install("video") == 'pip install -e ".[video]"'

@@ -8,6 +8,7 @@ from places import SCRIPTS
 
 import mjgym
 from mjgym.cli.guide import guides
+from mjgym.train.results import score_table
 
 sys.path.insert(0, str(SCRIPTS))
 import make_site
@@ -41,6 +42,8 @@ def test_every_id_has_a_page(pages):
         assert f"/tasks/{id}\n" in index
         assert f"<b>{id}</b>" in index
         assert "import mjgym\n" in text
+        assert "| action space | `Box(" in text
+        assert "| observation space | `" in text
 
 
 @pytest.mark.slow
@@ -80,6 +83,36 @@ def test_ids_have_sentences_of_their_own():
     summaries = [mjgym.registry.registration(id).summary for id in ids()]
     assert len(set(summaries)) == len(summaries)
     assert all(len(s) < 100 and s.endswith(".") and "`" not in s for s in summaries)
+
+
+def test_empty_columns_are_left_out():
+    assert make_site.table(("a", "b", "c"), [(1, "", 0), (2, "", 3)]).splitlines() == [
+        "| a | c |",
+        "| --- | --- |",
+        "| 1 | 0 |",
+        "| 2 | 3 |",
+    ]
+
+
+def test_curves_have_axes():
+    rows = [row for row in score_table.read() if row.env_name == "dmc/walker-walk-v0"]
+    drawn = make_site._curve("dmc/walker-walk-v0", rows)
+    numbers = re.findall(r"<text [^>]*>([^<]+)</text>", drawn)
+    assert len(numbers) == 2 * make_site.TICKS
+    assert numbers[:2] == ["0", "0"]
+    assert "1,000" in numbers  # the greatest return
+
+
+@pytest.mark.slow
+def test_the_index_of_tasks_shows_a_picture_of_each_family(pages):
+    text = (pages / "tasks" / "index.md").read_text()
+    assert text.count("<img ") == len(NAMESPACES)
+
+
+def test_the_reference_has_what_users_import():
+    shown = {name for modules in make_site.MODULES.values() for name in modules}
+    assert {"mjgym.adapters.sb3", "mjgym.datasets", "mjgym.viewing"} < shown
+    assert any(name.startswith("mjgym.train.") for name in shown)
 
 
 def test_tables_of_docstrings():

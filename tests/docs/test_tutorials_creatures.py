@@ -241,8 +241,8 @@ def test_a_plot_has_a_line_for_each_creature(script, monkeypatch, tmp_path):
     ("arguments", "missing", "said"),
     [
         (["--video", "film.avi"], None, "film.avi: end its name in .mp4 or .gif"),
-        (["--video", "film.mp4"], "imageio_ffmpeg", 'pip install "mjgym[video]"'),
-        (["--plot", "paths.png"], "matplotlib", 'pip install "mjgym[bench]"'),
+        (["--video", "film.mp4"], "imageio_ffmpeg", 'pip install -e ".[video]"'),
+        (["--plot", "paths.png"], "matplotlib", 'pip install -e ".[bench]"'),
     ],
 )
 def test_what_cannot_be_written_is_said_at_once(

@@ -143,4 +143,4 @@ def test_without_pettingzoo_it_says_what_to_install():
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
     )
-    assert 'pip install "mjgym[pettingzoo]"' in done.stdout
+    assert 'pip install -e ".[pettingzoo]"' in done.stdout

@@ -275,13 +275,12 @@ def test_readings_are_taken_of_players():
 def test_stable_baselines3_trains_on_players():
     pytest.importorskip("stable_baselines3")
     from stable_baselines3 import PPO
-    from stable_baselines3.common.vec_env import VecMonitor
 
     from mjgym.adapters import sb3
 
     envs = sb3.make_vec("soccer/boxhead-1v1-v0", 2, max_episode_steps=20)
     assert envs.num_envs == 4
-    model = PPO("MlpPolicy", VecMonitor(envs), n_steps=32, batch_size=32, n_epochs=1, device="cpu")
+    model = PPO("MlpPolicy", envs, n_steps=32, batch_size=32, n_epochs=1, device="cpu")
     model.learn(256)
     assert len(model.ep_info_buffer) >= 8  # matches have ended, each for two players
     envs.close()

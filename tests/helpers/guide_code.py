@@ -33,7 +33,8 @@ EXTRAS = {  # that a page needs
 APART = (*EXTRAS, "RLlib", "Minari")
 # What trains for hours is tried with few steps: a text of a page, and what is run instead.
 SHORTER = {
-    "total_timesteps=1_000_000": "total_timesteps=150",
+    "learning_starts=1_000": "learning_starts=9_000",  # episodes to plot, and no training
+    "total_timesteps=20_000": "total_timesteps=4_000",
     "learn(100_000)": "learn(150)",
     'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))': (
         'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16), n_steps=8, n_epochs=1)'
@@ -96,7 +97,7 @@ def need_extra(page: Path) -> None:
     """Skip a test of a page whose extra is not installed."""
     module, extra = EXTRAS.get(page.stem, ("mjgym", ""))
     if importlib.util.find_spec(module) is None:
-        pytest.skip(f'needs pip install "mjgym[{extra}]"')
+        pytest.skip(f'needs pip install -e ".[{extra}]"')
 
 
 def run(

@@ -51,5 +51,5 @@ class TestLaw:
         )
         command = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        reason = 'numba is not installed: pip install "mjgym[fast]"'
+        reason = 'numba is not installed: pip install -e ".[fast]"'
         assert ast.literal_eval(done.stdout) == {"runs": "arrays", "reason": reason}

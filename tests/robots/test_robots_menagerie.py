@@ -12,7 +12,7 @@ import pytest
 from mjgym.robots import arms, attach
 from mjgym.robots.menagerie import menagerie_arm
 
-menagerie = pytest.importorskip("mujoco_menagerie")  # pip install "mjgym[menagerie]"
+menagerie = pytest.importorskip("mujoco_menagerie")  # pip install -e ".[menagerie]"
 
 # Servos with forces limited, a motor limited by its control, and a joint limited by itself.
 ARM = """

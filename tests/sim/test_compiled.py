@@ -15,7 +15,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from rollouts import equal
 
-pytest.importorskip("numba", reason='needs numba: pip install "mjgym[fast]"')
+pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
 
 from numba import cfunc
 from registered import registered_task

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 from suite import packaged_ids
 from toys import EPISODE, OPTIONS, EverySubstep, Probe
 
-pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install "mjgym[gpu]"')
+pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install -e ".[gpu]"')
 
 import torch
 import warp_records

@@ -227,11 +227,11 @@ class TestWithoutRay:
 class TestMistakes:
     def test_without_ray_the_extra_is_named(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "ray", None)
-        with pytest.raises(RunError, match=r'pip install "mjgym\[ray\]"'):
+        with pytest.raises(RunError, match=r'pip install -e "\.\[ray\]"'):
             ClusterTrainer(Run(tmp_path / "run"), read())
         words = ("--ray", "--steps", 80, "--out", tmp_path / "run")
         done = mjgym_("train", "td3", ID, *words, code=1)
-        assert 'ray is not installed: pip install "mjgym[ray]"' in done.stderr
+        assert 'ray is not installed: pip install -e ".[ray]"' in done.stderr
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize("option", ["--samplers", "--address"])

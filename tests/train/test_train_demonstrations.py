@@ -578,7 +578,7 @@ class TestCommands:
 
     def test_train_from_a_file(self, recorded, tmp_path):
         """Written and read by h5py, it is learned from as what is in memory."""
-        pytest.importorskip("h5py", reason='needs pip install "mjgym[robomimic]"')
+        pytest.importorskip("h5py", reason='needs pip install -e ".[robomimic]"')
         env = gymnasium.make(demonstrated.ID)
         writer = datasets.create(str(tmp_path / "cart.hdf5"), env)
         for episode in recorded:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install "mjgym[gpu]"')
-pytest.importorskip("yaml", reason='needs PyYAML: pip install "mjgym[train]"')
+pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install -e ".[gpu]"')
+pytest.importorskip("yaml", reason='needs PyYAML: pip install -e ".[train]"')
 
 import torch
 from typer.testing import CliRunner

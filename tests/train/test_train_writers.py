@@ -40,5 +40,5 @@ def eventually(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
 def test_without_the_package_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     made = trainer(tmp_path / "run", "wandb=walking", algorithm="td3")
-    with pytest.raises(RunError, match=r'pip install "mjgym\[wandb\]"'):
+    with pytest.raises(RunError, match=r'pip install -e "\.\[wandb\]"'):
         made.train()

@@ -167,7 +167,7 @@ def test_only_multi_axis_controllers_of_its_makers_are_taken():
 
 @pytest.fixture
 def pad() -> Iterator["VirtualPad"]:
-    pytest.importorskip("sdl2", reason='needs pip install "mjgym[teleop]"', exc_type=ImportError)
+    pytest.importorskip("sdl2", reason='needs pip install -e ".[teleop]"', exc_type=ImportError)
     virtual = VirtualPad()
     yield virtual
     virtual.detach()
@@ -271,7 +271,7 @@ def test_a_gamepad_that_is_pulled_out_says_so(pad):
 
 
 def test_a_joystick_that_is_no_gamepad_is_named():
-    pytest.importorskip("sdl2", reason='needs pip install "mjgym[teleop]"', exc_type=ImportError)
+    pytest.importorskip("sdl2", reason='needs pip install -e ".[teleop]"', exc_type=ImportError)
     wheel = VirtualPad("SDL_JOYSTICK_TYPE_WHEEL")
     try:
         with pytest.raises(
@@ -293,7 +293,7 @@ def test_a_joystick_that_is_no_gamepad_is_named():
     ],
 )
 def test_a_device_that_is_not_there_is_a_sentence(device, module, message):
-    pytest.importorskip(module, reason='needs pip install "mjgym[teleop]"', exc_type=ImportError)
+    pytest.importorskip(module, reason='needs pip install -e ".[teleop]"', exc_type=ImportError)
     done = CliRunner().invoke(app, ["teleop", ID, "--device", device])
     assert done.exit_code == 1
     assert message in done.output
@@ -311,7 +311,7 @@ def test_without_its_package_a_device_says_how_to_get_it(device, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     done = CliRunner().invoke(app, ["teleop", ID, "--device", device])
     assert done.exit_code == 1
-    assert 'pip install "mjgym[teleop]"' in done.output
+    assert 'pip install -e ".[teleop]"' in done.output
 
 
 def test_other_devices_are_refused():

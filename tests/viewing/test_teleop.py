@@ -219,8 +219,8 @@ def test_help_names_all_keys():
 
 @pytest.fixture
 def datasets(tmp_path, monkeypatch):
-    pytest.importorskip("minari", reason='needs pip install "mjgym[minari]"')
-    pytest.importorskip("h5py", reason='needs pip install "mjgym[minari]"')
+    pytest.importorskip("minari", reason='needs pip install -e ".[minari]"')
+    pytest.importorskip("h5py", reason='needs pip install -e ".[minari]"')
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     return tmp_path
 

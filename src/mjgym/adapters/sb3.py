@@ -7,6 +7,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv
+from stable_baselines3.common.vec_env import VecMonitor
 
 Infos = list[dict[str, Any]]
 Indices = int | Iterable[int] | None
@@ -102,16 +103,23 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         return [False for _ in self._get_indices(indices)]
 
 
-def make_vec(id: str, num_envs: int = 1, **kwargs: Any) -> VecEnv:
+def make_vec(
+    id: str, num_envs: int = 1, *, monitor: str | None = None, **kwargs: Any
+) -> VecMonitor:
     """A batch for stable-baselines3: `SAC("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))`.
 
     Args:
         id: of the task.
         num_envs: number of sub-environments.
+        monitor: file to which the return and length of every episode are written, a line for each;
+            ".monitor.csv" is appended.
         **kwargs: of `gymnasium.make_vec`, but for `autoreset_mode`.
+
+    Returns:
+        The batch in stable-baselines3's `VecMonitor`, so that its log shows returns.
     """
     envs = gymnasium.make_vec(id, num_envs, autoreset_mode="SameStep", **kwargs)
-    return VecEnv(envs)
+    return VecMonitor(VecEnv(envs), monitor)
 
 
 def _rows(info: dict[str, Any], n: int) -> Infos:

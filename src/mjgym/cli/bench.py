@@ -14,6 +14,7 @@ import typer
 from mjgym.cli.ids import completed, known_ids
 from mjgym.cli.output import console, facts, print_json, reserved, to_json
 from mjgym.util.atomic import replacing
+from mjgym.util.packaged import install
 
 _MEGABYTE = 1e6  # bytes
 _WIDTH = 10  # characters of a number, at least
@@ -105,8 +106,7 @@ def _device(backend: str, device: str) -> dict[str, Any] | None:
         )
     if missing := BACKENDS[backend].missing():
         raise typer.BadParameter(
-            f"{backend} needs {' and '.join(missing)}:"
-            f' pip install "mjgym[{BACKENDS[backend].extra}]"',
+            f"{backend} needs {' and '.join(missing)}: {install(BACKENDS[backend].extra)}",
             param_hint="'--backend'",
         )
     return None if backend == DEFAULT else {"backend": backend, "device": device}
@@ -115,9 +115,7 @@ def _device(backend: str, device: str) -> dict[str, Any] | None:
 def check_plot(plot: Path) -> None:
     """Find out before the measurement whether there can be a plot."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise typer.BadParameter(
-            'it needs matplotlib: pip install "mjgym[bench]"', param_hint="'--plot'"
-        )
+        raise typer.BadParameter(f"it needs matplotlib: {install('bench')}", param_hint="'--plot'")
     bases: Any = importlib.import_module("matplotlib.backend_bases")
     known = bases.FigureCanvasBase.get_supported_filetypes()
     if plot.suffix.lstrip(".").lower() not in known:

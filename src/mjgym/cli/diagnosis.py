@@ -9,6 +9,8 @@ import warnings
 from importlib import metadata
 from typing import Any
 
+from mjgym.util.packaged import install
+
 PEERS = (
     "dm_control",
     "envpool",
@@ -117,7 +119,7 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
         return mjgym.fingerprint(env)
     except Exception as error:
         problem = f"{SAMPLE} does not run: {type(error).__name__}: {error}"
-        problems.append({"problem": problem, "fix": "pip install --force-reinstall mjgym mujoco"})
+        problems.append({"problem": problem, "fix": "pip install --force-reinstall -e ."})
         return mjgym.fingerprint()
 
 
@@ -190,7 +192,7 @@ def _warp(
     """Devices that MuJoCo Warp can compute on; empty where it is not installed."""
     if _version("warp-lang") is None or _version("mujoco-warp") is None:
         if gpus:
-            notes.append('pip install "mjgym[gpu]" for make_vec(..., backend="warp") on the GPU')
+            notes.append(f'{install("gpu")} for make_vec(..., backend="warp") on the GPU')
         return []
     try:
         warp: Any = importlib.import_module("warp")

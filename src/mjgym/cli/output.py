@@ -12,6 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import typer
 
+from mjgym.util.packaged import install
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -144,7 +146,7 @@ def require(*packages: str, extra: str = "train") -> None:
     if missing:
         console(stderr=True).print(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed:"
-            f' pip install "mjgym[{extra}]"',
+            f" {install(extra)}",
             soft_wrap=True,
         )
         raise typer.Exit(1)

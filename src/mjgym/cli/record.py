@@ -16,6 +16,7 @@ from mjgym.cli.output import console, facts
 from mjgym.cli.policies import DEFAULT, HELP, SCRIPTED, PolicyError, chosen, load_policy, of_teams
 from mjgym.train.results.policy import begin
 from mjgym.util.atomic import replacing
+from mjgym.util.packaged import install
 
 if TYPE_CHECKING:
     from mjgym.rendering.film import Draw, Film
@@ -315,7 +316,7 @@ def _sink(out: Path) -> "Callable[[Path, float, Draw], Film]":
     if not out.absolute().parent.is_dir():
         raise _refused(f"there is no folder {out.absolute().parent}.")
     if ending == ".mp4" and not film.has_ffmpeg():
-        raise _refused('mp4 needs ffmpeg: pip install "mjgym[video]". .gif, .webp and .png do not.')
+        raise _refused(f"mp4 needs ffmpeg: {install('video')}. .gif, .webp and .png do not.")
     return film.FILMS[ending]
 
 

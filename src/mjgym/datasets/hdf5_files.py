@@ -11,10 +11,11 @@ from typing import Any
 
 from mjgym.datasets.formats import SUFFIXES
 from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError
+from mjgym.util.packaged import install
 from mjgym.util.suggestions import did_you_mean
 
 REFERENCES = "demos"  # at the beginning of a file of this package: to its demonstrations
-INSTALL = 'pip install "mjgym[robomimic]"'
+INSTALL = install("robomimic")
 END = 1 << 48  # a size that no file has
 
 

@@ -30,6 +30,7 @@ from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Epi
 from mjgym.envs.pixels import KEY
 from mjgym.task import registrations
 from mjgym.util import npz
+from mjgym.util.packaged import install
 
 STATE, ENVIRONMENT = "observation.state", "observation.environment_state"
 IMAGE, IMAGES = "observation.image", "observation.images."
@@ -38,7 +39,7 @@ FLAT = "flat"
 OF_ROBOTS = re.compile(r"robot\d+_")
 OWN = Path("meta", "mjgym")
 ABOUT = "about.json"
-INSTALL = 'pip install "mjgym[lerobot]"'
+INSTALL = install("lerobot")
 # What the file of an episode in `meta/mjgym` has besides observations, states and wide actions.
 EXACT = ("rewards", "terminations", "truncations", "successes")
 

@@ -19,10 +19,11 @@ import numpy as np
 from mjgym.datasets.formats import About, about_recorded, remake, specification
 from mjgym.datasets.hdf5_files import require_bounded
 from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.util.packaged import install
 
 SUCCESS, STATE = "success", "state"
 ENTRIES = "mjgym_entries"  # in Minari's metadata: the names of a dict observation
-INSTALL = 'pip install "mjgym[minari]"'
+INSTALL = install("minari")
 _SITE = "https://github.com/mjgym/mjgym"
 _UNKNOWN = "unknown"  # where Minari wants a word
 

@@ -111,9 +111,7 @@ def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> 
         entries = episodes.task.observation(simulation.sample)
         entries = {name: entry for name, entry in entries.items() if name not in hidden}
         pictures = options.pictures(simulation.model)
-        return Layout(
-            entries, mode, dtype, pictures, players=players, frames=frames, goals=goals
-        )
+        return Layout(entries, mode, dtype, pictures, players=players, frames=frames, goals=goals)
     images = sensing.images
     own = {} if images and options.pixels is None else options.pictures(simulation.model)
     read = {name: image for name, (image, _) in images.items()}

@@ -9,11 +9,12 @@ from mjgym.envs.options import check_reset_options
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.spaces import check_action
 from mjgym.task import Task
+from mjgym.util.packaged import install
 
 try:
     import pettingzoo
 except ImportError as error:
-    raise ImportError('parallel_env needs PettingZoo: pip install "mjgym[pettingzoo]"') from error
+    raise ImportError(f"parallel_env needs PettingZoo: {install('pettingzoo')}") from error
 
 # The option of `reset` that PettingZoo's own test of the interface gives; it is without effect.
 _TRIED = ("options",)

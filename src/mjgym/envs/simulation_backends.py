@@ -5,6 +5,7 @@ import importlib.util
 from dataclasses import dataclass
 
 from mjgym.envs.vector import VectorEnv
+from mjgym.util.packaged import install
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Backend:
         """
         if missing := self.missing():
             raise ImportError(
-                f'backend="{name}" needs {missing[0]}: pip install "mjgym[{self.extra}]"',
+                f'backend="{name}" needs {missing[0]}: {install(self.extra)}',
                 name=missing[0],
             )
         module, _, cls = self.vector_env.partition(":")

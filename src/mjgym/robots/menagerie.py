@@ -1,6 +1,6 @@
 """Arms of MuJoCo Menagerie, driven by torques: "menagerie:franka_emika_panda".
 
-Needs the package `mujoco-menagerie` (`pip install "mjgym[menagerie]"`), which downloads a model
+Needs the package `mujoco-menagerie` (the extra `menagerie`), which downloads a model
 when it is first used; its variables MENAGERIE_CACHE_DIR and MENAGERIE_ROOT say where models lie.
 Each has a licence of its own: `mujoco_menagerie.get(name).license`.
 """
@@ -12,6 +12,7 @@ import mujoco
 
 from mjgym.mjcf import Spec
 from mjgym.robots.parts import Arm, arms
+from mjgym.util.packaged import install
 
 TOOL_SITE = "attachment_site"  # what Menagerie calls the site that a hand is attached to
 HOME = "home"  # the keyframe that most of its models begin at
@@ -56,7 +57,7 @@ def read(robot: str, entry: str) -> Any:
     try:
         import mujoco_menagerie
     except ModuleNotFoundError:
-        message = f'"menagerie:{robot}" needs MuJoCo Menagerie: pip install "mjgym[menagerie]"'
+        message = f'"menagerie:{robot}" needs MuJoCo Menagerie: {install("menagerie")}'
         raise ModuleNotFoundError(message, name="mujoco_menagerie") from None
     try:
         found = mujoco_menagerie.get(robot)

@@ -1,4 +1,4 @@
-"""Training on the registry's ids; it needs `pip install "mjgym[train]"`.
+"""Training on the registry's ids; it needs the extra `train`.
 
 `learn` trains and imports PyTorch; `results` reads runs, scores policies and compares them, and
 works without PyTorch.

@@ -1,4 +1,4 @@
-"""Paths of packaged files: models, guides, gallery, example programs."""
+"""Packaged files (models, guides, gallery, example programs), and how to install extras."""
 
 import functools
 from pathlib import Path
@@ -14,6 +14,11 @@ def assets() -> Path:
 def scripts() -> Path:
     """The folder of tutorials and examples."""
     return _folder("scripts")
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra, in a clone."""
+    return f'pip install -e ".[{extra}]"'
 
 
 def _folder(name: str) -> Path:

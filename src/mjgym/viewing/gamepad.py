@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.util.packaged import install
 from mjgym.viewing import devices
 from mjgym.viewing.devices import DeviceError, PolledDevice, outside
 
-INSTALL = 'pip install "mjgym[teleop]"'
+INSTALL = install("teleop")
 DEAD = 0.15  # of a stick's deflection
 _MOST = 32767.0  # of a stick's axis
 

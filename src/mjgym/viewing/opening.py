@@ -9,6 +9,7 @@ import numpy as np
 
 from mjgym.contract.viewpoint import Viewpoint
 from mjgym.envs import pixels
+from mjgym.util.packaged import install
 from mjgym.viewing import ports
 from mjgym.viewing.session import Session
 from mjgym.viewing.terminal import Keys, Report
@@ -113,7 +114,7 @@ def open_viewer(
         if web is False:
             raise ViewerError(f"no window can be opened: {reason}\nWithout one, use --web.")
     if batch and importlib.util.find_spec("mjviser") is None:
-        raise ViewerError('--num-envs needs mjviser: pip install "mjgym[viewer]"')
+        raise ViewerError(f"--num-envs needs mjviser: {install('viewer')}")
     try:
         module: Any = importlib.import_module(f"mjgym.viewing.{'batch' if batch else 'web'}")
     except ImportError as error:

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mjgym.util.packaged import install
 from mjgym.viewing import devices
 from mjgym.viewing.devices import DeviceError, PolledDevice, outside
 
-INSTALL = 'pip install "mjgym[teleop]"'
+INSTALL = install("teleop")
 DEAD = 0.05  # of the greatest deflection
 MOST = 350.0  # of a report's numbers
 MAKERS = (0x256F, 0x046D)  # 3Dconnexion, and Logitech, which owned it

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from body_records import EPISODES, Walker, episodes, planar, poses
 
-pytest.importorskip("numba", reason='needs numba: pip install "mjgym[fast]"')
+pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv

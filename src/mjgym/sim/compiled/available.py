@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from mjgym.util.packaged import install
+
 T = TypeVar("T")
 
 
@@ -44,7 +46,7 @@ def _loaded(load: Callable[[], Any]) -> Any:
         return load()
     except ModuleNotFoundError as error:
         if error.name in ("numba", "llvmlite"):
-            return 'numba is not installed: pip install "mjgym[fast]"'
+            return f"numba is not installed: {install('fast')}"
         raise
     except Exception as error:  # a cut file of numba's cache may raise anything when it is read
         text = " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,6 +1,6 @@
 """Many simulations on MuJoCo Warp: its arrays are torch's, on a GPU or on the processor.
 
-Needs the extra `mjgym[gpu]`; nothing else in the package imports this.
+Needs the extra `gpu`; nothing else in the package imports this.
 """
 
 from mjgym.sim.warp.buffers import Buffers, measured

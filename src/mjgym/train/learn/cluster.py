@@ -20,6 +20,7 @@ from mjgym.train.results.config import Config
 from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import ConfigError, RunError
 from mjgym.util import atomic
+from mjgym.util.packaged import install
 
 ATTEMPTS = 4  # an actor that dies so often without getting on dies of what it does
 TRAINER = "the trainer"
@@ -209,7 +210,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise RunError('Ray is not installed: pip install "mjgym[ray]"') from None
+        raise RunError(f"Ray is not installed: {install('ray')}") from None
     return ray
 
 

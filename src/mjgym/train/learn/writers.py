@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from mjgym.train.results.config import Config
 from mjgym.train.results.run import Run
 from mjgym.train.results.run_errors import RunError
+from mjgym.util.packaged import install
 
 
 class Writer(Protocol):
@@ -36,7 +37,7 @@ def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise RunError(
-                'TensorBoard is not installed: pip install "mjgym[train]", or set tensorboard=false'
+                f"TensorBoard is not installed: {install('train')}, or set tensorboard=false"
             ) from None
         # Later events of a resumed run are dropped.
         made: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
@@ -63,9 +64,7 @@ class WeightsAndBiases:
         try:
             import wandb
         except ImportError:
-            raise RunError(
-                'Weights & Biases is not installed: pip install "mjgym[wandb]"'
-            ) from None
+            raise RunError(f"Weights & Biases is not installed: {install('wandb')}") from None
         run.path.mkdir(parents=True, exist_ok=True)
         try:
             self._run = wandb.init(

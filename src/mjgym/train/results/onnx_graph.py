@@ -7,10 +7,11 @@ import numpy as np
 
 from mjgym.train.results.activations import GELU, LEAK
 from mjgym.train.results.policy import LAYER_NORM, STRIDES, AnyPolicy, Layers, Policy, PolicyError
+from mjgym.util.packaged import install
 
 OPSET = 17  # the first with layer normalisation
 INPUT, OUTPUT = "observation", "action"
-INSTALL = 'pip install "mjgym[onnx]"'
+INSTALL = install("onnx")
 
 
 def graph_of(policy: AnyPolicy, name: str) -> Any:

@@ -3,7 +3,7 @@
 On one core a third to a half of an update's time in PyTorch is neither physics nor matrix products.
 Here each loss stands beside its gradient, and everything but the products is a loop over memory,
 compiled by numba (the extra `fast`). Networks, optimisers and random numbers stay PyTorch's: the
-arrays here are views of the agent's own tensors, so checkpoints, policies and resumption are the same
+arrays here are views of the agent's own tensors. Checkpoints, policies and resumption are the same
 with and without it.
 
     layers.py     perceptrons, forward and backward
