@@ -246,7 +246,7 @@ def measure(job: Job, out: Path) -> Row:
     """Train and score."""
     import torch
 
-    from mjgym.train.learn import source
+    from mjgym_train.learn import source
 
     words = command(job, out)
     run = out / job.name

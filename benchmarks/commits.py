@@ -81,7 +81,7 @@ def time_checkout(
     assert Path(mjgym.__file__).is_relative_to(root), mjgym.__file__
     if importlib.util.find_spec("mjgym.inspect") is None:  # a commit in which it lay elsewhere
         sys.modules["mjgym.inspect"] = mjgym
-        sys.modules["mjgym.inspect.benchmark"] = importlib.import_module("mjgym.benchmark")
+        sys.modules["mjgym.checks.benchmark"] = importlib.import_module("mjgym.benchmark")
     targets = {"steps": time_subject, "resets": time_resets}
     targets[kind](connection, builder, settings)
 

@@ -35,8 +35,8 @@ from comparison.command import RESULTS
 from comparison.on_device import Lines, Plan, playground
 
 import mjgym
-from mjgym.inspect import benchmark
-from mjgym.inspect.benchmark import Subject
+from mjgym.checks import benchmark
+from mjgym.checks.benchmark import Subject
 
 IDS = {
     "dmc/cartpole-swingup-v0": "CartpoleSwingup",

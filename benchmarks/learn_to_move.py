@@ -97,8 +97,8 @@ def main() -> int:
     if status is not None:
         return status
     from mjgym import registry
+    from mjgym.checks.benchmark import memory as grown
     from mjgym.envs.vector import allowed_cores
-    from mjgym.inspect.benchmark import memory as grown
 
     ids = options.ids or IDS
     command.chosen(ids, registry.ids(namespace="l2m"))

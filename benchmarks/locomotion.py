@@ -12,7 +12,7 @@ and dm_control into it, and runs itself there. Two things are timed:
   task (`dm_control`), which compiles its model anew. Nobody draws anything: dm_control's egocentric
   camera is switched off (it is drawn with once before, so that OpenGL must work here).
 - **steps**: a batch of humanoids in corridors with walls, against `mj_step` on the same models in a
-  loop of C++ on as many threads (see `mjgym.inspect.benchmark.engine`). Random actions make a
+  loop of C++ on as many threads (see `mjgym.checks.benchmark.engine`). Random actions make a
   humanoid fall soon. The published id begins a new episode then, which costs a reset that the loop
   does not make; the second row goes on with the fallen, as the loop does.
 

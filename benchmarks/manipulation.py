@@ -8,7 +8,7 @@ It makes a virtual environment of its own (or takes the one that is there), inst
 and dm_control into it, and runs itself there. Four things are measured for each id:
 
 - **steps of a batch**, against `mj_step` on the same models in a loop of C++ on as many threads
-  (see `mjgym.inspect.benchmark.engine`);
+  (see `mjgym.checks.benchmark.engine`);
 - **steps of a single environment**, against dm_control's;
 - **resets** of a single environment and of each simulation of a batch, against dm_control's, which
   compiles its model anew; with the physics steps that a reset makes while things settle, and their

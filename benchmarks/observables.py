@@ -19,7 +19,7 @@ import gymnasium
 import numpy as np
 
 from mjgym import Observable
-from mjgym.inspect.benchmark import random_actions
+from mjgym.checks.benchmark import random_actions
 from mjgym.util import atomic
 from mjgym.variation import Integers, Normal, noises
 

@@ -36,7 +36,7 @@ def envpool(settings: Settings) -> Subject:
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
     """
-    from mjgym.inspect.benchmark import CYCLE
+    from mjgym.checks.benchmark import CYCLE
 
     envs: Any = importlib.import_module("envpool").make_gymnasium(
         NAME, num_envs=settings.num_envs, num_threads=settings.threads, seed=settings.seed

@@ -20,7 +20,7 @@ from pathlib import Path
 from comparison.command import described
 from training import plan, scores
 
-from mjgym.train.results import score_table
+from mjgym_train import score_table
 
 CONFIG = plan.FILES / "scores.yaml"
 SEEDS = {"suite": (0, 1, 2), "locomotion": (0,), "tabletop": (0,)}

@@ -9,7 +9,7 @@ It makes a virtual environment of its own (or takes the one that is there), inst
 and its peers into it, and runs itself there. Rates are control steps of whole matches per second:
 
 - **batch**: `make_vec`, each player a row, with random actions, against **limit**, `mj_step` on the
-  same models in a loop of C++ on as many threads (see `mjgym.inspect.benchmark.engine`), and
+  same models in a loop of C++ on as many threads (see `mjgym.checks.benchmark.engine`), and
   **envpool**, as many matches on as many threads (1.2.7, for Python 3.12 or newer).
 - **single**: one match of `make`, against **dm_control**, the framework's own, on one thread.
 - **reset**: what a match costs to begin, for one environment, for each of a batch, and in
@@ -46,8 +46,8 @@ def dm_control(settings: Settings) -> Subject:
     Raises:
         ModuleNotFoundError: dm_control is not installed.
     """
+    from mjgym.checks.benchmark import CYCLE
     from mjgym.cli.peers import drop_stale_fields
-    from mjgym.inspect.benchmark import CYCLE
 
     os.environ.setdefault("MUJOCO_GL", "egl")
     drop_stale_fields()
@@ -83,7 +83,7 @@ def envpool(settings: Settings) -> Subject:
         ModuleNotFoundError: EnvPool is not installed.
         ValueError: it has no such players.
     """
-    from mjgym.inspect.benchmark import CYCLE
+    from mjgym.checks.benchmark import CYCLE
 
     pool: Any = importlib.import_module("envpool")
     walker, size = parts(settings.id)

@@ -17,8 +17,8 @@ from comparison.subjects import Settings
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import mjgym
+from mjgym.checks.benchmark import random_actions
 from mjgym.envs.vector import allowed_cores
-from mjgym.inspect.benchmark import random_actions
 
 SIZES = {
     "dmc/cartpole-swingup-v0": (1, 16, 256, 1024),

@@ -22,7 +22,7 @@ import gymnasium
 import numpy as np
 
 import mjgym  # noqa: F401  (registers the ids)
-from mjgym.inspect.benchmark import random_actions
+from mjgym.checks.benchmark import random_actions
 from mjgym.variation import LogNormal, Uniform, factor
 
 VARY = {

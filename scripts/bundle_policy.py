@@ -28,14 +28,15 @@ import gymnasium
 import numpy as np
 import torch
 
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.normalization import FLOOR
-from mjgym.train.results import comparison, config, evaluation, trained
-from mjgym.train.results.evaluation import Evaluation
-from mjgym.train.results.policy import Policy
-from mjgym.train.results.run import Run
-from mjgym.train.results.run_errors import RunError
+from mjgym.policies import trained
+from mjgym.policies.network import Policy
 from mjgym.util import atomic
+from mjgym_train import comparison, config, evaluation
+from mjgym_train.evaluation import Evaluation
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.normalization import FLOOR
+from mjgym_train.run import Run
+from mjgym_train.run_errors import RunError
 
 ALIKE = 1e-4  # of half the range of actions, up to which rounding makes two differ
 SURE = 3.0  # standard errors, up to which two scores of one policy differ

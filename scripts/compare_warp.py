@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 
 import mjgym  # noqa: F401  (registers the ids)
-from mjgym.inspect.benchmark import random_actions
+from mjgym.checks.benchmark import random_actions
 from mjgym.variation import LogNormal, Uniform, factor
 
 VARY = {"body_mass": factor(LogNormal(0, 0.2)), "geom_friction[*, 0]": factor(Uniform(0.5, 1.5))}

@@ -22,13 +22,13 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from mjgym import Env, Viewpoint, registry
+from mjgym.policies import trained
+from mjgym.policies.network import Policy
 from mjgym.robots import arms
 from mjgym.tasks.l2m.reflex import START, Reflexes
 from mjgym.tasks.l2m.walk import Walk
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.train.results import trained
-from mjgym.train.results.policy import Policy
 from mjgym.util import atomic
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -27,7 +27,7 @@ from update_tables import NAMESPACES as EXAMPLES
 
 import mjgym
 from mjgym.cli.guide import guides
-from mjgym.train.results import baselines, comparison, metrics, score_table
+from mjgym_train import baselines, comparison, metrics, score_table
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES, GALLERY, BASELINES = (ROOT / "assets" / name for name in ("guides", "gallery", "baselines"))
@@ -44,12 +44,12 @@ MODULES = {
     "Tasks": (
         *(
             "mjgym.task",
-            "mjgym.contract.entities",
+            "mjgym.entities",
             "mjgym.loop.episode",
             "mjgym.sim.views",
             "mjgym.rewards",
         ),
-        *("mjgym.rotations", "mjgym.resets", "mjgym.inspect.labels", "mjgym.inspect.checks"),
+        *("mjgym.rotations", "mjgym.resets", "mjgym.describe.labels", "mjgym.checks"),
     ),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),
     "Readings and variation": ("mjgym.observables", "mjgym.variation"),
@@ -58,16 +58,16 @@ MODULES = {
         *("mjgym.tasks.locomotion.scene", "mjgym.mocap"),
     ),
     "Adapters": (
-        *("mjgym.adapters.dm_env", "mjgym.adapters.envpool", "mjgym.adapters.lerobot"),
-        *("mjgym.adapters.robomimic", "mjgym.adapters.robosuite", "mjgym.adapters.sb3"),
-        "mjgym.adapters.shimmy",
+        *("mjgym_compat.dm_env", "mjgym_compat.envpool", "mjgym_compat.lerobot"),
+        *("mjgym_compat.robomimic", "mjgym_compat.robosuite", "mjgym_compat.sb3"),
+        "mjgym_compat.shimmy",
     ),
     "Training": (
-        *("mjgym.train.results.policy", "mjgym.train.results.trained"),
-        *("mjgym.train.results.baselines", "mjgym.train.results.metrics"),
+        *("mjgym.policies.network", "mjgym.policies.trained"),
+        *("mjgym_train.baselines", "mjgym_train.metrics"),
     ),
     "Datasets and viewing": ("mjgym.datasets", "mjgym.viewing"),
-    "Others": ("mjgym.envs.wrappers", "mjgym.inspect.fingerprint", "mjgym.rendering"),
+    "Others": ("mjgym.envs.wrappers", "mjgym.describe.fingerprint", "mjgym.rendering"),
 }
 
 PACKAGES = [

@@ -316,7 +316,7 @@ def main() -> None:
     theirs = json.loads(RECORD.read_text())["outcomes"]
     ours = {}
     for case in cases:
-        ours[title(case)] = outcome("mjgym.adapters.robosuite", case, theirs[title(case)])
+        ours[title(case)] = outcome("mjgym_compat.robosuite", case, theirs[title(case)])
     before, _, rest = GUIDE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     from mjgym.util import atomic  # not where robosuite is

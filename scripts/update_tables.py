@@ -19,10 +19,11 @@ from papers_dimensions import PRINTED, REASONS
 
 from mjgym import registry
 from mjgym.controllers import controllers
+from mjgym.policies import trained
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
-from mjgym.train.results import baselines, trained
 from mjgym.util import atomic
+from mjgym_train import baselines
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -57,7 +57,7 @@ def of_batch(builder: Builder, settings: Settings) -> Footprint:
 
 
 def _grow(connection: Connection, builder: Builder, settings: Settings) -> None:
-    from mjgym.inspect.benchmark import resident
+    from mjgym.checks.benchmark import resident
 
     connection.recv()
     with built(builder, dataclasses.replace(settings, num_envs=1, threads=1)) as one:

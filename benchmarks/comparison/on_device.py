@@ -26,8 +26,8 @@ import numpy as np
 
 import mjgym
 from comparison import report
-from mjgym.inspect import benchmark
-from mjgym.inspect.benchmark import random_actions
+from mjgym.checks import benchmark
+from mjgym.checks.benchmark import random_actions
 
 WANTED = 950.0  # a return on walker-walk that counts as learned
 SETTLED = 10  # control steps from a start to the state that is compared
@@ -438,8 +438,8 @@ def clocked(act: Callable[[], Any], seconds: float, device: str) -> float:
 
 def learning(plan: Plan, seconds: float) -> dict[str, Any]:
     """TD3 on walker-walk, from as many worlds, until the time is over: its best evaluation."""
-    from mjgym.train.results.metrics import RETURN
-    from mjgym.train.results.run import Run
+    from mjgym_train.metrics import RETURN
+    from mjgym_train.run import Run
 
     with tempfile.TemporaryDirectory(prefix="mjgym-gpu-") as folder:
         run = Path(folder) / "run"

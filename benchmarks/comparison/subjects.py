@@ -241,7 +241,7 @@ def envpool(settings: Settings) -> Subject:
 
 def vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     """A Gymnasium-like vector environment whose `step` after an episode's end resets."""
-    from mjgym.inspect.benchmark import CYCLE, random_actions
+    from mjgym.checks.benchmark import CYCLE, random_actions
 
     space = getattr(envs, "single_action_space", envs.action_space)
     rows = getattr(envs, "num_envs", settings.num_envs)  # one for each player, where there are such
@@ -261,7 +261,7 @@ def single(settings: Settings) -> Subject:
     """`gymnasium.make` of our id, with the wrappers that it comes with."""
     import gymnasium
 
-    from mjgym.inspect.benchmark import random_actions
+    from mjgym.checks.benchmark import random_actions
 
     env = gymnasium.make(settings.id)
     env.reset(seed=settings.seed)
@@ -314,7 +314,7 @@ def with_time_steps(
         settings: the seed of the actions is read.
         begin: see `Subject`.
     """
-    from mjgym.inspect.benchmark import random_actions
+    from mjgym.checks.benchmark import random_actions
 
     env.reset()
     spec = env.action_spec()
@@ -379,7 +379,7 @@ def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
 
 def limit(settings: Settings) -> Subject:
     """The engine's `mj_step` in a C loop on all threads: what no environment can be faster than."""
-    from mjgym.inspect.benchmark import engine
+    from mjgym.checks.benchmark import engine
 
     n = settings.num_envs
     loop = engine(settings.id, n, threads=settings.threads, seed=settings.seed)

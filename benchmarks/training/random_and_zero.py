@@ -18,7 +18,7 @@ from typing import Any
 
 from mjgym import registry
 from mjgym.cli.policies import load_policy
-from mjgym.train.results import baselines, evaluation
+from mjgym_train import baselines, evaluation
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:

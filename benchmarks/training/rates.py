@@ -20,10 +20,10 @@ def ours(id: str, settings: tuple[str, ...], folder: Path, **env: Any) -> Callab
     """A function that continues a run of ours, which learns, by so many environment steps."""
     import torch
 
-    from mjgym.train.learn import algorithms
-    from mjgym.train.learn.training import make_trainer
-    from mjgym.train.results import config
-    from mjgym.train.results.run import Run
+    from mjgym_train import config
+    from mjgym_train.learn import algorithms
+    from mjgym_train.learn.training import make_trainer
+    from mjgym_train.run import Run
 
     read = config.read(
         algorithms.find("td3").Config,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import mjgym
-from mjgym.train.results import evaluation, metrics
+from mjgym_train import evaluation, metrics
 
 EVALUATIONS = 40
 
@@ -47,7 +47,7 @@ def train(
     import stable_baselines3
     from stable_baselines3.common.callbacks import BaseCallback
 
-    from mjgym.adapters import sb3
+    from mjgym_compat import sb3
 
     out.mkdir(parents=True, exist_ok=True)
     model = stable_baselines3.SAC("MlpPolicy", sb3.make_vec(id, 1, **env), seed=seed)
@@ -106,7 +106,7 @@ def loop(id: str, threads: int, seed: int = 0, **env: Any) -> Callable[[int], No
     import stable_baselines3
     import torch
 
-    from mjgym.adapters import sb3
+    from mjgym_compat import sb3
 
     starts = 300
     model = stable_baselines3.TD3(

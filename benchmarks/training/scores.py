@@ -12,11 +12,11 @@ import numpy as np
 from comparison import report
 
 from mjgym import registry
-from mjgym.train.results import baselines, comparison, metrics, score_table
-from mjgym.train.results.comparison import Curve
-from mjgym.train.results.score_table import CPU_MINUTES, Row
-from mjgym.train.results.statistics import mean_interval, performance_profile
 from mjgym.util.packaged import assets
+from mjgym_train import baselines, comparison, metrics, score_table
+from mjgym_train.comparison import Curve
+from mjgym_train.score_table import CPU_MINUTES, Row
+from mjgym_train.statistics import mean_interval, performance_profile
 from training.tables import MISSING
 
 RECIPE = "td3"  # the method of the table

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from comparison import report
 
-from mjgym.train.results.comparison import Curve
-from mjgym.train.results.statistics import probability_of_improvement
+from mjgym_train.comparison import Curve
+from mjgym_train.statistics import probability_of_improvement
 from training import plan, results
 from training.rates import ratios
 

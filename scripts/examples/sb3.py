@@ -3,7 +3,7 @@
     pip install -e ".[sb3]"
     python scripts/examples/sb3.py dmc/walker-walk-v0 --steps 2000000
 
-`mjgym.adapters.sb3.make_vec` gives a batch under stable-baselines3's own interface, so that its
+`mjgym_compat.sb3.make_vec` gives a batch under stable-baselines3's own interface, so that its
 wrappers go around it as they do around its other vector environments.
 """
 
@@ -14,7 +14,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecNormalize
 
-from mjgym.adapters import sb3
+from mjgym_compat import sb3
 
 
 def train(id: str, steps: int, num_envs: int, horizon: int, folder: Path) -> float:

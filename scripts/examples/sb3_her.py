@@ -17,7 +17,7 @@ from reach_and_push import REACH
 from stable_baselines3 import SAC, HerReplayBuffer
 from stable_baselines3.common.vec_env import VecNormalize
 
-from mjgym.adapters import sb3
+from mjgym_compat import sb3
 
 EPISODES = 50  # that a policy is evaluated on
 UPDATES_PER_STEP = 0.25

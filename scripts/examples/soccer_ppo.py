@@ -20,7 +20,7 @@ from soccer_player import features, shaping
 from torch import nn
 from torch.distributions import Normal
 
-from mjgym.train.results import evaluation
+from mjgym_train import evaluation
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("id", nargs="?", default="soccer/boxhead-1v1-v0")

@@ -15,10 +15,10 @@ except Exception as _error:  # what PyOpenGL raises is not always an ImportError
     ) from _error
 
 from mjgym import registry, variation
-from mjgym.contract.entities import Entity, WithEntities
+from mjgym.describe.fingerprint import fingerprint
+from mjgym.entities import Entity, WithEntities
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
-from mjgym.inspect.fingerprint import fingerprint
 from mjgym.loop.episode import DivergenceError
 from mjgym.observables import Observable, observe
 from mjgym.registry import parallel_env

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from mjgym.contract import registration as _contract
-from mjgym.contract.task_fields import check_fields
 from mjgym.envs.env import Env
 from mjgym.envs.options import Options
 from mjgym.envs.overlapped import OverlappedVectorEnv
@@ -23,6 +21,8 @@ from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
+from mjgym.task import registration as _contract
+from mjgym.task.fields import check_fields
 from mjgym.util import code_references
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import did_you_mean, or_else

@@ -16,7 +16,7 @@ from suite import TASKS, transitions
 from toys import Cart
 
 import mjgym
-from mjgym.adapters import dm_env as adapter
+from mjgym_compat import dm_env as adapter
 
 
 class ConformsTest(test_utils.EnvironmentTestMixin, absltest.TestCase):

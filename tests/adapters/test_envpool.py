@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mjgym.adapters import envpool
+from mjgym_compat import envpool
 
 
 def test_names():

@@ -20,10 +20,10 @@ from lerobot.envs.configs import EnvConfig
 from lerobot.envs.factory import make_env
 from lerobot.envs.utils import add_envs_task, env_to_policy_features, preprocess_observation
 
-from mjgym.adapters import lerobot as adapter
+from mjgym_compat import lerobot as adapter
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-PLUGIN = ("--env.discover_packages_path=mjgym.adapters.lerobot", "--env.type=mjgym")
+PLUGIN = ("--env.discover_packages_path=mjgym_compat.lerobot", "--env.type=mjgym")
 TINY = {"dim_model": 16, "n_heads": 2, "dim_feedforward": 16, "n_encoder_layers": 1}
 TINY |= {"use_vae": False, "chunk_size": 2, "n_action_steps": 2}
 

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 
-from mjgym.adapters import dm_env as adapter
-from mjgym.adapters.dm_env import Physics, PhysicsError
 from mjgym.tasks.locomotion.arenas.corridors import GapsCorridor, WallsCorridor
 from mjgym.tasks.locomotion.walkers import find_walker
 from mjgym.variation import Bernoulli, Constant, Uniform
+from mjgym_compat import dm_env as adapter
+from mjgym_compat.dm_env import Physics, PhysicsError
 
 SWINGING = """<mujoco>
   <worldbody>

@@ -17,7 +17,7 @@ from robomimic.config import config_factory
 from robomimic.utils import env_utils, file_utils, obs_utils, train_utils
 from robomimic.utils.dataset import SequenceDataset
 
-from mjgym.adapters import robomimic as adapter
+from mjgym_compat import robomimic as adapter
 
 RECORDED = Path(__file__).parents[1] / "data" / "robosuite" / "demonstration.hdf5"
 KEYS = ("robot0_eef_pos", "robot0_eef_quat", "robot0_gripper_qpos", "object")
@@ -185,7 +185,7 @@ def test_a_policy_of_its_own_rolls_out(known_keys):
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "mjgym.adapters.robomimic", *arguments]
+    command = [sys.executable, "-m", "mjgym_compat.robomimic", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from robosuite_records import FOLDER, Record
 
-import mjgym.adapters.robosuite as suite
-from mjgym.adapters.robosuite import (
+import mjgym_compat.robosuite as suite
+from mjgym_compat.robosuite import (
     load_composite_controller_config,
     load_part_controller_config,
     refactor_composite_controller_config,
@@ -84,8 +84,8 @@ def test_two_arms_with_a_controller_until_the_horizon():
 def test_pictures_are_upside_down_unless_asked():
     """In a process of its own, where OpenGL ends with it."""
     code = """
-import numpy as np, mjgym.adapters.robosuite as suite
-from mjgym.adapters.robosuite.utils.camera_utils import get_real_depth_map
+import numpy as np, mjgym_compat.robosuite as suite
+from mjgym_compat.robosuite.utils.camera_utils import get_real_depth_map
 asked = dict(robots="Panda", camera_names=["agentview", "all-eye_in_hand"], camera_heights=48,
              camera_widths=[64, 32], camera_depths=[True, False], camera_segmentations="element",
              initialization_noise=None, seed=1)
@@ -115,7 +115,7 @@ assert suite.make("Lift", "Panda").reset()["agentview_image"].shape == (256, 256
 @pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs a display: apt-get install xvfb")
 def test_render_opens_a_window():
     code = """
-import mjgym.adapters.robosuite as suite
+import mjgym_compat.robosuite as suite
 env = suite.make("Lift", "Panda", has_renderer=True, use_camera_obs=False)
 for _ in range(3):
     env.step([0.0] * 7)

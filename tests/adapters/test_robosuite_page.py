@@ -12,17 +12,17 @@ from gymnasium.utils.env_checker import check_env
 from lxml import etree
 from robosuite_records import FOLDER
 
-import mjgym.adapters.robosuite as robosuite
-from mjgym.adapters.robosuite import macros
-from mjgym.adapters.robosuite.controllers import load_composite_controller_config
-from mjgym.adapters.robosuite.utils import camera_utils, transform_utils
-from mjgym.adapters.robosuite.utils.observables import Observable, sensor
-from mjgym.adapters.robosuite.utils.placement_samplers import (
+import mjgym_compat.robosuite as robosuite
+from mjgym_compat.robosuite import macros
+from mjgym_compat.robosuite.controllers import load_composite_controller_config
+from mjgym_compat.robosuite.utils import camera_utils, transform_utils
+from mjgym_compat.robosuite.utils.observables import Observable, sensor
+from mjgym_compat.robosuite.utils.placement_samplers import (
     ObjectPositionSampler,
     SequentialCompositeSampler,
     UniformRandomSampler,
 )
-from mjgym.adapters.robosuite.wrappers import (
+from mjgym_compat.robosuite.wrappers import (
     DataCollectionWrapper,
     DomainRandomizationWrapper,
     GymWrapper,
@@ -162,7 +162,7 @@ def check_argument(script, argument):
             continue
         title = script.title(case)
         theirs = THEIRS[title]
-        ours = script.outcome("mjgym.adapters.robosuite", case, theirs)
+        ours = script.outcome("mjgym_compat.robosuite", case, theirs)
         if title in REFUSED:
             assert "error" not in theirs, title
             assert REFUSED[title] in ours["error"], title
@@ -721,7 +721,7 @@ def test_ik_pose_takes_the_input_type_that_works():
     ],
 )
 def test_submodules_that_programs_import(module):
-    assert importlib.import_module(f"mjgym.adapters.robosuite.{module}").__doc__
+    assert importlib.import_module(f"mjgym_compat.robosuite.{module}").__doc__
 
 
 def test_rotations_agree_with_each_other():

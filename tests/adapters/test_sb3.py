@@ -16,8 +16,8 @@ from stable_baselines3.common.vec_env import (
     VecNormalize,
 )
 
-from mjgym.adapters import sb3
 from mjgym.variation import Uniform
+from mjgym_compat import sb3
 
 pytestmark = pytest.mark.torch
 

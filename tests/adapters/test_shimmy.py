@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mjgym import registry
-from mjgym.adapters.shimmy import flat_order
+from mjgym_compat.shimmy import flat_order
 
 
 @pytest.mark.parametrize("id", registry.ids(namespace="dmc"))

@@ -18,12 +18,12 @@ from toys import Cart
 from typer.testing import CliRunner
 
 import mjgym
+from mjgym.checks import benchmark
 from mjgym.cli import bench, diagnosis, doctor
 from mjgym.cli.app import app
 from mjgym.cli.gl import gl_report
 from mjgym.cli.ids import find_id, nearest_ids
-from mjgym.inspect import benchmark
-from mjgym.inspect.fingerprint import ENGINE_FAULT, model_sha256
+from mjgym.describe.fingerprint import ENGINE_FAULT, model_sha256
 from mjgym.rendering import Probe
 
 pytestmark = pytest.mark.slow

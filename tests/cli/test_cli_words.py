@@ -15,8 +15,8 @@ from mjgym.cli.app import app
 from mjgym.cli.bench import _measure
 from mjgym.cli.policies import load_policy
 from mjgym.tasks.locomotion.soccer import scripted
-from mjgym.train.results import comparison
-from mjgym.train.results.run import Run
+from mjgym_train import comparison
+from mjgym_train.run import Run
 
 ID = "dmc/cartpole-balance-v0"
 

@@ -8,7 +8,7 @@ from places import SCRIPTS
 
 import mjgym
 from mjgym.cli.guide import guides
-from mjgym.train.results import score_table
+from mjgym_train import score_table
 
 sys.path.insert(0, str(SCRIPTS))
 import make_site
@@ -111,8 +111,8 @@ def test_the_index_of_tasks_shows_a_picture_of_each_family(pages):
 
 def test_the_reference_has_what_users_import():
     shown = {name for modules in make_site.MODULES.values() for name in modules}
-    assert {"mjgym.adapters.sb3", "mjgym.datasets", "mjgym.viewing"} < shown
-    assert any(name.startswith("mjgym.train.") for name in shown)
+    assert {"mjgym_compat.sb3", "mjgym.datasets", "mjgym.viewing"} < shown
+    assert any(name.startswith("mjgym_train.") for name in shown)
 
 
 def test_tables_of_docstrings():

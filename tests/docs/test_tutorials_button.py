@@ -14,7 +14,7 @@ from places import SCRIPTS
 from suite import gymnasium_checker
 
 import mjgym
-from mjgym.inspect.checks import check
+from mjgym.checks import check
 from mjgym.task import registrations
 from mjgym.variation import Uniform
 

@@ -154,7 +154,7 @@ def test_players_stack_their_own_frames():
 
 
 def test_dm_env_shows_the_stack():
-    from mjgym.adapters import dm_env
+    from mjgym_compat import dm_env
 
     for observation in ("flat", "dict"):
         env = dm_env.from_env(gymnasium.make(ID, observation=observation, frame_stack=2), 0)

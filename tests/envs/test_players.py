@@ -276,7 +276,7 @@ def test_stable_baselines3_trains_on_players():
     pytest.importorskip("stable_baselines3")
     from stable_baselines3 import PPO
 
-    from mjgym.adapters import sb3
+    from mjgym_compat import sb3
 
     envs = sb3.make_vec("soccer/boxhead-1v1-v0", 2, max_episode_steps=20)
     assert envs.num_envs == 4

@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 
 import mjgym
-from mjgym.train.results import trained
+from mjgym.policies import trained
 
 ID = "dmc/cartpole-swingup-v0"
 OWN = "own/evil-v0"  # which only evil.py registers

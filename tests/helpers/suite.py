@@ -13,9 +13,9 @@ from registered import registered_task
 from toys import Room
 
 import mjgym
-from mjgym.loop.models import compile_model
 from mjgym.sim import Simulation, Single, SingleView
 from mjgym.task import Task
+from mjgym.task.models import compile_model
 
 FOLDER = DATA / "dmc"
 TASKS: dict[str, dict[str, Any]] = json.loads((FOLDER / "tasks.json").read_text())

@@ -10,11 +10,11 @@ import torch
 from typer.testing import CliRunner, Result
 
 from mjgym.cli.app import app
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.trainer import Trainer
-from mjgym.train.learn.training import make_trainer
-from mjgym.train.results import config
-from mjgym.train.results.run import Run
+from mjgym_train import config
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.trainer import Trainer
+from mjgym_train.learn.training import make_trainer
+from mjgym_train.run import Run
 
 ID = "dmc/cartpole-balance-v0"
 

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.loop.models import compile_model
 from mjgym.sim import Single
+from mjgym.task.models import compile_model
 from mjgym.tasks.l2m.target_field import TargetField
 from mjgym.tasks.l2m.walk import OpenSimWalk
 

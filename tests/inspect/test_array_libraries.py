@@ -10,13 +10,13 @@ import pytest
 from registered import registered_task
 
 from mjgym import registry, rotations
-from mjgym.inspect.array_libraries import CLOSE, failures
+from mjgym.checks.array_libraries import CLOSE, failures
 from mjgym.loop.episode import Episodes
-from mjgym.loop.models import compile_model
 from mjgym.rewards import SIGMOIDS, tolerance
 from mjgym.sim import Batched, Single
 from mjgym.sim.converted import ConvertedView
 from mjgym.task import Task, registrations
+from mjgym.task.models import compile_model
 
 pytestmark = pytest.mark.torch
 

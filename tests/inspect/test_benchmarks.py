@@ -26,9 +26,9 @@ from comparison import installation, names, on_device, report, subjects
 from comparison.turns import compare_resets, compare_steps, missing
 from comparison.worker import Worker, WorkerError, time_subject
 
+from mjgym.checks import benchmark
 from mjgym.cli import peers as package_peers
 from mjgym.cli.peers import domain_and_task, envpool_name
-from mjgym.inspect import benchmark
 
 ENVPOOL = """
 AcrobotSwingup AcrobotSwingupSparse BallInCupCatch CartpoleBalance CartpoleBalanceSparse

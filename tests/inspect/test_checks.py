@@ -1,4 +1,4 @@
-"""`mjgym.inspect.checks`: good tasks pass, and each way to break one is found and explained."""
+"""`mjgym.checks`: good tasks pass, and each way to break one is found and explained."""
 
 import subprocess
 import sys
@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import mjgym
-from mjgym import Task
-from mjgym.inspect import checks
-from mjgym.inspect.checks.of_names import check_names
+from mjgym import Task, checks
+from mjgym.checks.of_names import check_names
 from mjgym.mjcf import Spec
 from mjgym.task import Signal, registrations
 
@@ -576,7 +575,7 @@ def test_a_good_task_passes_every_check(examine, cls):
 def test_a_check_whose_package_is_missing_is_skipped():
     code = (
         "import sys; sys.modules['array_api_strict'] = None;"
-        "from mjgym.inspect.checks import check;"
+        "from mjgym.checks import check;"
         "print([(f.check, f.reason) for f in check('dmc/pendulum-swingup-v0', max_episode_steps=50)"
         " if f.status == 'skipped'])"
     )

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from mjgym.checks import dynamics
+from mjgym.checks.dynamics import Recorded, TrajectoryError
 from mjgym.cli.app import app
-from mjgym.inspect import dynamics
-from mjgym.inspect.dynamics import Recorded, TrajectoryError
 
 POINT, ARM = "dmc/point_mass-easy-v0", "manipulation/reach_site_features-v0"
 

@@ -12,11 +12,11 @@ import pytest
 from places import DATA
 
 import mjgym
-from mjgym.inspect.labels import Label, LabelView, signals
-from mjgym.loop.models import compile_model
+from mjgym.describe.labels import Label, LabelView, signals
 from mjgym.rotations import norm, to_local
 from mjgym.sim import Single
 from mjgym.task import Signal, Task, registrations
+from mjgym.task.models import compile_model
 from mjgym.util.docstrings import NAMED, meanings, paragraphs
 
 # Names, units, frames and sources of all numbers as they were stated by hand, entry by entry.
@@ -352,4 +352,4 @@ def test_a_label_is_its_name_unit_frame_and_source():
         "world",
         "body xpos",
     )
-    assert mjgym.inspect.labels.Label is Label
+    assert mjgym.describe.labels.Label is Label

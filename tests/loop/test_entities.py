@@ -14,11 +14,11 @@ from guide_code import FOLDER, program
 from toys import Cart
 
 import mjgym
-from mjgym.inspect.array_libraries import failures
-from mjgym.inspect.checks import check
-from mjgym.loop.models import compile_model
+from mjgym.checks import check
+from mjgym.checks.array_libraries import failures
 from mjgym.observables import observe
 from mjgym.task import registrations
+from mjgym.task.models import compile_model
 
 OWN = "my/finger-press-v0"
 IDS = (OWN, "my/ant-buttons-v0", "my/lift-buttons-v0")

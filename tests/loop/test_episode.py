@@ -11,9 +11,9 @@ from gymnasium.vector import AutoresetMode
 from toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
 
 import mjgym
-from mjgym.loop import models
 from mjgym.loop.episode import Episodes
 from mjgym.sim import Batched, Single
+from mjgym.task import models
 
 START = ["initialize", "memory", "observation"]
 BEHIND = [

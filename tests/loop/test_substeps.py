@@ -13,10 +13,10 @@ from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import Observable, observe
-from mjgym.loop.models import compile_model
-from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, Single, batched
 from mjgym.sim.bounds import REFITTED
+from mjgym.task.models import compile_model
+from mjgym.task.visuals import compile_without_visuals
 from mjgym.variation import Normal, noises
 
 BALLS = """

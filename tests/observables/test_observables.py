@@ -15,7 +15,6 @@ from suite import gymnasium_checker
 
 import mjgym
 from mjgym import Observable, observe
-from mjgym.adapters import dm_env as adapter
 from mjgym.variation import (
     Choice,
     Custom,
@@ -27,6 +26,7 @@ from mjgym.variation import (
     Uniform,
     noises,
 )
+from mjgym_compat import dm_env as adapter
 
 IDS = [
     "dmc/walker-run-v0",

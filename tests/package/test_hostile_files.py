@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError
+from mjgym.policies import network as policy
+from mjgym.policies import trained
 from mjgym.task import registrations
-from mjgym.train.results import policy, trained
 from mjgym.util import code_references
 
 needs_h5py = pytest.mark.skipif(find_spec("h5py") is None, reason="needs h5py")

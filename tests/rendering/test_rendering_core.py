@@ -15,10 +15,10 @@ from places import HELPERS
 from suite import begin, shown, started, task
 
 from mjgym import rendering
-from mjgym.loop.models import compile_model
 from mjgym.rendering import Renderer, RenderingError, backends, colour_by_reward, renderer, studio
 from mjgym.rendering.window import Window
 from mjgym.sim import Batched
+from mjgym.task.models import compile_model
 
 pytestmark = pytest.mark.gl
 

@@ -15,9 +15,9 @@ from suite import begin, shown, started
 from mjgym import Viewpoint
 from mjgym.envs import env as env_module
 from mjgym.envs.overlays import Overlay
-from mjgym.loop.models import compile_model
 from mjgym.rendering import Renderer, RenderingError, Shot, backends, renderer
 from mjgym.sim import Batched
+from mjgym.task.models import compile_model
 
 pytestmark = pytest.mark.gl
 

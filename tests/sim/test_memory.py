@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from registered import registered_task
 
-from mjgym.loop.models import compile_model
+from mjgym.task.models import compile_model
 
 BEYOND = 0.1  # rad, of hinges past their limits
 SUNK = 0.1  # m, of roots below the ground

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import suite
 
-from mjgym.loop.models import compile_model
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
+from mjgym.task.models import compile_model
 
 # Something of everything: contacts, limits, activations, terrain, tendons, sensors of all stages.
 MJCF = """

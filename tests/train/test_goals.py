@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import goals
 from training import plan, rates, results, tables
 
-from mjgym.train.results import comparison, metrics
-from mjgym.train.results.comparison import Curve
+from mjgym_train import comparison, metrics
+from mjgym_train.comparison import Curve
 
 WALK, STAND = "dmc/walker-walk-v0", "dmc/walker-stand-v0"
 SWING = "dmc/cartpole-swingup-v0"
@@ -56,8 +56,8 @@ def test_runs_that_are_named() -> None:
 
 
 def test_methods_are_settings_of_td3() -> None:
-    config = pytest.importorskip("mjgym.train.results.config", exc_type=ImportError)
-    algorithms = pytest.importorskip("mjgym.train.learn.algorithms", exc_type=ImportError)
+    config = pytest.importorskip("mjgym_train.config", exc_type=ImportError)
+    algorithms = pytest.importorskip("mjgym_train.learn.algorithms", exc_type=ImportError)
     for job in plan.jobs(["methods", "walk", "candidates"]):
         files = [option.removeprefix("--config=") for option in job.options]
         read = config.read(algorithms.find("td3").Config, files, job.settings)

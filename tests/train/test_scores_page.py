@@ -15,8 +15,8 @@ import scores as program
 from training import scores
 
 from mjgym import registry
-from mjgym.train.results import baselines, metrics
-from mjgym.train.results.score_table import Row
+from mjgym_train import baselines, metrics
+from mjgym_train.score_table import Row
 
 WALK, RUN, BALANCE = "dmc/walker-walk-v0", "dmc/dog-run-v0", "dmc/cartpole-balance-v0"
 

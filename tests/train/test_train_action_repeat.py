@@ -9,11 +9,12 @@ import torch
 import training_runs
 from training_runs import SMALL_REPLAY, interrupted, mjgym_
 
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.algorithms.td3 import TD3Config
-from mjgym.train.learn.collector import Collector
-from mjgym.train.results import config, evaluation, policy
-from mjgym.train.results.run import Run
+from mjgym.policies import network as policy
+from mjgym_train import config, evaluation
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.algorithms.td3 import TD3Config
+from mjgym_train.learn.collector import Collector
+from mjgym_train.run import Run
 
 pytestmark = pytest.mark.torch
 

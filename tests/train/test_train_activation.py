@@ -7,11 +7,13 @@ import pytest
 import torch
 from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
-from mjgym.train.learn import algorithms, networks
-from mjgym.train.learn.algorithms.ensemble import Ensemble
-from mjgym.train.results import activations, config, onnx_graph, policy
-from mjgym.train.results.policy import Policy, PolicyError
-from mjgym.train.results.run_errors import ConfigError
+from mjgym.policies import activations, onnx_graph
+from mjgym.policies import network as policy
+from mjgym.policies.network import Policy, PolicyError
+from mjgym_train import config
+from mjgym_train.learn import algorithms, networks
+from mjgym_train.learn.algorithms.ensemble import Ensemble
+from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -9,7 +9,7 @@ import pytest
 from suite import packaged_ids
 from training_runs import ID, mjgym_
 
-from mjgym.train.results import baselines, evaluation, metrics
+from mjgym_train import baselines, evaluation, metrics
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

@@ -13,15 +13,15 @@ import pytest
 import torch
 from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
-from mjgym.train.learn.buffer import ReplayBuffer
-from mjgym.train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
-from mjgym.train.learn.trainer import Progress
-from mjgym.train.learn.training import make_trainer
-from mjgym.train.results import config, evaluation, metrics
-from mjgym.train.results.run import Run
-from mjgym.train.results.run_errors import ConfigError, RunError
+from mjgym_train import config, evaluation, metrics
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
+from mjgym_train.learn.buffer import ReplayBuffer
+from mjgym_train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
+from mjgym_train.learn.trainer import Progress
+from mjgym_train.learn.training import make_trainer
+from mjgym_train.run import Run
+from mjgym_train.run_errors import ConfigError, RunError
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -344,7 +344,7 @@ class TestWithRay:
 
     def test_the_package_does_not_import_ray(self):
         pytest.importorskip("ray")
-        program = "import sys, mjgym.train.learn.cluster; sys.exit('ray' in sys.modules)"
+        program = "import sys, mjgym_train.learn.cluster; sys.exit('ray' in sys.modules)"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 

@@ -15,15 +15,16 @@ from training_runs import interrupted, mjgym_
 from mjgym import datasets
 from mjgym.cli.policies import spaces_complaint
 from mjgym.datasets import About, DemonstrationError
-from mjgym.train.learn import algorithms, demonstrations
-from mjgym.train.learn.algorithms.bc import NARROWEST
-from mjgym.train.learn.algorithms.iql import IQL
-from mjgym.train.learn.algorithms.td3_bc import TD3BC
-from mjgym.train.learn.collector import Collector
-from mjgym.train.learn.demonstrations import Demonstrations
-from mjgym.train.results import config, evaluation, metrics, policy
-from mjgym.train.results.run import Run
-from mjgym.train.results.run_errors import ConfigError, RunError
+from mjgym.policies import network as policy
+from mjgym_train import config, evaluation, metrics
+from mjgym_train.learn import algorithms, demonstrations
+from mjgym_train.learn.algorithms.bc import NARROWEST
+from mjgym_train.learn.algorithms.iql import IQL
+from mjgym_train.learn.algorithms.td3_bc import TD3BC
+from mjgym_train.learn.collector import Collector
+from mjgym_train.learn.demonstrations import Demonstrations
+from mjgym_train.run import Run
+from mjgym_train.run_errors import ConfigError, RunError
 
 pytestmark = pytest.mark.torch
 

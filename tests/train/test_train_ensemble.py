@@ -16,14 +16,15 @@ from training_runs import (
     trainer,
 )
 
-from mjgym.train.learn import algorithms, cluster, critics
-from mjgym.train.learn.algorithms import members
-from mjgym.train.learn.algorithms.ensemble import Ensemble
-from mjgym.train.learn.algorithms.td3 import TD3
-from mjgym.train.learn.buffer import ReplayBuffer
-from mjgym.train.results import config, evaluation, metrics, policy
-from mjgym.train.results.run import Run
-from mjgym.train.results.run_errors import ConfigError
+from mjgym.policies import network as policy
+from mjgym_train import config, evaluation, metrics
+from mjgym_train.learn import algorithms, cluster, critics
+from mjgym_train.learn.algorithms import members
+from mjgym_train.learn.algorithms.ensemble import Ensemble
+from mjgym_train.learn.algorithms.td3 import TD3
+from mjgym_train.learn.buffer import ReplayBuffer
+from mjgym_train.run import Run
+from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -10,9 +10,10 @@ import pytest
 import yaml
 from training_runs import mjgym_, trainer
 
-from mjgym.train.results import model_card, onnx_graph, trained
-from mjgym.train.results import policy as policies
-from mjgym.train.results.policy import EnsemblePolicy, Policy, PolicyError
+from mjgym.policies import network as policies
+from mjgym.policies import onnx_graph, trained
+from mjgym.policies.network import EnsemblePolicy, Policy, PolicyError
+from mjgym_train import model_card
 
 ID = "dmc/walker-walk-v0"  # has a bundled policy
 

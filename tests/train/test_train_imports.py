@@ -103,7 +103,7 @@ def test_results_import_no_pytorch_in_a_fresh_interpreter():
             "            raise ImportError('torch is not installed')",
             "sys.meta_path.insert(0, Missing())",
             *(f"import {name_of(path)}" for path in RESULTS),
-            "from mjgym.train.results import evaluation, trained",
+            "from mjgym_train import evaluation, trained",
             "policy = trained.of('dmc/cartpole-swingup-v0').policy",
             "envs = evaluation.make('dmc/cartpole-swingup-v0', 2, 1, max_episode_steps=3)",
             "assert evaluation.evaluate(policy, envs, (1, 2)).lengths.tolist() == [3, 3]",

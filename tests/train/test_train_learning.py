@@ -4,10 +4,10 @@ import pytest
 import toys
 
 from mjgym import register
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.training import make_trainer
-from mjgym.train.results import config, evaluation, metrics
-from mjgym.train.results.run import Run
+from mjgym_train import config, evaluation, metrics
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.training import make_trainer
+from mjgym_train.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 

@@ -12,11 +12,13 @@ import pytest
 import torch
 from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
-from mjgym.train.learn.collector import Collector
-from mjgym.train.learn.training import make_trainer
-from mjgym.train.results import comparison, config, metrics, policy, trained
-from mjgym.train.results.run import Run, code_of
-from mjgym.train.results.run_errors import ConfigError, RunError
+from mjgym.policies import network as policy
+from mjgym.policies import trained
+from mjgym_train import comparison, config, metrics
+from mjgym_train.learn.collector import Collector
+from mjgym_train.learn.training import make_trainer
+from mjgym_train.run import Run, code_of
+from mjgym_train.run_errors import ConfigError, RunError
 
 pytestmark = pytest.mark.torch
 
@@ -120,7 +122,7 @@ class TestResume:
 
 
 def _config(algorithm):
-    from mjgym.train.learn import algorithms
+    from mjgym_train.learn import algorithms
 
     return algorithms.find(algorithm).Config
 
@@ -250,7 +252,7 @@ class TestCodeOfOthers:
 
     def test_what_counts(self):
         assert code_of({"env": {"device": "cuda:0", "opponent": "still"}, "id": ID}) == []
-        assert code_of({"critic": "mjgym.train.learn.critics:Mean"}) == []
+        assert code_of({"critic": "mjgym_train.learn.critics:Mean"}) == []
         assert code_of({"ensemble": [{"critic": "a.b:C"}], "module": ""}) == ["a.b:C"]
 
 

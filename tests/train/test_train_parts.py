@@ -9,12 +9,13 @@ import torch
 from stories import Story
 from torch.nn import functional
 
-from mjgym.train.learn import algorithms, critics, discounts
-from mjgym.train.learn.algorithms.td3 import TD3Config
-from mjgym.train.learn.buffer import ReplayBuffer
-from mjgym.train.learn.normalization import FLOOR, Normalizer
-from mjgym.train.results import config, policy
-from mjgym.train.results.run_errors import ConfigError
+from mjgym.policies import network as policy
+from mjgym_train import config
+from mjgym_train.learn import algorithms, critics, discounts
+from mjgym_train.learn.algorithms.td3 import TD3Config
+from mjgym_train.learn.buffer import ReplayBuffer
+from mjgym_train.learn.normalization import FLOOR, Normalizer
+from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 
@@ -399,7 +400,7 @@ def test_hyperbolic_heads_span_the_discounts_as_published():
 
 def _updated(algorithm, **settings):
     """An agent after an update, and how far its critics' weights moved by plain descent."""
-    from mjgym.train.learn.buffer import Batch
+    from mjgym_train.learn.buffer import Batch
 
     torch.manual_seed(0)
     cls = algorithms.find(algorithm)

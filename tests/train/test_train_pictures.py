@@ -10,11 +10,12 @@ import training_runs
 from training_runs import SMALL, assert_equal, mjgym_, weights
 
 from mjgym.cli.policies import load_policy
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.buffer import ReplayBuffer
-from mjgym.train.learn.pictures import Encoder, random_shift
-from mjgym.train.results import config, policy
-from mjgym.train.results.run_errors import ConfigError
+from mjgym.policies import network as policy
+from mjgym_train import config
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.buffer import ReplayBuffer
+from mjgym_train.learn.pictures import Encoder, random_shift
+from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from training_runs import SMALL_REPLAY, assert_equal, interrupted, trainer
 
-from mjgym.train.learn import algorithms, critics
-from mjgym.train.learn.algorithms.td3 import TD3Config
+from mjgym_train.learn import algorithms, critics
+from mjgym_train.learn.algorithms.td3 import TD3Config
 
 pytestmark = pytest.mark.torch
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.buffer import Batch
-from mjgym.train.results import config
+from mjgym_train import config
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.buffer import Batch
 
 pytestmark = pytest.mark.torch
 

@@ -20,9 +20,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
-from mjgym.train.results import evaluation, trained
-from mjgym.train.results.policy import Policy
-from mjgym.train.results.run import Run
+from mjgym.policies import trained
+from mjgym.policies.network import Policy
+from mjgym_train import evaluation
+from mjgym_train.run import Run
 
 pytestmark = pytest.mark.torch
 
@@ -276,7 +277,7 @@ class TestPlaying:
             import sys
             from pathlib import Path
             sys.modules.update(dict.fromkeys(("torch", "yaml", "matplotlib", "tensorboard")))
-            from mjgym.train.results import trained
+            from mjgym.policies import trained
             trained.FOLDER = Path({str(tmp_path / "policies")!r})
             from mjgym.cli import main
             sys.argv = ["mjgym", "record", {ID!r}, "--policy", "trained", "--steps", "3"]

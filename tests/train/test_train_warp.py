@@ -11,10 +11,10 @@ import torch
 from typer.testing import CliRunner
 
 from mjgym.cli.app import app
-from mjgym.train.learn import algorithms
-from mjgym.train.learn.collector import Collector
-from mjgym.train.results import config
-from mjgym.train.results.run import Run
+from mjgym_train import config
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.collector import Collector
+from mjgym_train.run import Run
 
 pytestmark = pytest.mark.warp
 

@@ -11,14 +11,10 @@ import mjgym
 from mjgym.cli import (
     bench,
     check,
-    compare,
     convert,
     demo,
     demos,
     doctor,
-    ensemble,
-    evaluate,
-    export,
     fingerprint,
     gallery,
     guide,
@@ -29,13 +25,12 @@ from mjgym.cli import (
     new,
     record,
     replay,
-    submit,
     teleop,
-    train,
     view,
 )
 from mjgym.cli.output import console
 from mjgym.version import __version__
+from mjgym_train.cli import compare, ensemble, evaluate, export, submit, train
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",

@@ -172,8 +172,8 @@ def _result(
     import gymnasium
 
     import mjgym
+    from mjgym.checks import benchmark
     from mjgym.cli import peers
-    from mjgym.inspect import benchmark
 
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None

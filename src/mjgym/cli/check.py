@@ -10,7 +10,7 @@ from mjgym.cli.ids import ModuleError, completed, ids_of
 from mjgym.cli.output import NARROW, console, print_json, reserved, table
 
 if TYPE_CHECKING:
-    from mjgym.inspect.checks import Finding
+    from mjgym.checks import Finding
 
 _STYLES = {"pass": "green", "skipped": "cyan", "warn": "yellow", "fail": "bold red"}
 
@@ -31,8 +31,8 @@ def check(
 
     Exits with 1 if a check fails.
     """
-    from mjgym.inspect.checks import Finding
-    from mjgym.inspect.checks.words import UNFROZEN
+    from mjgym.checks import Finding
+    from mjgym.checks.words import UNFROZEN
 
     with reserved(json):
         try:
@@ -50,7 +50,7 @@ def check(
 
 
 def _findings(ids: list[str], settings: list[str], *, quiet: bool) -> "list[Finding]":
-    from mjgym.inspect import checks
+    from mjgym import checks
 
     findings: list[Finding] = []
     with console(stderr=True).status("checking") as status:

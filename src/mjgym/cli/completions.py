@@ -57,15 +57,15 @@ def task_arguments(context: typer.Context, incomplete: str) -> list[str]:
 
 def algorithms(incomplete: str) -> list[str]:
     """The package's algorithms."""
-    from mjgym.train.learn.algorithms import ALGORITHMS
+    from mjgym_train.learn.algorithms import ALGORITHMS
 
     return _beginning(incomplete, list(ALGORITHMS))
 
 
 def settings(context: typer.Context, incomplete: str) -> list[str]:
     """Settings of the algorithm that the line names, with the sign of equality."""
-    from mjgym.train.learn import algorithms as known
-    from mjgym.train.results.run_errors import ConfigError
+    from mjgym_train.learn import algorithms as known
+    from mjgym_train.run_errors import ConfigError
 
     try:
         config = known.find(str(context.params.get("algorithm") or "")).Config

@@ -10,7 +10,7 @@ from mjgym.cli.ids import completed, known_ids
 from mjgym.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
-    from mjgym.inspect.dynamics import Difference, Recorded
+    from mjgym.checks.dynamics import Difference, Recorded
 
 
 def fingerprint(
@@ -38,7 +38,7 @@ def fingerprint(
     are compared to the last bit. Exits with 1 if an id differs.
     """
     import mjgym
-    from mjgym.inspect import dynamics
+    from mjgym.checks import dynamics
 
     if (write is None) == (against is None):
         raise typer.BadParameter("give either --write FILE or --against FILE")
@@ -74,7 +74,7 @@ def _registered(ids: list[str]) -> list[str]:
 
 
 def _write(path: Path, ids: list[str]) -> None:
-    from mjgym.inspect import dynamics
+    from mjgym.checks import dynamics
 
     with console(stderr=True).status("recording") as status:
         for k, id in enumerate(dynamics.write(path, ids), 1):

@@ -62,8 +62,8 @@ def _id_of_run(folder: Path) -> str:
     from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym.train.results.run import Run
-    from mjgym.train.results.run_errors import RunError
+    from mjgym_train.run import Run
+    from mjgym_train.run_errors import RunError
 
     try:
         id = str(Run(folder).settings().get("id", ""))

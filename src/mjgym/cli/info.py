@@ -42,7 +42,7 @@ def info(
 def about(id: str, settings: list[str]) -> dict[str, Any]:
     """`describe()` of an environment, with its tags, step limit, fingerprint and trained policy."""
     import mjgym
-    from mjgym.train.results import trained
+    from mjgym.policies import trained
 
     env = fields.make(id, settings)
     registered = mjgym.registry.registration(id)

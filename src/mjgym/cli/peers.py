@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mjgym.inspect.benchmark import Subject
+    from mjgym.checks.benchmark import Subject
 
 NAMESPACE = "dmc"
 _ID = re.compile(rf"{NAMESPACE}/(?P<domain>\w+)-(?P<task>\w+)-v\d+")
@@ -151,7 +151,7 @@ def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
 
 def _dm_control(id: str, num_envs: int) -> "Subject":
     """One environment of dm_control, whatever the number."""
-    from mjgym.inspect import benchmark
+    from mjgym.checks import benchmark
 
     env = make_dm_control(id)
     env.reset()
@@ -164,7 +164,7 @@ def _dm_control(id: str, num_envs: int) -> "Subject":
 
 def _envpool(id: str, num_envs: int) -> "Subject":
     """A batch of EnvPool, on all allowed cores."""
-    from mjgym.inspect import benchmark
+    from mjgym.checks import benchmark
     from mjgym.util.cores import allowed_cores
 
     envs = make_envpool(id, num_envs, min(allowed_cores(), num_envs))
@@ -188,7 +188,7 @@ _SUBJECTS: dict[str, Callable[[str, int], "Subject"]] = {
 def _main(peer: str, id: str, num_envs: str, seconds: str) -> None:
     import gymnasium
 
-    from mjgym.inspect import benchmark
+    from mjgym.checks import benchmark
 
     subject = _SUBJECTS[peer](id, int(num_envs))
     limit = gymnasium.spec(id).max_episode_steps or float("inf")

@@ -10,10 +10,10 @@ import numpy as np
 import typer
 
 from mjgym.cli.ids import RUN, ModuleError, load
-from mjgym.train.results.policy import begin
+from mjgym.policies.network import begin
 
 if TYPE_CHECKING:
-    from mjgym.train.results.policy import AnyPolicy
+    from mjgym.policies.network import AnyPolicy
 
 RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
 FORM = (
@@ -96,7 +96,7 @@ def _named(text: str, env: Any) -> Callable[[Any], Any]:
 
 def _packaged(env: Any) -> Callable[[Any], Any]:
     """The policy for a task that comes with the package; see `_of_run`."""
-    from mjgym.train.results import trained
+    from mjgym.policies import trained
 
     try:
         found = trained.of(env.spec.id)
@@ -131,7 +131,7 @@ class _ByEntries:
         self._ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        """Begin episodes, all or some; see `mjgym.train.results.policy.begin`."""
+        """Begin episodes, all or some; see `mjgym.policies.network.begin`."""
         begin(self._policy, where)
 
     def __call__(self, observation: Any) -> Any:
@@ -149,8 +149,8 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
     from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym.train.results.run import Run
-    from mjgym.train.results.run_errors import RunError
+    from mjgym_train.run import Run
+    from mjgym_train.run_errors import RunError
 
     try:
         policy = Run(folder).policy()
@@ -162,7 +162,7 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
 
 def _of_file(file: str, env: Any) -> Callable[[Any], Any]:
     """The policy of a file."""
-    from mjgym.train.results import policy
+    from mjgym.policies import network as policy
 
     try:
         found = policy.load(file)
@@ -246,7 +246,7 @@ class _Checked:
         self._text, self._function, self._shape = text, function, shape
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        """Begin episodes, all or some; see `mjgym.train.results.policy.begin`."""
+        """Begin episodes, all or some; see `mjgym.policies.network.begin`."""
         begin(self._function, where)
 
     def __call__(self, observation: Any) -> np.ndarray:

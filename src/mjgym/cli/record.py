@@ -14,7 +14,7 @@ from mjgym.cli.cameras import Groups, Show, camera_of, overlay_of
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
 from mjgym.cli.policies import DEFAULT, HELP, SCRIPTED, PolicyError, chosen, load_policy, of_teams
-from mjgym.train.results.policy import begin
+from mjgym.policies.network import begin
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install
 

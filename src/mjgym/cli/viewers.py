@@ -14,7 +14,7 @@ from mjgym.cli.cameras import camera_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mjgym.contract.viewpoint import Viewpoint
+    from mjgym.task.viewpoint import Viewpoint
     from mjgym.viewing import Session, Viewer
 
 LOOPBACK = "127.0.0.1"

@@ -49,9 +49,9 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     Raises:
         DemonstrationError: it is no task that is here, or names code of others.
     """
-    from mjgym.adapters.robosuite.arguments import task_fields
-    from mjgym.adapters.robosuite.environments.base import IDS
-    from mjgym.adapters.robosuite.episodes import Episodes
+    from mjgym_compat.robosuite.arguments import task_fields
+    from mjgym_compat.robosuite.environments.base import IDS
+    from mjgym_compat.robosuite.episodes import Episodes
 
     task, asked = str(meta["env_name"]), dict(meta["env_kwargs"])
     if task not in IDS:
@@ -80,7 +80,7 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a task that differ from its own, the usual controllers by their names."""
     from mjgym import registry
-    from mjgym.adapters.robosuite.controllers import load_part_controller_config
+    from mjgym_compat.robosuite.controllers import load_part_controller_config
 
     registered = registry.registration(id)
     found = dict(fields)

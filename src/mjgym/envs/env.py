@@ -6,19 +6,19 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from mjgym.describe.description import describe
 from mjgym.envs.camera import Cameras
 from mjgym.envs.goals import GoalMethods
 from mjgym.envs.infos import TERMS, VARIATION
 from mjgym.envs.observations import Observations, copy_observation
 from mjgym.envs.options import Options, check_reset_options
 from mjgym.envs.spaces import action_space, check_action
-from mjgym.inspect.describe import describe
 from mjgym.loop.episode import Episodes
-from mjgym.loop.models import compile_model
 from mjgym.loop.states import check_state, identity
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.task import Arrays, Task, registrations
+from mjgym.task.models import compile_model
 from mjgym.util.cores import allowed_cores
 
 _FLAGS = np.array(False), np.array(True)  # copies of them are made in less time than arrays
@@ -262,7 +262,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         return self.view.owned(self._episodes.observe())
 
     def describe(self) -> dict[str, Any]:
-        """Describe the environment as data for JSON; see `mjgym.inspect.describe`.
+        """Describe the environment as data for JSON; see `mjgym.describe.description`.
 
         `observation` and `action` hold a row for each number, with name, unit and source; `terms`
         the reward's; `arguments` the task's fields; `file` and `line` where it is written.

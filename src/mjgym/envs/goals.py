@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 
-from mjgym.contract.goal_entries import DESIRED
 from mjgym.loop.goals import compute_reward
 from mjgym.task import GoalTask, Task
+from mjgym.task.goal_entries import DESIRED
 
 
 class GoalMethods:

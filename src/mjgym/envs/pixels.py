@@ -8,9 +8,9 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from mjgym.contract.viewpoint import Viewpoint
 from mjgym.observables import Image
 from mjgym.task import Task
+from mjgym.task.viewpoint import Viewpoint
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
 

@@ -13,11 +13,11 @@ from mjgym.envs.infos import known
 from mjgym.envs.observations import copy_observation, rows_of
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
-from mjgym.loop.timing import substeps
 from mjgym.observables import Image
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Pictures, Starts, Worlds, measured
 from mjgym.task import Task
+from mjgym.task.timing import substeps
 from mjgym.util import generators
 from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying

@@ -20,11 +20,11 @@ from mjgym.envs.options import Options
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.loop.episode import Episodes, Step
-from mjgym.loop.models import compile_model
 from mjgym.loop.states import check_state, identity
-from mjgym.loop.visuals import compile_without_visuals
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
+from mjgym.task.models import compile_model
+from mjgym.task.visuals import compile_without_visuals
 from mjgym.util.cores import allowed_cores
 from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying

@@ -27,16 +27,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
-from mjgym.contract.task_fields import check_fields
 from mjgym.loop.goals import Goals
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
-from mjgym.loop.timing import substeps
 from mjgym.observables import Sensing
 from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays, Task
+from mjgym.task.fields import check_fields
+from mjgym.task.timing import substeps
 from mjgym.util import generators
 from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws

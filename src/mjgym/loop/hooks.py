@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.loop.models import CACHE_SIZE, compile_model
 from mjgym.sim import Single, View
 from mjgym.sim.repeated import RepeatedView
 from mjgym.task import Arrays, GoalTask, Task
+from mjgym.task.models import CACHE_SIZE, compile_model
 from mjgym.util.suggestions import or_else
 
 

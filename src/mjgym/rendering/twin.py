@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import mujoco
 import numpy as np
 
-from mjgym.contract.viewpoint import Viewpoint
 from mjgym.envs.pixels import known_bodies
 from mjgym.mjcf import Spec
 from mjgym.rendering.looks import Look, colour_by_reward
 from mjgym.sim.engine import set_field
+from mjgym.task.viewpoint import Viewpoint
 from mjgym.util.suggestions import or_else
 
 Camera: TypeAlias = str | int | Viewpoint | mujoco.MjvCamera

@@ -171,7 +171,7 @@ class Batched:
             values.
         varying: what else a user varies of the model, and the fields derived from it.
         without_visuals: gives the model without the geoms that only pictures need, and the geoms
-            that it has, see `mjgym.loop.visuals.compile_without_visuals`; None to step the model
+            that it has, see `mjgym.task.visuals.compile_without_visuals`; None to step the model
             itself.
         apart: whether control steps are made by `for_each_shard` or `step_under` alone, which step
             simulations of their own where these are many.

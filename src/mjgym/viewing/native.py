@@ -8,8 +8,8 @@ import mujoco.viewer
 import numpy as np
 
 from mjgym import rendering
-from mjgym.contract.viewpoint import Viewpoint
 from mjgym.rendering import Camera
+from mjgym.task.viewpoint import Viewpoint
 from mjgym.viewing.session import Command, Progress, Session
 from mjgym.viewing.watch import ViewerError
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mjgym.contract.viewpoint import Viewpoint
 from mjgym.envs import pixels
+from mjgym.task.viewpoint import Viewpoint
 from mjgym.util.packaged import install
 from mjgym.viewing import ports
 from mjgym.viewing.session import Session

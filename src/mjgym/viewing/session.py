@@ -13,9 +13,9 @@ import numpy as np
 from mjgym.envs.infos import TERMS
 from mjgym.envs.overlays import Overlay
 from mjgym.loop.states import in_simulation
+from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
-from mjgym.train.results.policy import begin
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -89,7 +89,7 @@ class Session:
 
     Args:
         env: single or vector environment of this package.
-        act: gives an action for an observation; `mjgym.train.results.policy.begin` tells it where
+        act: gives an action for an observation; `mjgym.policies.network.begin` tells it where
             episodes begin.
         seed: of the first start. A batch uses as many seeds as it has sub-environments.
         keys: what viewers pass keys to that are no commands; None if nothing is driven by hand.

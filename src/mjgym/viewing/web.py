@@ -28,7 +28,7 @@ from mujoco.studio import (
 )
 from mujoco.studio.dear_imgui import dear_imgui as imgui
 
-from mjgym.contract.viewpoint import Viewpoint
+from mjgym.task.viewpoint import Viewpoint
 from mjgym.viewing.guard import Guard
 from mjgym.viewing.session import Command, Session
 from mjgym.viewing.watch import ViewerError, title_of

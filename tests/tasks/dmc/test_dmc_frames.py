@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from suite import FOLDER, TASKS, shown, task, transitions
 
-from mjgym.loop.models import compile_model
 from mjgym.rendering import Renderer
 from mjgym.sim import Single
+from mjgym.task.models import compile_model
 
 pytestmark = pytest.mark.gl
 

@@ -15,8 +15,8 @@ from suite import (
     transitions,
 )
 
-from mjgym.loop.models import compile_model
 from mjgym.sim import Single
+from mjgym.task.models import compile_model
 
 LQR_DRAWS = {"lqr-lqr_2_1": 4, "lqr-lqr_6_2": 12}  # of stiffness and damping, before any episode
 

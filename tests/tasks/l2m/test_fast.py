@@ -9,8 +9,8 @@ import pytest
 from walk_records import DATA, NAMES, episodes
 
 import mjgym  # noqa: F401  (registers the ids)
-from mjgym.loop.models import compile_model
 from mjgym.sim import Single
+from mjgym.task.models import compile_model
 from mjgym.tasks.l2m import fast, skeleton
 from mjgym.tasks.l2m.skeleton import COORDINATES, MUSCLES, SIDES
 from mjgym.tasks.l2m.walk import FastWalk

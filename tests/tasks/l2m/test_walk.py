@@ -9,8 +9,8 @@ import walk_records
 from walk_records import NAMES, episodes, field_state, states, task
 
 import mjgym
-from mjgym.loop.models import compile_model
 from mjgym.sim import Single
+from mjgym.task.models import compile_model
 from mjgym.tasks.l2m.reflex import START
 from mjgym.tasks.l2m.walk import (
     BODY_WEIGHT,
@@ -299,8 +299,8 @@ def test_four_published_steps_an_action():
 def test_the_published_recipe_can_be_read():
     """Its settings are those of the trainer, and its arguments those of the ids."""
     pytest.importorskip("torch")
-    from mjgym.train.learn.algorithms.td3 import TD3Config
-    from mjgym.train.results import config
+    from mjgym_train import config
+    from mjgym_train.learn.algorithms.td3 import TD3Config
 
     file = mjgym.mjcf.asset_path("training/learn_to_move.yaml")
     recipe = config.read(TD3Config, [file])

@@ -18,7 +18,7 @@ from rollouts import actions_for, equal, row
 from suite import gymnasium_checker
 
 from mjgym import registry
-from mjgym.loop.models import compile_model
+from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.scene import EYE, Scene
 from mjgym.tasks.locomotion.walkers import find_walker
 

@@ -8,9 +8,9 @@ import pytest
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
-from mjgym.loop.models import compile_model
 from mjgym.rotations import about_z
 from mjgym.sim import Batched, Single
+from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 

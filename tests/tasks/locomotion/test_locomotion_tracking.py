@@ -15,12 +15,12 @@ from rollouts import actions_for, equal
 from suite import within
 from typer.testing import CliRunner
 
+from mjgym import checks
 from mjgym.cli.app import app
 from mjgym.cli.mocap import mocap
-from mjgym.inspect import checks
-from mjgym.loop.models import compile_model
 from mjgym.mjcf import asset_path
 from mjgym.mocap import SCALE_V2020, Trajectory, find_clips, read_amc, resample, to_trajectory
+from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.references import references
 from mjgym.tasks.locomotion.tracking import Tracking
 

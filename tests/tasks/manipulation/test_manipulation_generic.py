@@ -15,8 +15,7 @@ from rollouts import actions_for, equal
 
 import mjgym
 from mjgym import registry
-from mjgym.inspect import benchmark
-from mjgym.inspect.checks import check
+from mjgym.checks import benchmark, check
 from mjgym.observables import Observable, observe
 from mjgym.robots import JacoArm, JacoHand
 from mjgym.tasks.manipulation.bricks import COLOURS

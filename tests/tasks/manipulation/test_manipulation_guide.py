@@ -12,7 +12,7 @@ from places import ASSETS
 from rollouts import actions_for, equal
 from suite import gymnasium_checker
 
-from mjgym.inspect.checks import check
+from mjgym.checks import check
 from mjgym.task import registrations
 
 GUIDE = ASSETS / "guides" / "manipulation.md"

@@ -13,7 +13,7 @@ from compiling import nothing_compiled
 from robosuite_records import make_task
 
 from mjgym import Env
-from mjgym.loop import models
+from mjgym.task import models
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.lift import DENSITY, Lift

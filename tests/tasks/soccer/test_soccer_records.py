@@ -7,8 +7,8 @@ from soccer_records import NAMES, facts, ours, record, sized, states, task
 
 from mjgym import VectorEnv
 from mjgym.loop.episode import Episodes
-from mjgym.loop.models import compile_model
 from mjgym.sim import Single
+from mjgym.task.models import compile_model
 
 ONE_ON_ONE = [name for name in NAMES if name.endswith("1v1")]
 PLANE, CAPSULE = 0, 3

@@ -10,7 +10,7 @@ from locomotion_records import STATISTIC, spread
 from soccer_records import record, sized, task
 
 from mjgym import Env, VectorEnv
-from mjgym.loop.models import compile_model
+from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.soccer import opponents
 from mjgym.tasks.locomotion.soccer.soccer import (
     BALL_HEIGHT,

@@ -26,7 +26,6 @@ import numpy as np
 
 from mjgym.actions import Action, Model
 from mjgym.arrays import Array, namespace
-from mjgym.loop.models import compile_model
 from mjgym.mjcf import Spec
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
@@ -34,6 +33,7 @@ from mjgym.sim.compiled import OWN_LAW, CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import WHOLE, Arrays, Signal, Task, Viewpoint, steps_in
+from mjgym.task.models import compile_model
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement, is_placement

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mjgym.loop.models import compile_model
 from mjgym.robots.kinematics import Kinematics
 from mjgym.robots.staged_policy import Motion, Observation
 from mjgym.rotations import compose, from_rotation_vector, norm, to_rotation_vector, transposed
+from mjgym.task.models import compile_model
 
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.arm_scene import Robot, Scene

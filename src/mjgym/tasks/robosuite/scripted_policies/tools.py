@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mjgym.actions import Model
-from mjgym.loop.models import compile_model
 from mjgym.robots.staged_policy import Motion, Observation
 from mjgym.rotations import (
     about_z,
@@ -20,6 +19,7 @@ from mjgym.rotations import (
     to_world,
     transposed,
 )
+from mjgym.task.models import compile_model
 from mjgym.tasks.robosuite import drive
 
 if TYPE_CHECKING:

@@ -1,5 +1,0 @@
-"""Configurations of whole robots under the names of `robosuite.controllers.composite`."""
-
-from mjgym.adapters.robosuite.controllers.configurations import ALL_COMPOSITE_CONTROLLERS
-
-__all__ = ["ALL_COMPOSITE_CONTROLLERS"]

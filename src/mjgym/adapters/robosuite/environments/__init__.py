@@ -1,7 +1,0 @@
-"""The environments by their published names."""
-
-from mjgym.adapters.robosuite.environments.base import REGISTERED_ENVS, RobosuiteEnv
-
-ALL_ENVIRONMENTS = tuple(REGISTERED_ENVS)
-
-__all__ = ["ALL_ENVIRONMENTS", "REGISTERED_ENVS", "RobosuiteEnv"]

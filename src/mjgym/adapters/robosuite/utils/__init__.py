@@ -1,5 +1,0 @@
-"""Samplers, cameras and rotations under the names of `robosuite.utils`."""
-
-from mjgym.adapters.robosuite.utils.errors import RandomizationError
-
-__all__ = ["RandomizationError"]

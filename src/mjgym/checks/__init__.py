@@ -1,0 +1,99 @@
+"""Checks that a task keeps its promises: a reason and a remedy for each that it breaks."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from mjgym import registry
+from mjgym.checks import of_environments as runs
+from mjgym.checks import of_tasks as tasks
+from mjgym.checks.of_names import check_names
+from mjgym.checks.subject import Subject
+from mjgym.checks.words import Result, Results, Status, error_line
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """The result of one check.
+
+    Attributes:
+        id: of the task.
+        check: what was looked at.
+        status: "pass", "skipped" (a package is missing), "warn" (it runs, but somebody
+            will stumble) or "fail".
+        reason: what was seen and, unless it passed, what to do.
+    """
+
+    id: str
+    check: str
+    status: Status
+    reason: str
+
+
+def check(id: str, **kwargs: Any) -> list[Finding]:
+    """Look at everything that a task promises.
+
+    A check is left out where one that it rests on has failed.
+
+    Args:
+        id: of a registered task.
+        **kwargs: of make.
+
+    Returns:
+        One finding or more for each check.
+
+    Raises:
+        gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
+        TypeError: make has no such argument; the message names the nearest ones.
+    """
+    cls = registry.registration(id).task_class
+    # First, because a task that lacks a hook for its name cannot be built.
+    findings = [Finding(id, "hook names", status, reason) for status, reason in check_names(cls)]
+    try:
+        subject = Subject(id, kwargs)
+    except Exception as error:
+        if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
+            raise
+        return [*findings, Finding(id, "build", "fail", error_line(error, cls))]
+    failed: set[str] = set()
+    for name, look, needs in _CHECKS:
+        if failed.intersection(needs):
+            continue
+        results: list[Result]
+        try:
+            with warnings.catch_warnings():  # `finite` reports them
+                warnings.simplefilter("ignore", RuntimeWarning)
+                results = list(look(subject))
+        except Exception as error:
+            results = [("fail", error_line(error, cls))]
+        if any(status == "fail" for status, _ in results):
+            failed.add(name)
+        findings += [Finding(id, name, status, reason) for status, reason in results]
+    return findings
+
+
+_EVERYTHING = ("build", "hooks")
+_CHECKS: tuple[tuple[str, Callable[[Subject], Results], tuple[str, ...]], ...] = (
+    ("build", tasks.check_build, ()),
+    ("frozen", tasks.check_frozen, ("build",)),
+    ("hooks", tasks.check_hooks, ()),
+    ("batch shapes", tasks.check_batch_shapes, _EVERYTHING),
+    ("array libraries", tasks.check_array_libraries, (*_EVERYTHING, "batch shapes")),
+    ("varies", tasks.check_varies, ("build",)),
+    ("determinism", runs.check_determinism, _EVERYTHING),
+    (
+        "single = batch",
+        runs.check_single_is_batch,
+        (*_EVERYTHING, "batch shapes", "determinism"),
+    ),
+    ("finite", runs.check_finite, _EVERYTHING),
+    ("snapshot", runs.check_snapshot, (*_EVERYTHING, "determinism", "finite")),
+    ("reward", runs.check_reward, _EVERYTHING),
+    ("time limit", runs.check_time_limit, _EVERYTHING),
+    ("action space", tasks.check_action_space, ()),
+    ("Gymnasium", runs.check_gymnasium, _EVERYTHING),
+    ("observation names", tasks.check_observation_names, ("hooks",)),
+    ("model names", tasks.check_model_names, ()),
+    ("docstring", tasks.check_docstring, ()),
+)

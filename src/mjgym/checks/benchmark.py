@@ -1,0 +1,437 @@
+"""Speed of an id: of one environment, of a batch, and of the engine alone below both."""
+
+import copy
+import importlib
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+from mujoco import rollout
+
+from mjgym.loop.episode import Episodes
+from mjgym.sim import Single
+from mjgym.sim.engine import quiet
+from mjgym.sim.single import ONLY
+from mjgym.task import Task
+from mjgym.task.models import compile_model
+from mjgym.util.cores import allowed_cores
+
+UNLIMITED = 1e9  # an action's bound above this is none
+WARM_UP = 100  # control steps before the first measurement: what was dropped has landed by then
+RAMP = 3  # control steps before each that do not count: caches are cold, threads asleep
+PHYSICS_STEPS = 128  # at least, in one call of the engine alone
+# Control steps after which random actions repeat, at least: a short cycle shakes a body, and makes
+# contacts that random actions do not make.
+CYCLE = 128
+REPEATS = 3  # of what is done once, such as a reset
+MEMORY_STEPS = 10  # after which memory that only stepping touches counts too
+MEMORY_TIMEOUT = 300.0  # s
+
+
+@dataclass
+class Subject:
+    """Something to time.
+
+    Attributes:
+        call: makes one call; returns whether all episodes have ended with it.
+        control_steps: that a call makes, over all simulations.
+        simulations: that a call steps.
+        restart: begins the episodes that have ended; None if the call needs no restart.
+        reset: begins all episodes anew; None if there are no episodes.
+        close: lets go of threads.
+    """
+
+    call: Callable[[], bool]
+    control_steps: int
+    simulations: int = 1
+    restart: Callable[[], Any] | None = None
+    reset: Callable[[], Any] | None = None
+    close: Callable[[], Any] = lambda: None
+
+    def advance(self, control_steps: int) -> None:
+        """Make at least so many control steps, and begin anew what ends."""
+        for _ in range(-(-control_steps * self.simulations // self.control_steps)):
+            if self.call() and self.restart is not None:
+                self.restart()
+
+
+def single(id: str, *, seed: int = 0, **kwargs: Any) -> Subject:
+    """`gymnasium.make`, one environment as its user has it, with random actions.
+
+    Args:
+        id: of the task.
+        seed: of the first episode and of the actions.
+        **kwargs: of make.
+    """
+    env = gymnasium.make(id, **kwargs)
+    env.reset(seed=seed)
+    space: Any = env.action_space
+    actions = random_actions(space.low, space.high, (), np.float32, 1000, seed)
+
+    def call() -> bool:
+        _, _, terminated, truncated, _ = env.step(next(actions))
+        return bool(terminated or truncated)
+
+    return Subject(call, 1, restart=env.reset, reset=env.reset, close=env.close)
+
+
+def batch(
+    id: str, num_envs: int, *, threads: int | None = None, seed: int = 0, **kwargs: Any
+) -> Subject:
+    """`gymnasium.make_vec`, autoreset included, with random actions.
+
+    Args:
+        id: of the task.
+        num_envs: sub-environments.
+        threads: that step them; None for all allowed cores.
+        seed: of the first sub-environment and of the actions.
+        **kwargs: of make_vec.
+    """
+    envs = gymnasium.make_vec(id, num_envs=num_envs, threads=threads, **kwargs)
+    envs.reset(seed=seed)
+    space: Any = envs.single_action_space
+    # Of a task with players there are num_envs matches, and a row for each player.
+    actions = random_actions(space.low, space.high, (envs.num_envs,), np.float32, CYCLE, seed)
+
+    def call() -> bool:
+        _, _, terminations, truncations, _ = envs.step(next(actions))
+        return bool((terminations | truncations).all())
+
+    # The call after the end of the episodes is the one that resets them.
+    return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
+
+
+def batch_on_device(
+    id: str, num_envs: int, *, device: str, backend: str = "warp", seed: int = 0, **kwargs: Any
+) -> Subject:
+    """`gymnasium.make_vec` on a device, autoreset included, with random actions.
+
+    Actions are on the device beforehand, and results stay there.
+
+    Args:
+        id: of the task.
+        num_envs: sub-environments.
+        device: "cpu", "cuda" or "cuda:<number>".
+        backend: of `make_vec`.
+        seed: of the first sub-environment and of the actions.
+        **kwargs: of make_vec.
+    """
+    envs: Any = gymnasium.make_vec(id, num_envs, backend=backend, device=device, **kwargs)
+    observation, _ = envs.reset(seed=seed)
+    like = observation if hasattr(observation, "new_tensor") else next(iter(observation.values()))
+    space = envs.single_action_space
+    drawn = random_actions(space.low, space.high, (num_envs,), np.float32, CYCLE, seed)
+    actions = itertools.cycle([like.new_tensor(a) for a in itertools.islice(drawn, CYCLE)])
+
+    def call() -> bool:
+        _, _, terminations, truncations, _ = envs.step(next(actions))
+        return bool((terminations | truncations).all())  # which waits for the device
+
+    return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
+
+
+def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0) -> Subject:
+    """The engine's `mj_step` in its own C loop: what no environment can be faster than.
+
+    `mujoco.rollout` steps the task's model from starts of the task, one MjData for each thread,
+    with controls that change with every control step. Where these are no actions but what a task
+    makes of them, as torques of a controller, they are those of the first control steps, recorded
+    beforehand; each call then does these steps again. It computes neither observations nor rewards
+    nor resets. A call makes at least PHYSICS_STEPS of each simulation, after which its warm start
+    is forgotten. Per step the loop also copies state and sensors out; against
+    `mj_step(model, data, nstep)`, which copies nothing, that costs 0 to 4 % (measured on cartpole
+    and walker).
+
+    Args:
+        id: of the task.
+        num_envs: simulations.
+        threads: that step them; None for all allowed cores.
+        seed: of the first start and of the controls.
+    """
+    env: Any = gymnasium.make(id)
+    limit = env.spec.max_episode_steps or np.inf
+    env = env.unwrapped
+    threads = min(threads or allowed_cores(), num_envs)
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    starts = np.empty((num_envs, mujoco.mj_stateSize(env.model, kind)))
+    models = []
+    substeps = round(env.control_timestep / env.physics_timestep)
+    control_steps = -(-PHYSICS_STEPS // substeps)
+    physics_steps = control_steps * substeps
+    space, nu = env.action_space, env.model.nu
+    recorded = env.task.control_every_substep or space.shape != (nu,)
+    controls_of = np.empty((num_envs, physics_steps, nu)) if recorded else None
+    for i in range(num_envs):
+        env.reset(seed=seed + i)
+        mujoco.mj_getState(env.model, env.data, starts[i], kind)
+        if env.task.varies:
+            models.append(copy.copy(env.model))
+        if controls_of is not None:
+            lows, highs = space.low, space.high
+            actions = random_actions(lows, highs, (), np.float64, control_steps, seed + i)
+            controls_of[i] = _controls(
+                env.task, env.get_state(), itertools.islice(actions, control_steps)
+            )
+    model, now = env.model, starts.copy()
+    data = [mujoco.MjData(model) for _ in range(threads)]
+    states = np.empty((num_envs, physics_steps, starts.shape[1]))
+    sensors = np.empty((num_envs, physics_steps, model.nsensordata))
+    controls: Iterator[np.ndarray]
+    if controls_of is not None:
+        controls = itertools.repeat(controls_of)
+    else:
+        count = -(-CYCLE // control_steps)
+        drawn = random_actions(
+            space.low, space.high, (num_envs, control_steps), np.float64, count=count, seed=seed
+        )
+        controls = itertools.cycle(
+            [np.repeat(actions, substeps, axis=1) for actions in itertools.islice(drawn, count)]
+        )
+    # A simulation that diverges is reset by the engine, which sets its time back.
+    shortest = (physics_steps - 0.5) * env.physics_timestep  # s
+    pool = rollout.Rollout(nthread=threads if threads > 1 else 0)
+
+    def call() -> bool:
+        with quiet():
+            pool.rollout(
+                models or model,
+                data,
+                now,
+                next(controls),
+                nstep=physics_steps,
+                state=states,
+                sensordata=sensors,
+                chunk_size=max(1, num_envs // (threads * 64)),
+            )
+        ends = states[:, -1]  # of which the first entry is the time
+        if controls_of is not None:
+            return False
+        over = (ends[:, 0] - now[:, 0] < shortest) | (ends[:, 0] > limit * env.control_timestep)
+        now[...] = ends
+        if over.any():
+            now[over] = starts[over]
+        return False
+
+    return Subject(call, control_steps * num_envs, num_envs, close=pool.close)
+
+
+class _Recording(Single):
+    """One simulation that records the controls of each physics step."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(compile_model(task), task.varies)
+        self.controls: list[np.ndarray] = []
+
+    def takes(self, law: Any) -> bool:
+        """Never: each physics step is seen."""
+        return False
+
+    def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
+        """Record the controls, and advance."""
+        self.controls.extend([np.array(control)] * n)
+        super().step(control, n, where, forces=forces)
+
+
+def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray]) -> np.ndarray:
+    """The controls of each physics step of a task that makes some actions, (steps, nu).
+
+    Args:
+        task: the task.
+        state: of an environment, from which the steps start.
+        actions: one for each control step.
+    """
+    simulation, rng = _Recording(task), np.random.default_rng(0)
+    episodes = Episodes(task, simulation, lambda i: rng)
+    episodes.set_state({name: value[None] for name, value in state.items()}, ONLY)
+    for action in actions:
+        episodes.step(action)
+    return np.array(simulation.controls)
+
+
+def random_actions(
+    low: np.ndarray, high: np.ndarray, lead: tuple[int, ...], dtype: Any, count: int, seed: int
+) -> Iterator[np.ndarray]:
+    """An endless cycle through arrays of actions, uniform between the bounds.
+
+    Args:
+        low: lower bounds of one action, (nu,); where there is none, -1 is taken.
+        high: upper bounds of one action, (nu,); where there is none, 1 is taken.
+        lead: leading shape of each array.
+        dtype: of the arrays.
+        count: of different arrays.
+        seed: to draw them with.
+    """
+    low = np.where(low < -UNLIMITED, -1.0, low)
+    high = np.where(high > UNLIMITED, 1.0, high)
+    drawn = np.random.default_rng(seed).uniform(low, high, (count, *lead, *low.shape))
+    return itertools.cycle(list(drawn.astype(dtype)))
+
+
+def reset_seconds(subject: Subject) -> float:
+    """Seconds that it takes to begin all episodes anew: the median of a few; 0 without episodes."""
+    if subject.reset is None:
+        return 0.0
+    return _median_seconds(subject.reset)
+
+
+def seconds_per_step(subject: Subject, seconds: float) -> float:
+    """Seconds that a control step of one simulation takes in mid-episode.
+
+    Args:
+        subject: to time; it goes on where it stands.
+        seconds: of measurement; restarts do not count.
+    """
+    clock, call, restart = time.perf_counter, subject.call, subject.restart
+    subject.advance(RAMP)
+    calls, spent = 0, 0.0
+    while spent < seconds or not calls:
+        started = clock()
+        ended = call()
+        spent += clock() - started
+        calls += 1
+        if ended and restart is not None:
+            restart()
+    return spent / calls / subject.control_steps
+
+
+def rates(
+    subjects: Mapping[str, Subject], seconds: float, episode_steps: float, rounds: int = 3
+) -> dict[str, list[float]]:
+    """Control steps per second of each subject, by turns, with the resets' share.
+
+    In each round the subjects are timed one after the other, so that ratios within a round compare
+    neighbours in time. A reset counts as often as an episode ends.
+
+    Args:
+        subjects: by name.
+        seconds: of measurement for each subject, over all rounds.
+        episode_steps: control steps in an episode; may be infinite.
+        rounds: number of measurements of each.
+    """
+    resets = {name: reset_seconds(s) / s.simulations for name, s in subjects.items()}
+    for subject in subjects.values():
+        subject.advance(WARM_UP)
+    measured: dict[str, list[float]] = {name: [] for name in subjects}
+    for i in range(rounds):
+        for name in list(subjects)[:: -1 if i % 2 else 1]:
+            per_step = seconds_per_step(subjects[name], seconds / rounds)
+            measured[name].append(1 / (per_step + resets[name] / episode_steps))
+    return measured
+
+
+def median_rate(subject: Subject, seconds: float, episode_steps: float) -> float:
+    """Control steps per second of one subject; see `rates`."""
+    return statistics.median(rates({"it": subject}, seconds, episode_steps)["it"])
+
+
+def creation_seconds(
+    id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
+) -> float:
+    """Seconds that make (for one) or make_vec takes: the median of a few."""
+
+    def create() -> None:
+        make(id, num_envs, threads=threads, on=on).close()
+
+    return _median_seconds(create)
+
+
+def make(
+    id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
+) -> Any:
+    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device.
+
+    Args:
+        id: of the task.
+        num_envs: number of environments.
+        threads: of a batch.
+        on: `backend` and `device` of a batch on a device.
+    """
+    if on is not None:
+        return gymnasium.make_vec(id, num_envs=num_envs, **on)
+    if num_envs == 1:
+        return gymnasium.make(id)
+    return gymnasium.make_vec(id, num_envs=num_envs, threads=threads)
+
+
+def memory_on_device(id: str, num_envs: int, device: str, backend: str = "warp") -> float:
+    """Bytes of a device that the arrays of each environment take.
+
+    What a step takes besides, and what Warp and torch keep for later use, is not counted.
+    """
+    envs = make(id, num_envs, on={"backend": backend, "device": device})
+    held = envs.nbytes / num_envs
+    envs.close()
+    return float(held)
+
+
+def _median_seconds(act: Callable[[], Any]) -> float:
+    durations = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        act()
+        durations.append(time.perf_counter() - started)
+    return statistics.median(durations)
+
+
+def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
+    """Bytes by which a fresh process grows for each environment of a batch, or for a single one.
+
+    Another environment of the id is made first, so that libraries do not count.
+
+    Raises:
+        RuntimeError: the process fails; the message is its last line.
+    """
+    code = "import sys; from mjgym.checks.benchmark import growth; print(growth(*sys.argv[1:]))"
+    task_class = gymnasium.spec(id).kwargs["task_class"]
+    arguments = [task_class.partition(":")[0], id, str(num_envs), str(threads or allowed_cores())]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=MEMORY_TIMEOUT,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"no answer within {MEMORY_TIMEOUT:.0f} s") from None
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        raise RuntimeError(lines[-1])
+    return float(done.stdout.split()[-1])
+
+
+def growth(module: str, id: str, num_envs: str, threads: str) -> float:
+    """Measure memory; `memory` runs this in a process of its own."""
+    importlib.import_module(module)
+    first = make(id, 1)  # kept, so that its memory is not used again
+    first.reset(seed=0)
+    before = resident()
+    envs = make(id, int(num_envs), threads=int(threads))
+    envs.reset(seed=0)
+    for _ in range(MEMORY_STEPS):
+        envs.step(np.zeros(envs.action_space.shape, np.float32))
+    return (resident() - before) / int(num_envs)
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds; where the system does not say, held at most."""
+    import resource  # not on Windows
+
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    return pages * resource.getpagesize()

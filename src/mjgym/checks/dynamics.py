@@ -1,0 +1,212 @@
+"""Trajectories of ids under fixed actions, by which two engines are compared.
+
+What another version of MuJoCo, another processor or another law computes differently shows in them,
+from the last bit on.
+"""
+
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import mjgym
+from mjgym.actions import UNLIMITED
+from mjgym.policies.network import begin
+from mjgym.util import atomic
+
+STEPS = 200  # of each trajectory, over the ends of episodes
+RANDOM, SCRIPTED, SINUSOIDAL = "random", "scripted", "sinusoidal"
+PERIOD = 50  # control steps, of sinusoidal actions
+
+_ABOUT = "about"
+_LARGEST_ABOUT = 1 << 20  # bytes
+_STATE = ("qpos", "qvel", "act")
+
+
+class TrajectoryError(ValueError):
+    """A file holds no trajectories, or not those that are asked for."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two trajectories of an id beside each other.
+
+    Args:
+        id: of the task.
+        actions: "random" within the bounds; "scripted", by the task's own policy; or, where it has
+            none, "sinusoidal".
+        steps: control steps that were compared.
+        first: the step after which the states differ first, 0 for the start; None where all are
+            equal to the bit.
+        largest: absolute difference of a position, velocity or activation; infinite where one
+            engine has other numbers of them, or one that is not finite.
+        at: the step after which it is that large; None where all are equal.
+    """
+
+    id: str
+    actions: str
+    steps: int
+    first: int | None
+    largest: float
+    at: int | None
+
+
+def trajectories(id: str) -> Iterator[tuple[str, np.ndarray]]:
+    """The trajectories of an id: the kind of its actions, and states, (STEPS + 1, n).
+
+    Raises:
+        gymnasium.error.Error: the id is not registered.
+    """
+    # Entries, which scripted policies read; pictures that nobody looks at are not drawn.
+    options: dict[str, Any] = {"observation": "dict", "dtype": "float64"}
+    env = gymnasium.make(id, **options)
+    try:
+        script: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()  # type: ignore[attr-defined]
+    except ValueError:  # this task cannot observe what its script reads
+        script = None
+    kinds = {RANDOM: _random(env)}
+    kinds |= {SINUSOIDAL: _Sinusoidal(env)} if script is None else {SCRIPTED: script}
+    for kind, policy in kinds.items():
+        yield kind, _states(env, policy)
+    env.close()
+
+
+def _states(env: Any, policy: Callable[[Any], Any]) -> np.ndarray:
+    rows = []
+    observation, _ = env.reset(seed=0)
+    begin(policy)
+    rows.append(_state(env))
+    for step in range(1, STEPS + 1):
+        observation, _, terminated, truncated, _ = env.step(policy(observation))
+        if terminated or truncated:
+            observation, _ = env.reset(seed=step)
+            begin(policy)
+        rows.append(_state(env))
+    return np.array(rows)
+
+
+def _state(env: Any) -> np.ndarray:
+    state = env.unwrapped.get_state()
+    joined: np.ndarray = np.concatenate([np.ravel(state[n]) for n in _STATE if n in state])
+    return joined
+
+
+def _bounds(env: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of actions, -1 and 1 where there are none."""
+    low, high = env.action_space.low.astype(float), env.action_space.high.astype(float)
+    return np.where(low > -UNLIMITED, low, -1.0), np.where(high < UNLIMITED, high, 1.0)
+
+
+def _random(env: Any) -> Callable[[Any], np.ndarray]:
+    low, high = _bounds(env)
+    rng = np.random.default_rng(0)
+    return lambda observation: np.asarray(rng.uniform(low, high))
+
+
+class _Sinusoidal:
+    """Actions that swing through their bounds, each at a phase and with a period of its own."""
+
+    def __init__(self, env: Any) -> None:
+        low, high = _bounds(env)
+        self._middle, self._reach = (low + high) / 2, (high - low) / 2
+        self._number = np.arange(low.size)
+        self._step = 0
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        turns = self._step / PERIOD * (1 + self._number / self._number.size)
+        self._step += 1
+        return np.asarray(self._middle + self._reach * np.sin(2 * np.pi * turns + self._number))
+
+
+def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
+    """Record the trajectories of ids into a file, with a fingerprint; yields each id when done.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    arrays = {_ABOUT: np.array(json.dumps(mjgym.fingerprint()))}
+    with atomic.replacing(path) as part, part.open("wb") as file:
+        for id in ids:
+            arrays |= {f"{id}/{kind}": states for kind, states in trajectories(id)}
+            yield id
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+class Recorded:
+    """A file that `write` has made.
+
+    Args:
+        path: of the file.
+
+    Attributes:
+        about: the fingerprint of the machine that made it.
+        ids: that it holds.
+
+    Raises:
+        TrajectoryError: it is no such file, or damaged.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+        try:
+            with zipfile.ZipFile(path) as file:
+                names = [name.removesuffix(".npy") for name in file.namelist()]
+        except (OSError, zipfile.BadZipFile) as error:
+            raise TrajectoryError(f"{path} holds no trajectories: {error}") from None
+        self.ids = sorted({name.rpartition("/")[0] for name in names if "/" in name})
+        try:
+            about = json.loads(str(self._array(_ABOUT, _LARGEST_ABOUT)))
+            versions = about["versions"]
+            self.about: dict[str, Any] = {**about, "versions": {**versions}}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise TrajectoryError(f"{path} does not say what has computed it") from None
+
+    def compare(self, ids: Sequence[str]) -> Iterator[Difference]:
+        """Compute trajectories here and compare them with the file's.
+
+        Raises:
+            TrajectoryError: the file lacks one, or is damaged.
+        """
+        if missing := sorted(set(ids) - set(self.ids)):
+            raise TrajectoryError(f"{self._path} has no trajectory of {', '.join(missing)}")
+        for id in ids:
+            for kind, states in trajectories(id):
+                recorded = self._array(f"{id}/{kind}", 2 * states.nbytes)
+                yield _difference(id, kind, states, recorded)
+
+    def _array(self, name: str, most: int) -> np.ndarray:
+        """An array of at most so many bytes: whatever the file says, no more are read."""
+        try:
+            with zipfile.ZipFile(self._path) as file, file.open(f"{name}.npy") as member:
+                if np.lib.format.read_magic(member) != (1, 0):
+                    raise ValueError("an unknown version of the format")
+                shape, transposed, dtype = np.lib.format.read_array_header_1_0(member)
+                if transposed or dtype.hasobject:
+                    raise ValueError("an unknown layout")
+                content = member.read(most + 1)
+            if len(content) > most:
+                raise ValueError(f"more than {most} bytes")
+            return np.frombuffer(content, dtype).reshape(shape)
+        except KeyError:
+            raise TrajectoryError(f"{self._path} has no {name!r}") from None
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise TrajectoryError(f"{self._path}: {name!r} is damaged: {error}") from None
+
+
+def _difference(id: str, kind: str, here: np.ndarray, there: np.ndarray) -> Difference:
+    if here.shape != there.shape or there.dtype != here.dtype:
+        return Difference(id, kind, STEPS, 0, float("inf"), 0)
+    equal = (here == there) | (np.isnan(here) & np.isnan(there))
+    if equal.all():
+        return Difference(id, kind, STEPS, None, 0.0, None)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(equal, 0.0, np.abs(here - there)).max(axis=1, initial=0.0)
+    apart = np.where(np.isnan(apart), np.inf, apart)
+    at = int(apart.argmax())
+    return Difference(id, kind, STEPS, int(np.argmin(equal.all(axis=1))), float(apart[at]), at)

@@ -1,0 +1,92 @@
+"""The task under check, and results that several checks need."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym.actions import UNLIMITED, bounds
+from mjgym.checks.benchmark import random_actions
+from mjgym.checks.rollouts import Episode, play
+from mjgym.describe.labels import signals
+from mjgym.loop.episode import Episodes
+from mjgym.loop.hooks import run_hooks
+from mjgym.sim import Single, View
+from mjgym.task import Signal, Task
+from mjgym.task.models import compile_model
+
+STEPS = 60  # control steps of a comparison
+LONGEST_EPISODE = 2000  # control steps of an episode with random actions, at most
+NO_LIMIT = 1000  # control steps of such an episode where the task has no limit
+STARTS = 5  # episodes that are begun to see what begins them
+EXTREME = 300  # control steps with every control at an end of its range, at most
+
+
+class Subject:
+    """A task under test, and what several checks need of it."""
+
+    def __init__(self, id: str, kwargs: dict[str, Any]) -> None:
+        self.id = id
+        self.kwargs = kwargs
+        env: Any = self.make()
+        limits = (env.spec.max_episode_steps, env.unwrapped.max_episode_steps)
+        self.limit = min((limit for limit in limits if limit is not None), default=None)
+        self.task: Task = env.unwrapped.task
+        self.model = compile_model(self.task)  # never simulated: the numbers before any episode
+        self.simulation = Single(compile_model(self.task), self.task.varies)
+        self._rng = np.random.default_rng(0)
+        self.episodes = Episodes(self.task, self.simulation, lambda i: self._rng)
+        self.actions = self.task.actions(self.model)
+        self.low, self.high = bounds(self.actions)
+
+    def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
+        """A new environment of the id; `more` replaces keyword arguments."""
+        return gymnasium.make(self.id, **{**self.kwargs, **more})
+
+    def begin(self, seed: int) -> View:
+        """Start an episode on the subject's own simulation, as a single environment does."""
+        self._rng = np.random.default_rng(seed)
+        self.episodes.reset()
+        return self.simulation.view
+
+    @functools.cached_property
+    def outputs(self) -> dict[str, Any]:
+        """The result of each hook for one simulation."""
+        return run_hooks(self.task, self.begin(0), np.zeros(len(self.actions)))
+
+    @functools.cached_property
+    def entries(self) -> dict[str, np.ndarray]:
+        """The observation's entries for one simulation."""
+        return {name: np.asarray(value) for name, value in self.outputs["observation"].items()}
+
+    @functools.cached_property
+    def signals(self) -> dict[str, Signal]:
+        """The labels of each entry of the observation."""
+        shapes = {entry: value.shape for entry, value in self.entries.items()}
+        return signals(self.task, self.begin(0), shapes)
+
+    @functools.cached_property
+    def index_names(self) -> list[str]:
+        """A name for each number of the flat observation."""
+        return [f"{entry}, {name}" for entry, s in self.signals.items() for name in s.names]
+
+    def random_actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
+        """Actions uniform between their bounds, without end."""
+        return random_actions(self.low, self.high, lead, np.float32, STEPS, seed)
+
+    @functools.cached_property
+    def random_episode(self) -> "Episode":
+        """An episode with actions uniform in the control ranges."""
+        actions = random_actions(self.low, self.high, (), np.float32, 500, 0)
+        return play(self.make(), actions, min(self.limit or NO_LIMIT, LONGEST_EPISODE))
+
+    @functools.cached_property
+    def extreme_episode(self) -> "Episode":
+        """An episode, or its beginning, with each control at one end of its range."""
+        rng = np.random.default_rng(0)
+        ends = np.where(self.high < UNLIMITED, [self.low, self.high], [[-1.0], [1.0]])
+        choices = rng.integers(0, 2, (EXTREME, self.low.size))
+        actions = iter(np.where(choices, ends[1], ends[0]).astype(np.float32))
+        return play(self.make(), actions, min(self.limit or EXTREME, EXTREME))

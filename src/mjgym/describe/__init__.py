@@ -1,0 +1,1 @@
+"""Descriptions of tasks: names, units, versions."""

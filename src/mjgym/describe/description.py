@@ -1,0 +1,227 @@
+"""Descriptions of environments as plain data: every index of the spaces has a name and a unit."""
+
+import ast
+import dataclasses
+import functools
+import inspect
+import io
+import math
+import re
+import textwrap
+import tokenize
+import types
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.describe.labels import signals, unnamed
+from mjgym.envs.pixels import viewpoint
+from mjgym.envs.spaces import Layout
+from mjgym.observables import Sensing
+from mjgym.sim.views import View
+from mjgym.task import Signal, Task, Viewpoint
+from mjgym.util.docstrings import docstring, first_paragraph, paragraphs
+
+_TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
+# Reading a class's file takes longer than all else here.
+_once = functools.lru_cache(maxsize=256)  # of classes
+_SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
+
+
+def observation_entries(
+    task: Task, view: View, layout: Layout, sensing: Sensing | None = None
+) -> list[dict[str, Any]]:
+    """One row for each number of the flat observation.
+
+    Returns:
+        Rows of `index`, `entry`, `name`, `unit`, `frame`, `source` and `meaning`; see
+        `mjgym.describe.labels`. Numbers of which nothing is known are named after their place,
+        "entry[3]", with an empty unit.
+
+    Raises:
+        ValueError: `task.labels` states something of an entry that is not there, or not as much as
+            the entry has numbers.
+    """
+    own = task.observation(view)
+    shapes = {name: np.shape(value)[len(view.lead) :] for name, value in own.items()}
+    found = signals(task, view, shapes)
+    if sensing is not None:
+        found = _as_sensed(found, sensing)
+    rows = []
+    for entry, part in layout.slices.items():
+        signal = found.get(entry) or unnamed(entry, layout.shapes[entry])
+        for i, name in enumerate(signal.names):
+            rows.append(
+                {
+                    "index": part.start + i,
+                    "entry": entry,
+                    "name": name,
+                    "unit": _nth(signal.unit, i),
+                    "frame": _nth(signal.frame, i),
+                    "source": _nth(signal.source, i),
+                    "meaning": signal.meaning,
+                }
+            )
+    return rows
+
+
+def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal]:
+    """The signals of entries as they are read: some left out, some several times, some added."""
+    found = {name: signal for name, signal in signals.items() if name in sensing.shapes}
+    for name, (observable, several) in sensing.read_entries().items():
+        shape = sensing.shapes[name][1:] if several else sensing.shapes[name]
+        signal = found.get(name)
+        if signal is None:
+            if observable.source is None:
+                continue
+            whole = repr(observable.source)
+            signal = dataclasses.replace(
+                unnamed(name, shape), meaning=f"read from {whole}", source=whole
+            )
+        if several:
+            age = [
+                f"{k} reading{'s' * (k > 1)} ago" for k in range(observable.buffer_size - 1, 0, -1)
+            ]
+            names = [f"{n}, {ago}" for ago in age for n in signal.names] + list(signal.names)
+            repeat: dict[str, Any] = {
+                field: value * observable.buffer_size
+                for field in ("unit", "frame", "source")
+                if isinstance(value := getattr(signal, field), tuple)
+            }
+            signal = dataclasses.replace(signal, names=tuple(names), **repeat)
+        found[name] = signal
+    return found
+
+
+def _nth(value: str | tuple[str, ...], i: int) -> str:
+    return value if isinstance(value, str) else value[i]
+
+
+def action_entries(task: Task, model: mujoco.MjModel) -> list[dict[str, Any]]:
+    """One row for each number of the action: `index` and the fields of `Action`."""
+    return [{"index": i, **dataclasses.asdict(a)} for i, a in enumerate(task.actions(model))]
+
+
+def describe(
+    task: Task,
+    view: View,
+    layout: Layout,
+    model: mujoco.MjModel,
+    sensing: Sensing | None = None,
+) -> dict[str, Any]:
+    """All that there is to say about a task, as data for JSON.
+
+    Args:
+        task: the task.
+        view: of one of its simulations.
+        layout: of its observation.
+        model: of its simulations.
+        sensing: the readings behind the observation; None if all entries are read plainly.
+    """
+    cls: type = type(task)
+    file, line = _place(cls)
+    with np.errstate(all="ignore"):
+        terms = list(task.terms(view))
+    return {
+        "task": f"{cls.__module__}:{cls.__qualname__}",
+        "file": file,
+        "line": line,
+        "summary": first_paragraph(cls),
+        "description": docstring(cls),
+        "observation": observation_entries(task, view, layout, sensing),
+        "action": action_entries(task, model),
+        "terms": terms,
+        "reward": "".join(paragraphs(cls, "Reward")[:1]),
+        "start": "".join(paragraphs(cls, "Start")[:1]),
+        "end": "".join(paragraphs(cls, "End")[:1]),
+        "success": task.success(view) is not None,
+        "arguments": arguments(task),
+        "physics_timestep": float(model.opt.timestep),
+        "control_timestep": float(task.control_timestep),
+        "time_limit": None if task.time_limit == float("inf") else float(task.time_limit),
+        "varies": list(task.varies),
+        "cameras": list(view.names("camera")),
+        "viewpoint": _viewpoint(task, model),
+        "model": {name: int(getattr(model, name)) for name in _SIZES},
+        "versions": {str(version): text for version, text in task.versions.items()},
+    }
+
+
+def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
+    """The camera's name or index, or the fields of a camera that is none of the model's."""
+    where = viewpoint(task, model)
+    if not isinstance(where, Viewpoint):
+        return where
+    fields = dataclasses.asdict(where)  # with lists in the place of tuples, as JSON has them
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
+
+
+def _type_name(annotation: Any) -> str:
+    """The annotation of a field as its author wrote it, without modules: "str | Walker"."""
+    if isinstance(annotation, types.UnionType):
+        return " | ".join(map(_type_name, annotation.__args__))
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+
+
+def arguments(task: Task) -> list[dict[str, Any]]:
+    """The task's fields: `name`, `value`, `default`, `type` and the comment beside them."""
+    comments = _comments(type(task))
+    rows = []
+    for field in dataclasses.fields(task):
+        default = None if field.default is dataclasses.MISSING else field.default
+        rows.append(
+            {
+                "name": field.name,
+                "value": _plain(getattr(task, field.name)),
+                "default": _plain(default),
+                "type": _type_name(field.type),
+                "comment": comments.get(field.name, ""),
+            }
+        )
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold: infinity has no number there."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _comments(cls: type[Task]) -> dict[str, str]:
+    """The comments beside a class's fields, and beside those of its bases, by field."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if dataclasses.is_dataclass(base):
+            found.update(_own_comments(base))
+    return found
+
+
+@_once
+def _own_comments(cls: type) -> dict[str, str]:
+    """The comments beside the fields that a class itself states, by field."""
+    try:
+        source = textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError):  # typed in at a prompt
+        return {}
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
+    (definition,) = ast.parse(source).body
+    found = {}
+    for statement in getattr(definition, "body", []):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            comment = comments.get(statement.end_lineno or 0, "")
+            found[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
+    return found
+
+
+@_once
+def _place(cls: type) -> tuple[str, int]:
+    """The file and line of a class statement, behind its decorators; "", 0 if there is no file."""
+    try:
+        lines, first = inspect.getsourcelines(cls)
+        file = str(Path(inspect.getfile(cls)))
+    except (OSError, TypeError):
+        return "", 0
+    behind = next((i for i, text in enumerate(lines) if text.lstrip().startswith("class ")), 0)
+    return file, first + behind

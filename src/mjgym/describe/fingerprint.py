@@ -1,0 +1,182 @@
+"""Fingerprints for papers and bug reports: versions, task, hash of the model, machine."""
+
+import contextlib
+import copy
+import dataclasses
+import hashlib
+import os
+import platform
+import re
+from collections.abc import Collection
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from mjgym.task import Task
+from mjgym.task.models import compile_model, numbers
+from mjgym.util.cores import allowed_cores
+from mjgym.version import __version__
+
+FAULTY_ENGINE = "4.0.0"
+ENGINE_FAULT = {
+    "problem": "MuJoCo's core 4.0.0 gives the Newton solver a wrong Hessian where the constraint"
+    " Jacobian is sparse, as that of a large model is; 4.0.1 does not",
+    "fix": "pip install --no-deps --force-reinstall mujoco-core==4.0.1",
+}
+
+# Fields of MjModel that only pictures and names depend on.
+_LOOKS = re.compile(
+    r"^(cam|light|mat|tex|skin|name|names|text)_|_(rgba|matid|group)$|pathadr$|texcoord|castshadow"
+)
+
+# Of the flags that a processor reports, those that numerical libraries choose their code by.
+_FEATURES = re.compile(r"^(sse4_2|avx\w*|fma|f16c|amx\w*|neon|asimd\w*|sve\w*)$")
+
+# Of the arguments in a spec, those that say nothing more than the rest.
+_GYMNASIUM = ("task_class", "max_episode_steps", "vectorization_mode")
+
+
+def fingerprint(
+    env: gymnasium.Env[Any, Any] | gymnasium.vector.VectorEnv[Any, Any, Any] | None = None,
+) -> dict[str, Any]:
+    """Everything that results depend on beside the seed, as plain data for JSON.
+
+    Args:
+        env: an environment of this package, single or batched, wrapped or not; None for `versions`,
+            `warnings` and `machine` alone.
+
+    Returns:
+        `id`, `version` (of the id), `task` ("module:Class"), `arguments` (the task's fields),
+        `options` (other arguments of make), `max_episode_steps`, `model_sha256`, `law`, `versions`,
+        `warnings` (known faults of these), `machine`. `law` says what runs between physics steps:
+        `runs` is "compiled" or "arrays", and `reason` why it is not compiled.
+
+    Raises:
+        TypeError: not an environment of this package.
+    """
+    about = {"versions": versions(), "warnings": faults(), "machine": machine()}
+    if env is None:
+        return about
+    bare: Any = env.unwrapped
+    task = getattr(bare, "task", None)
+    if not isinstance(task, Task):
+        raise TypeError(f"{type(bare).__name__} is not an environment of mjgym: it has no task")
+    fields = {f.name: _plain(getattr(task, f.name)) for f in dataclasses.fields(task)}
+    spec = env.spec  # a wrapper's knows the time limit
+    kwargs = {} if spec is None else spec.kwargs
+    options = {k: _plain(v) for k, v in kwargs.items() if k not in fields and k not in _GYMNASIUM}
+    return {
+        "id": None if spec is None else spec.id,
+        "version": None if spec is None else spec.version,
+        "task": f"{type(task).__module__}:{type(task).__qualname__}",
+        "arguments": fields,
+        "options": options,
+        "max_episode_steps": None if spec is None else spec.max_episode_steps,
+        "model_sha256": model_sha256(_between_episodes(bare.model, task)),
+        "law": {"runs": "arrays" if bare.uncompiled else "compiled", "reason": bare.uncompiled},
+        **about,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return value if isinstance(value, str | bool | int | float | None) else str(value)
+
+
+def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
+    """A hash of every physical number of a model, whatever it is called and looks like.
+
+    It is the same in every run with the same MuJoCo on the same kind of processor; another one may
+    round the last bit of a compiled number differently. Names, colours, cameras, lights, materials
+    and textures do not count.
+
+    Args:
+        model: the compiled model.
+        without: fields of MjModel that do not count either.
+    """
+    digest = hashlib.sha256()
+
+    def add(name: str, value: Any) -> None:
+        array = np.ascontiguousarray(value)
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+
+    for name, value in numbers(model):
+        counts = name not in without and not _LOOKS.search(name)
+        if counts and isinstance(value, np.ndarray):
+            add(name, value)
+    for name, value in numbers(model.opt):
+        add(f"opt.{name}", value)
+    add("stat.meaninertia", model.stat.meaninertia)  # scales the solver's tolerance
+    return digest.hexdigest()
+
+
+def _between_episodes(model: mujoco.MjModel, task: Task) -> mujoco.MjModel:
+    """The model with the fields that episodes change as they are before any episode."""
+    if not task.varies:
+        return model
+    defaults, rested = compile_model(task), copy.copy(model)
+    for name in task.varies:
+        getattr(rested, name)[...] = getattr(defaults, name)
+    return rested
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computes: mjgym, mujoco's engine, numpy, gymnasium, python, and numba."""
+    computing = {
+        "mjgym": __version__,
+        "mujoco": mujoco.mj_versionString(),
+        "numpy": np.__version__,
+        "gymnasium": gymnasium.__version__,
+        "python": platform.python_version(),
+    }
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        computing["numba"] = metadata.version("numba")
+    return computing
+
+
+def faults() -> list[dict[str, str]]:
+    """Known faults of the versions that compute here: the `problem` and the `fix` of each."""
+    return [ENGINE_FAULT] if mujoco.mj_versionString() == FAULTY_ENGINE else []
+
+
+def machine() -> dict[str, Any]:
+    """The computer: `os`, `architecture`, `processor`, its `features`, `cores`, `allowed_cores`."""
+    processor, features = _processor()
+    return {
+        "os": platform.platform(),
+        "architecture": platform.machine(),
+        "processor": processor,
+        "features": features,
+        "cores": os.cpu_count(),
+        "allowed_cores": allowed_cores(),
+    }
+
+
+def _processor() -> tuple[str, list[str]]:
+    """The processor's name, and those of its features that numerical code is chosen by."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    facts: dict[str, str] = {}
+    for line in lines:
+        key, _, value = line.partition(":")
+        facts.setdefault(key.strip().lower(), value.strip())
+    flags = facts.get("flags") or facts.get("features") or ""
+    features = sorted({f for f in flags.split() if _FEATURES.match(f)})
+    if not features:
+        extensions: Any = np.show_config("dicts")
+        extensions = extensions.get("SIMD Extensions", {})
+        features = [*extensions.get("baseline", []), *extensions.get("found", [])]
+    return facts.get("model name") or platform.processor() or platform.machine(), features

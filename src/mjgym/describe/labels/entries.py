@@ -1,0 +1,140 @@
+"""Labels of the entries of an observation, those that the task states and those derived."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mjgym.describe.labels.label import Label
+from mjgym.describe.labels.label_view import LabelView
+from mjgym.sim.views import View
+from mjgym.task import Signal, Task
+from mjgym.util.docstrings import meanings
+from mjgym.util.suggestions import or_else
+
+
+def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Signal]:
+    """Labels of each entry of a task's observation: the stated ones, else the derived ones.
+
+    Args:
+        task: the task.
+        view: of its simulations.
+        shapes: of the entries, those of one simulation.
+
+    Raises:
+        ValueError: `task.labels` states something of an entry that is not there, or not as much as
+            the entry has numbers.
+    """
+    observed = _observed(task, view)
+    stated = dict(task.labels(view))
+    cls = type(task).__name__
+    for entry in stated:
+        if entry not in shapes:
+            raise ValueError(
+                f"{cls}.labels: no entry {entry!r} in the observation{or_else(entry, shapes)}"
+            )
+    said = meanings(type(task), shapes)
+    found = {}
+    for entry, shape in shapes.items():
+        derived = _signal(entry, shape, observed.get(entry))
+        found[entry] = _overridden(
+            dataclasses.replace(derived, meaning=said[entry]),
+            stated.get(entry),
+            f"{cls}.labels",
+            entry,
+        )
+    return found
+
+
+def _observed(task: Task, view: View) -> Mapping[str, Any]:
+    try:
+        with np.errstate(all="ignore"):
+            return task.observation(LabelView(view))
+    except Exception:  # whatever a hook may do with numbers that cannot be done with labels
+        return {}
+
+
+def unnamed(entry: str, shape: tuple[int, ...]) -> Signal:
+    """Names by the places of an entry's numbers, and nothing else."""
+    places = [", ".join(map(str, place)) for place in np.ndindex(shape)]
+    return Signal("", tuple(f"{entry}[{p}]" if p else entry for p in places))
+
+
+def _signal(entry: str, shape: tuple[int, ...], value: Any) -> Signal:
+    by_place = unnamed(entry, shape)
+    if np.shape(value) != tuple(shape):
+        return by_place
+    labels = np.asarray(value, dtype=object).ravel().tolist()
+    labels = _told_apart(_as_rows([x if isinstance(x, Label) else None for x in labels]))
+    names = [x.name if x else place for x, place in zip(labels, by_place.names, strict=True)]
+    of = entry[: entry.rfind("/") + 1]  # elements of which "walker/joints_pos" is are walker/...
+    names = [name if name in by_place.names else name.removeprefix(of) for name in names]
+    if len(set(names)) < len(names):
+        names = list(by_place.names)
+
+    def parts(of: Callable[[Label], str]) -> tuple[str, ...]:
+        return tuple(of(x) if x else "" for x in labels)
+
+    return Signal(
+        "",
+        tuple(names),
+        parts(lambda x: x.whole_unit),
+        parts(lambda x: x.frame),
+        parts(lambda x: x.source),
+    )
+
+
+def _as_rows(labels: list[Label | None]) -> list[Label | None]:
+    """Entries of rotations by what they mean: cosines, sines, and the vertical seen from a body."""
+    whole = [x.turn for x in labels if x and x.turn]
+
+    def meant(x: Label | None) -> Label | None:
+        if x is None or x.turn is None or not x.source.endswith("xmat"):
+            return x
+        frame, row, column = x.turn
+        if (frame, "x", "y") in whole or (frame, "y", "x") in whole:  # more than a row
+            return x
+        if row == "z" and ((frame, "z", "x") in whole or (frame, "z", "y") in whole):
+            return x.replace(what="vertical", axis=column, frame=frame)
+        if row == column == "z" or (x.swings and row == column != "y"):
+            return x.replace(what=f"cosine of {frame}", axis="")
+        if x.swings and (row, column) == ("x", "z"):
+            return x.replace(what=f"sine of {frame}", axis="")
+        return x
+
+    return [meant(x) for x in labels]
+
+
+_QUANTITIES = {"rad": "angle", "m/s": "velocity", "rad/s": "velocity", "m/s^2": "acceleration"}
+
+
+def _told_apart(labels: list[Label | None]) -> list[Label | None]:
+    """Names that several numbers bear, with their quantity, or with their frame."""
+
+    def apart(change: Callable[[Label], str]) -> None:
+        count = Counter(x.name for x in labels if x)
+        labels[:] = [x.replace(what=change(x)) if x and count[x.name] > 1 else x for x in labels]
+
+    apart(lambda x: f"{x.what} {_QUANTITIES.get(x.unit, '')}".strip())
+    apart(lambda x: f"{x.what} in {x.frame}" if x.frame else x.what)
+    return labels
+
+
+def _overridden(derived: Signal, stated: Signal | None, where: str, entry: str) -> Signal:
+    """The labels that a task states of an entry, completed by the derived ones."""
+    if stated is None:
+        return derived
+    count = len(derived.names)
+    changed: dict[str, Any] = {"meaning": stated.meaning or derived.meaning}
+    for field in ("names", "unit", "frame", "source"):
+        value = getattr(stated, field)
+        each = (value,) * count if isinstance(value, str) else value
+        if each and len(each) != count:
+            noun = (field if field == "names" else f"{field}s")[: -1 if len(each) == 1 else None]
+            raise ValueError(f"{where}: {len(each)} {noun} for the {count} numbers of {entry!r}")
+        own = getattr(derived, field)
+        own = (own,) * count if isinstance(own, str) else own
+        changed[field] = tuple(a or b for a, b in zip(each or own, own, strict=True))
+    return Signal(**changed)

@@ -1,0 +1,222 @@
+"""Labels of numbers under arithmetic: element, unit, frame and source."""
+
+import dataclasses
+import functools
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from mjgym.describe.labels.units import power, times
+
+XYZ = ("x", "y", "z")
+WORLD = "world"
+ORIGIN = (f"body {WORLD}",)
+
+Places = tuple[str, ...]
+NOWHERE: tuple[Places, Places] = ((), ())
+
+
+@dataclasses.dataclass(frozen=True)
+class Label:
+    """The label of one number.
+
+    Args:
+        what: the element or thing that it is of, e.g. "torso".
+        axis: the component of a vector, e.g. "x"; empty for a scalar.
+        unit: "1" for none, empty if it is unknown.
+        frame: the axes in which a vector is given, see `Signal`.
+        source: where the engine has it, see `Signal`.
+        scale: how many units a number of 1 is.
+        ends: of places, the elements that are added and those that are subtracted.
+        turn: of an entry of a rotation, its frame, the world's axis and the frame's own.
+        swings: whether that frame only turns in the vertical plane of x and z.
+    """
+
+    what: str
+    axis: str = ""
+    unit: str = ""
+    frame: str = ""
+    source: str = ""
+    scale: float = 1.0
+    ends: tuple[Places, Places] = NOWHERE
+    turn: tuple[str, str, str] | None = None
+    swings: bool = False
+
+    @property
+    def name(self) -> str:
+        """The element, and the component of it."""
+        return f"{self.what} {self.axis}" if self.axis else self.what
+
+    @property
+    def whole_unit(self) -> str:
+        """The unit with its scale: "10 m" for a number of metres divided by 10."""
+        scaled = self.scale != 1 and self.unit not in ("", "1")
+        return f"{self.scale:.4g} {self.unit}" if scaled else self.unit
+
+    def replace(self, **changes: Any) -> "Label":
+        """Another label with some other parts."""
+        return dataclasses.replace(self, **changes)
+
+    # Arithmetic. A plain number shifts or scales, and does not change what it is.
+
+    def __add__(self, other: Any) -> Any:
+        return self._added(other, 1)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._added(other, -1)
+
+    def __radd__(self, other: Any) -> Any:
+        return self
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self
+
+    def __neg__(self) -> "Label":
+        plus, minus = self.ends
+        if not plus and not minus:
+            return self
+        return _between(self, minus or ORIGIN, plus)
+
+    def __pos__(self) -> "Label":
+        return self
+
+    def _added(self, other: Any, sign: int) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if not isinstance(other, Label):
+            return self
+        alike = (self.axis, self.frame) == (other.axis, other.frame)
+        if sign < 0 and alike and NOWHERE not in (self.ends, other.ends):
+            plus = Counter(self.ends[0]) + Counter(other.ends[1])
+            minus = Counter(self.ends[1]) + Counter(other.ends[0])
+            return _between(
+                self, tuple((plus - minus).elements()), tuple((minus - plus).elements())
+            )
+        return self.replace(
+            axis=self.axis if self.axis == other.axis else "",
+            unit=self.unit if self.unit == other.unit else "",
+            frame=self.frame if self.frame == other.frame else "",
+            source=_joined(self, other),
+            ends=self.ends if self.ends == other.ends else NOWHERE,
+            turn=None,
+        )
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if not isinstance(other, Label):
+            return self._scaled(1 / other if other else 1.0)
+        for turn, vector in ((self, other), (other, self)):
+            if turn.turn and vector.axis in XYZ:
+                return vector._turned(turn)
+        return self._combined(other, 1)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self._combined(other, -1) if isinstance(other, Label) else self._scaled(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.replace(unit=power(self.unit, -1), turn=None, ends=NOWHERE)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self.replace(unit=power(self.unit, exponent), turn=None)
+
+    def __abs__(self) -> "Label":
+        return self.replace(what=f"size of {self.what}", turn=None)
+
+    def _scaled(self, factor: Any) -> "Label":
+        size = abs(float(factor))
+        known = math.isfinite(size) and size > 0
+        return self.replace(scale=self.scale * size) if known and size != 1 else self
+
+    def _turned(self, turn: "Label") -> "Label":
+        """A component of a vector that adds to one in another frame."""
+        frame, of_world, own = turn.turn or ("", "", "")
+        source = self.source if self.ends != NOWHERE else _joined(self, turn)
+        if self.frame == frame and self.axis == own:
+            return self.replace(axis=of_world, frame=WORLD, source=source)
+        if self.axis == of_world:
+            return self.replace(axis=own, frame=frame, source=source)
+        return self._combined(turn, 1)
+
+    def _combined(self, other: "Label", sign: int) -> "Label":
+        same = self == other
+        return Label(
+            self.what if same else f"{self.name} {'*' if sign > 0 else '/'} {other.name}",
+            self.axis if same else "",
+            times(self.unit, power(other.unit, sign)),
+            self.frame if self.frame == other.frame else "",
+            _joined(self, other),
+            self.scale * other.scale**sign,
+            self.ends if same else NOWHERE,
+        )
+
+    # Which of two numbers a maximum or a condition takes is not known: take the label.
+
+    def __gt__(self, other: Any) -> bool:
+        return True
+
+    __ge__ = __gt__
+
+    def __lt__(self, other: Any) -> bool:
+        return False
+
+    __le__ = __lt__
+
+    def __float__(self) -> float:
+        return math.nan
+
+    # What NumPy calls for its functions of the same name.
+
+    def _of(self, form: str) -> "Label":
+        unit = self.whole_unit
+        return self.replace(unit=unit if unit in ("", "1") else form.format(unit), scale=1.0)
+
+    def _part(self, form: str) -> "Label":
+        plain = self.replace(unit="1", scale=1.0, ends=NOWHERE, turn=None)
+        return plain.replace(what=form.format(self.what))
+
+    tanh = functools.partialmethod(_of, "tanh({})")
+    arcsinh = functools.partialmethod(_of, "arcsinh({})")
+    exp = functools.partialmethod(_of, "exp({})")
+    log = functools.partialmethod(_of, "ln({})")
+    log1p = functools.partialmethod(_of, "ln(1 + {})")
+    sin = functools.partialmethod(_part, "sine of {}")
+    cos = functools.partialmethod(_part, "cosine of {}")
+
+    def arctan2(self, other: Any) -> "Label":
+        """An angle."""
+        return self.replace(what=f"angle of {self.what}", axis="", unit="rad", scale=1.0, turn=None)
+
+    def hypot(self, other: Any) -> "Label":
+        """The length of a vector of two."""
+        squared: Label = self * self + other * other
+        return squared.sqrt()
+
+    def sqrt(self) -> "Label":
+        """The length of a vector, of the sum of its squares."""
+        unit = power(self.unit, 0.5)
+        length = {"m": "distance", "m/s": "speed"}.get(unit)
+        frame = "" if length else self.frame
+        what = self.what if length is None else length
+        return self.replace(what=what, unit=unit, scale=math.sqrt(self.scale), frame=frame)
+
+
+def _between(label: Label, plus: Places, minus: Places) -> Label:
+    """A place as seen from another one."""
+    source = " - ".join([" + ".join(plus), *minus])
+    what = label.what
+    if plus != label.ends[0]:
+        what = "origin" if plus == ORIGIN else plus[0].partition(" ")[2] if plus else what
+    return label.replace(what=what, source=source, ends=(plus, minus), turn=None)
+
+
+def _joined(*labels: Label) -> str:
+    sources = (part for label in labels for part in label.source.split(", ") if part)
+    return ", ".join(dict.fromkeys(sources))

@@ -1,0 +1,287 @@
+"""A simulation's arrays, with a label in place of each number."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.actions import controls
+from mjgym.arrays import Array
+from mjgym.describe.labels.label import WORLD, XYZ, Label
+from mjgym.sim.views import Named, View, owner
+
+# Of the fields and attributes that are named for it: unit, and frame where it is a vector.
+_UNITS = {
+    "xpos": "m", "xipos": "m", "xanchor": "m", "subtree_com": "m", "pos": "m", "size": "m",
+    "xaxis": "1", "subtree_linvel": "m/s", "mass": "kg", "length": "m", "force": "N",
+}  # fmt: skip
+_PLACES = ("xpos", "xipos", "xanchor", "subtree_com")
+# Fields in which an element may have several numbers, or none: its kind, and its own attribute.
+_IN_A_ROW = {
+    "qpos": ("joint", "qpos"), "qvel": ("joint", "qvel"), "qacc": ("joint", "qacc"),
+    "sensordata": ("sensor", "data"), "ctrl": ("actuator", "ctrl"), "act": ("actuator", "act"),
+}  # fmt: skip
+
+_SENSORS = {
+    "TOUCH": "N", "ACCELEROMETER": "m/s^2", "VELOCIMETER": "m/s", "GYRO": "rad/s", "FORCE": "N",
+    "TORQUE": "N m", "MAGNETOMETER": "T", "RANGEFINDER": "m", "SUBTREECOM": "m",
+    "SUBTREELINVEL": "m/s", "SUBTREEANGMOM": "kg m^2/s", "FRAMEPOS": "m", "FRAMEQUAT": "1",
+    "FRAMEXAXIS": "1", "FRAMEYAXIS": "1", "FRAMEZAXIS": "1", "FRAMELINVEL": "m/s",
+    "FRAMEANGVEL": "rad/s", "FRAMELINACC": "m/s^2", "FRAMEANGACC": "rad/s^2", "BALLQUAT": "1",
+    "BALLANGVEL": "rad/s", "ACTUATORFRC": "N", "CLOCK": "s",
+}  # fmt: skip
+_OWN_AXES = ("ACCELEROMETER", "VELOCIMETER", "GYRO", "FORCE", "TORQUE", "MAGNETOMETER")
+_OF_JOINTS = {"JOINTPOS": "qpos", "JOINTVEL": "qvel"}
+_OBJECTS = {
+    int(getattr(mujoco.mjtObj, f"mjOBJ_{name.upper()}")): kind
+    for name, kind in (
+        ("body", "body"), ("xbody", "body"), ("geom", "geom"), ("site", "site"),
+        ("joint", "joint"), ("camera", "camera"),
+    )
+}  # fmt: skip
+_PER = {"qpos": "", "qvel": "/s", "qacc": "/s^2"}
+_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+
+
+class _Functions:
+    """NumPy's functions, on arrays of labels."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        """The label of the two, wherever one of them is none."""
+        a, b = np.broadcast_arrays(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+        pairs = zip(a.ravel(), b.ravel(), strict=True)
+        chosen = np.empty(a.size, dtype=object)
+        chosen[:] = [x if isinstance(x, Label) else y for x, y in pairs]
+        return chosen.reshape(a.shape)
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        """The label of the two; which number it is does not matter."""
+        return self.where(None, a, b)
+
+    minimum = maximum
+
+    def clip(self, x: Any, *_: Any, **__: Any) -> Any:
+        """The same labels."""
+        return x
+
+    def astype(self, x: Any, dtype: Any, **_: Any) -> Any:
+        """The labels; of whole numbers, which stand for rows of some table, its first row."""
+        return np.zeros(np.shape(x), dtype) if np.issubdtype(dtype, np.integer) else x
+
+    def floor(self, x: Any) -> Any:
+        return x
+
+    def asarray(self, x: Any, dtype: Any = None, **_: Any) -> Any:
+        return np.asarray(x)
+
+
+class LabelView(View):
+    """A view whose arrays hold labels in place of floating-point numbers; whole numbers are real.
+
+    Args:
+        view: of the simulations, one or many; the labels are those of one.
+    """
+
+    def __init__(self, view: View) -> None:
+        functions: Any = _Functions()
+        super().__init__((), functions)
+        model: mujoco.MjModel = view._model
+        self.__dict__.update(_view=view, _model=model, _swinging=_swinging(model))
+        self.__dict__["memory"] = {
+            name: self._numbered(name, f"memory {name}", self._real(value))
+            for name, value in view.memory.items()
+        }
+
+    def _real(self, value: Array) -> np.ndarray:
+        """The array of one simulation."""
+        return np.asarray(np.asarray(value)[(0,) * len(self._view.lead)])
+
+    def _field(self, name: str) -> Array:
+        real = self._real(getattr(self._view, name))
+        if real.dtype.kind != "f":
+            return real
+        if name in _IN_A_ROW:
+            kind = {"sensordata": "sensor", "ctrl": "actuator", "act": "actuator"}.get(
+                name, "joint"
+            )
+            attribute = "data" if name == "sensordata" else name
+            rows = [self._of(kind, i, attribute) for i in range(len(self.names(kind)))]
+            return np.concatenate([np.empty(0, dtype=object), *rows])
+        of, attribute = owner(name)
+        if real.ndim and of is not None and len(self.names(of)) == len(real):
+            rows = [self._of(of, i, attribute, real[i]) for i in range(len(real))]
+            return _array(rows, real.shape)
+        return self._numbered(name, name, real)
+
+    def _element(self, kind: str, name: str) -> Named:
+        real = getattr(self._view, kind)(name)
+        number = self.names(kind).index(name)
+
+        def fetch(attribute: str) -> Array:
+            value = self._real(getattr(real, attribute))
+            return self._of(kind, number, attribute, value) if value.dtype.kind == "f" else value
+
+        return Named(fetch)
+
+    def _of(self, kind: str, i: int, attribute: str, real: Array = None) -> Any:
+        """The labels of an element's attribute."""
+        name = self.names(kind)[i] or f"{kind} {i}"
+        if kind == "joint" and attribute in _PER:
+            return self._of_joint(i, name, attribute)
+        if kind == "sensor" and attribute == "data":
+            return self._of_sensor(i, name)
+        if kind == "actuator" and attribute in ("act", "ctrl"):
+            return self._of_actuator(i, name, attribute)
+        source, unit = f"{kind} {attribute}", _UNITS.get(attribute, "")
+        if kind == "tendon" and attribute in ("length", "velocity"):
+            per = "/s" if attribute == "velocity" else ""
+            label = Label(name, unit=self._tendon_unit(i) + per, source=source)
+            return _array([label], np.shape(real))
+        if attribute in ("xmat", "ximat"):
+            swings = self._swings(kind, i)
+            labels = [
+                Label(name, row + own, "1", WORLD, source, turn=(name, row, own), swings=swings)
+                for row in XYZ
+                for own in XYZ
+            ]
+        elif attribute in ("xquat", "quat"):
+            labels = _quaternion(name, WORLD, source)
+        elif attribute in _PLACES:
+            what, place = name, f"{kind} {name}"
+            if attribute != "xpos":
+                what, place = f"{name} {attribute}", f"{place} {attribute}"
+            labels = [Label(what, a, unit, WORLD, source, ends=((place,), ())) for a in XYZ]
+        else:
+            what = name if attribute == "length" else f"{name} {attribute}"
+            return self._numbered(what, source, np.asarray(real), unit)
+        return _array(labels, np.shape(real))
+
+    def _of_actuator(self, i: int, name: str, attribute: str) -> Any:
+        count, unit = 1, "1"
+        if attribute == "act":
+            count = int(self._model.actuator_actnum[i])
+        else:
+            action = controls(self._model)[i]
+            name, unit = action.name or name, action.unit
+        return _array([Label(name, unit=unit, source=attribute)] * count, (count,))
+
+    def _numbered(self, what: str, source: str, real: np.ndarray, unit: str = "") -> Array:
+        """Labels of numbers of which no more is known than their place."""
+        if real.ndim == 0 or real.shape == (1,):
+            return _array([Label(what, unit=unit, source=source)] * real.size, real.shape)
+        if real.shape == (3,):
+            return _array([Label(what, axis, unit, source=source) for axis in XYZ], (3,))
+        places = np.ndindex(real.shape)
+        labels = [Label(f"{what}[{', '.join(map(str, p))}]", "", unit, "", source) for p in places]
+        return _array(labels, real.shape)
+
+    def _of_joint(self, i: int, name: str, field: str) -> Any:
+        model = self._model
+        kind, per = int(model.jnt_type[i]), _PER[field]
+        body = model.body(int(model.jnt_bodyid[i])).name
+        if kind in (_SLIDE, _HINGE):
+            unit = "m" if kind == _SLIDE else "rad"
+            frame = WORLD if kind == _SLIDE and self._slides(int(model.jnt_bodyid[i])) else ""
+            return _array([Label(name, "", unit + per, frame, field)], (1,))
+        labels = []
+        if kind == _FREE:
+            labels += [Label(name, axis, f"m{per}", WORLD, field) for axis in XYZ]
+        if field == "qpos":
+            labels += _quaternion(name, WORLD, field)
+        else:
+            labels += [Label(f"{name} about", axis, f"rad{per}", body, field) for axis in XYZ]
+        return _array(labels, (len(labels),))
+
+    def _of_sensor(self, i: int, name: str) -> Any:
+        model, source = self._model, f"sensor {name}"
+        kind = mujoco.mjtSensor(int(model.sensor_type[i])).name.removeprefix("mjSENS_")
+        size = int(model.sensor_dim[i])
+        on, of = self._element_of(model.sensor_objtype[i], model.sensor_objid[i])
+        _, seen_from = self._element_of(model.sensor_reftype[i], model.sensor_refid[i])
+        frame = of if kind in _OWN_AXES else seen_from or WORLD
+        if kind in _OF_JOINTS:
+            moved = self._of_joint(int(model.sensor_objid[i]), of, _OF_JOINTS[kind])
+            return _array([x.replace(what=name, source=source) for x in moved], (size,))
+        unit = _SENSORS.get(kind, "")
+        if kind in ("SUBTREELINVEL", "SUBTREECOM"):
+            name = "centre of mass"
+        if size == 1:
+            return _array([Label(name, "", unit, "", source)], (1,))
+        if kind.startswith("FRAME") and kind.endswith("AXIS"):
+            own = kind[5].lower()
+            parts = [Label(name, a, unit, frame, source, turn=(of, a, own)) for a in XYZ]
+        elif kind == "FRAMEPOS" and frame == WORLD:
+            ends: Any = ((f"{on} {of}",), ())
+            parts = [Label(of, axis, unit, frame, source, ends=ends) for axis in XYZ]
+        elif size == 3:
+            parts = [Label(name, axis, unit, frame, source) for axis in XYZ]
+        elif size == 4 and kind in ("FRAMEQUAT", "BALLQUAT"):
+            parts = _quaternion(name, frame, source)
+        else:
+            return self._numbered(name, source, np.zeros(size), unit)
+        return _array(parts, (size,))
+
+    def _element_of(self, kind: int, i: int) -> tuple[str, str]:
+        """The kind and the name of what a sensor is on, or of what it is seen from."""
+        found = _OBJECTS.get(int(kind), "") if i >= 0 else ""
+        return found, getattr(self._model, found)(int(i)).name if found else ""
+
+    def _tendon_unit(self, i: int) -> str:
+        """Of a tendon's length: that of the joints it adds up, or m if it is a string."""
+        model, first = self._model, int(self._model.tendon_adr[i])
+        over_joints = int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
+        hinged = over_joints and int(model.jnt_type[model.wrap_objid[first]]) == _HINGE
+        return "rad" if hinged else "m"
+
+    def _slides(self, body: int) -> bool:
+        """Whether the axes of a body's slides are the world's: nothing below them turns."""
+        model = self._model
+        own = True  # a body's slides come before its hinges
+        while body:
+            first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+            kinds = {int(model.jnt_type[j]) for j in range(first, first + count)}
+            if kinds & {_FREE, _BALL} or (_HINGE in kinds and not own):
+                return False
+            body, own = int(model.body_parentid[body]), False
+        return True
+
+    def _swings(self, kind: str, i: int) -> bool:
+        return kind == "body" and i in self._swinging
+
+
+def _quaternion(what: str, frame: str, source: str) -> list[Label]:
+    return [Label(what, f"quaternion {part}", "1", frame, source) for part in "wxyz"]
+
+
+def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Labels, or arrays of them, as one array of a shape."""
+    if not labels:
+        return np.empty(shape, dtype=object)
+    return np.concatenate([np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]).reshape(
+        shape
+    )
+
+
+def _swinging(model: mujoco.MjModel) -> set[int]:
+    """Bodies that turn, if at all, about y alone: their angle to the vertical says it all."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    in_plane = set()
+    for body in range(1, model.nbody):
+        first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+        own = range(first, first + count)
+        joints = all(
+            model.jnt_type[j] == _SLIDE
+            or (model.jnt_type[j] == _HINGE and abs(data.xaxis[j, 1]) > 1 - 1e-9)
+            for j in own
+        )
+        upright = abs(data.xmat[body, 4] - 1) < 1e-9
+        parent = int(model.body_parentid[body])
+        moves = any(model.jnt_type[j] == _HINGE for j in own)
+        if joints and upright and (parent in in_plane or (parent == 0 and (moves or count))):
+            in_plane.add(body)
+    return in_plane

@@ -1,1 +1,0 @@
-"""Tools that describe, check, fingerprint and time tasks and environments."""

@@ -1,0 +1,1 @@
+"""Policies: what acts, networks in NumPy, those that come with the package."""

@@ -1,0 +1,696 @@
+"""A trained policy as plain arrays: acting needs NumPy alone."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from mjgym.policies.activations import ACTIVATIONS
+from mjgym.task.goal_entries import ACHIEVED, DESIRED, OBSERVED
+from mjgym.util import atomic, npz
+from mjgym.util.suggestions import or_else
+
+LAYER_NORM = 1e-5
+"""Added to the variance, as PyTorch's layer does."""
+
+STRIDES = (2, 2, 2, 1)
+"""Of the convolutions that see pictures, whose kernels have 3 by 3 pixels."""
+
+GREY, WHITE = 127.5, 255.0
+"""What is subtracted from the channels of pictures, and by what they are divided."""
+
+_ENCODER = "encoder/"  # before the names of its arrays
+_MEMORY = "memory/"  # the same
+
+Arrays = dict[str, np.ndarray]
+
+
+Layers = list[dict[str, np.ndarray]]
+
+
+class PolicyError(ValueError):
+    """A file holds no policy, or a damaged one; the message says what is wrong."""
+
+
+def begin(policy: Any, where: np.ndarray | None = None) -> None:
+    """Tell a policy that episodes begin: one that remembers observations forgets them.
+
+    Args:
+        policy: with a method `restart`, as a task's scripted policy, with `begin`, or with neither.
+        where: of a batch, those that begin while the others go on, bool; None for all. A trained
+            policy has one past for the whole batch, and goes on then.
+    """
+    if hasattr(policy, "restart"):
+        policy.restart(where)
+    elif where is None and hasattr(policy, "begin"):
+        policy.begin()
+
+
+GOAL_ENTRIES = (OBSERVED, ACHIEVED, DESIRED)
+
+
+def joined(observation: Any) -> Any:
+    """Pictures of several cameras as one, with the channels of all, and a vector with its goals as
+    one vector; anything else as it is."""
+    if not isinstance(observation, Mapping):
+        return observation
+    names = GOAL_ENTRIES if DESIRED in observation else observation
+    return np.concatenate([observation[name] for name in names], -1)
+
+
+class Acting(ABC):
+    """A policy whose every decision is taken for one control step or several.
+
+    Args:
+        repeat: control steps of a decision; those in between see no observation.
+    """
+
+    mean: np.ndarray  # of the observations
+
+    def __init__(self, repeat: int) -> None:
+        self.repeat = repeat
+        self._held: np.ndarray | None = None  # the last decision
+        self._left = 0  # control steps that it is still to be taken for
+
+    def begin(self) -> None:
+        """Forget the past: the next observation begins an episode, in all rows."""
+        self._held = None
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        """Actions within the bounds, for one observation or for several, (n, ...).
+
+        Pictures of several cameras are a dict of them.
+        """
+        observation = np.asarray(joined(observation), np.float32)
+        lead = observation.shape[: observation.ndim - self.mean.ndim]
+        if self._held is None or not self._left or self._held.shape[:-1] != lead:
+            self._held, self._left = self.decided(observation), self.repeat
+            if not np.isfinite(self._held).all():
+                raise PolicyError("the policy gives actions that are not finite")
+        self._left -= 1
+        return self._held.copy()
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
+    @abstractmethod
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The decision, (..., action size), for observations (..., size)."""
+
+
+class Policy(Acting):
+    """The deterministic action of a perceptron, for one observation or many.
+
+    An action does not depend on how many are computed at once, to the bit: each row is a product of
+    its own.
+
+    Args:
+        layers: with `weight` (outputs, inputs) and `bias`, linear, or with both of one shape
+            (width,), a layer normalisation, which the activation follows. Without normalisations,
+            it follows every layer but the last.
+        mean: of the observations, (size,); for pictures, (height, width, channels).
+        deviation: of the observations, by which they are divided, of the same shape.
+        low: bounds of an action, (action size,).
+        high: the same.
+        history: observations that it acts by.
+        encoder: of pictures: convolutions with `weight` (outputs, inputs, 3, 3) and `bias`, each
+            followed by a ReLU, then a linear layer and a normalisation, whose tanh the layers see.
+            Without, they see vectors.
+        limit: in units of `deviation`, to which observations are clipped; None for no limit.
+        memory: a gated recurrent unit with `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and
+            `bias_hh_l0`, which goes through the history from a state of zeros; the layers see its
+            last state. Without, they see the whole history.
+        chunk: actions that the layers give at once, the present one and those of the next steps.
+        ensembling: m of temporal ensembling (Zhao et al., 2023): of the actions that were proposed
+            for a step, at that step and before, the mean is taken, weighted by exp(-m i); i = 0 is
+            the oldest.
+        modes: of a Gaussian mixture: the layers give the means of each mode, then the logits of the
+            modes; the most probable one acts.
+        repeat: control steps of an action.
+        activation: of the layers, one of `activations.ACTIVATIONS`.
+    """
+
+    def __init__(
+        self,
+        layers: list[dict[str, np.ndarray]],
+        mean: np.ndarray,
+        deviation: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        history: int = 1,
+        encoder: list[dict[str, np.ndarray]] | None = None,
+        limit: float | None = None,
+        memory: Arrays | None = None,
+        chunk: int = 1,
+        ensembling: float = 0.0,
+        modes: int = 1,
+        repeat: int = 1,
+        activation: str = "relu",
+    ) -> None:
+        super().__init__(repeat)
+        self.layers = layers
+        self.mean, self.deviation = mean, deviation
+        self.low, self.high = low, high
+        self.history, self.limit = history, limit
+        self.encoder = encoder or []
+        self.memory = memory or {}
+        self.chunk, self.ensembling, self.modes = chunk, ensembling, modes
+        self.activation = activation
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget past observations and plans: the next one begins an episode, in all rows."""
+        super().begin()
+        self._past: np.ndarray | None = None
+        self._plans: list[np.ndarray] = []  # of the last steps, each (n, chunk, action size)
+
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
+        single = observation.ndim == self.mean.ndim
+        inputs = self.encode(observation[None] if single else observation)
+        action = self.scaled(self.ensembled(self.unscaled(inputs)))
+        return np.asarray(action[0] if single else action)
+
+    def encode(self, observation: np.ndarray) -> np.ndarray:
+        """Inputs of the layers, (n, inputs); histories end with these observations, (n, ...)."""
+        x = (observation - self.mean) / self.deviation
+        if self.limit is not None:
+            x = np.clip(x, -self.limit, self.limit)
+        if self.history > 1:
+            if self._past is None or self._past.shape[0] != len(x):
+                self._past = np.repeat(x[:, None], self.history, 1)
+            else:
+                self._past = np.concatenate([self._past[:, 1:], x[:, None]], 1)
+            x = self._past
+        if self.memory:
+            return _recalled(self.memory, x.reshape(len(x), self.history, -1))
+        return self._features(x) if self.encoder else x.reshape(len(x), -1)
+
+    def _features(self, x: np.ndarray) -> np.ndarray:
+        """Features, (n, features), of scaled pictures, (n, [history,] height, width, channels)."""
+        *convolutions, linear, norm = self.encoder
+        x = x.reshape(len(x), -1, *self.mean.shape)
+        x = np.moveaxis(x, 1, 3).reshape(*x.shape[:1], *x.shape[2:4], -1)
+        for layer, stride in zip(convolutions, STRIDES, strict=True):
+            weight = layer["weight"]
+            patches = sliding_window_view(x, weight.shape[2:], (1, 2))[:, ::stride, ::stride]
+            n, height, width = patches.shape[:3]
+            columns = patches.reshape(n, height * width, -1)
+            x = np.maximum(columns @ weight.reshape(len(weight), -1).T + layer["bias"], 0)
+            x = x.reshape(n, height, width, -1)
+        x = np.moveaxis(x, 3, 1).reshape(len(x), 1, -1)  # each row a product of its own
+        x = x @ linear["weight"].T + linear["bias"]
+        return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
+
+    def unscaled(self, inputs: np.ndarray) -> np.ndarray:
+        """Actions within -1 and 1, (n, chunk * action size), in the order of their steps."""
+        outputs = _perceptron(self.layers, inputs[:, None, :], self.activation)[:, 0]
+        if self.modes > 1:
+            means = outputs[:, : -self.modes].reshape(len(outputs), self.modes, -1)
+            likeliest = outputs[:, -self.modes :].argmax(1)
+            outputs = means[np.arange(len(means)), likeliest]
+        return np.asarray(np.tanh(outputs))
+
+    def ensembled(self, plan: np.ndarray) -> np.ndarray:
+        """The action of this step, (n, action size), by all plans that say one for it.
+
+        Args:
+            plan: actions of this step and of the next ones, (n, chunk * action size).
+        """
+        if self.chunk == 1:
+            return plan
+        plan = plan.reshape(len(plan), self.chunk, -1)
+        if self._plans and len(self._plans[0]) != len(plan):
+            self._plans = []
+        self._plans = [*self._plans[1 - self.chunk :], plan]
+        ages = range(len(self._plans) - 1, -1, -1)
+        weights = np.exp(-self.ensembling * np.arange(len(self._plans), dtype=np.float32))
+        meant = zip(weights / weights.sum(), self._plans, ages, strict=True)
+        return np.asarray(sum(weight * made[:, age] for weight, made, age in meant))
+
+    def scaled(self, action: np.ndarray) -> np.ndarray:
+        """Actions within the bounds, of those within -1 and 1."""
+        return np.asarray(self.low + (action + 1) / 2 * (self.high - self.low))
+
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+        about = {
+            name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
+        }
+        if self.limit is not None:
+            about["limit"] = self.limit
+        usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1, "activation": "relu"}
+        about |= {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
+        about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
+        encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
+        return about | _named(self.layers) | encoder
+
+    def rounded(self, unseen: np.ndarray | None = None) -> "Policy":
+        """The same with the numbers of its layers rounded to half precision.
+
+        Args:
+            unseen: inputs of the first layer that are always 0, whose weights become 0 too, (size,)
+                bool; None for none.
+        """
+        layers = [
+            {name: x.astype(np.float16).astype(np.float32) for name, x in layer.items()}
+            for layer in self.layers
+        ]
+        if unseen is not None:
+            layers[0]["weight"][:, unseen] = 0.0
+        return _policy({**self.arrays(), **_named(layers)})
+
+
+def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
+    x = x - x.mean(-1, keepdims=True)
+    x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + LAYER_NORM)
+    return np.asarray(x * layer["weight"] + layer["bias"])
+
+
+def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
+    """The state of a gated recurrent unit, (n, width), after histories, (n, history, size)."""
+    hidden = memory["weight_hh_l0"].T
+    given = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
+    # Each row is a product of its own.
+    state: np.ndarray = np.zeros((len(x), 1, len(hidden)), np.float32)
+    for k in range(x.shape[1]):
+        reset, update, new = np.split(given[:, k : k + 1], 3, -1)
+        r, u, n = np.split(state @ hidden + memory["bias_hh_l0"], 3, -1)
+        reset, update = 1 / (1 + np.exp(-(reset + r))), 1 / (1 + np.exp(-(update + u)))
+        state = (1 - update) * np.tanh(new + reset * n) + update * state
+    return np.asarray(state[:, 0])
+
+
+class Valuation:
+    """Mean value that an agent's critics give to actions.
+
+    Args:
+        bodies: layers of each critic, as a policy's.
+        weights: of a critic's outputs in its value, (heads, outputs of a head).
+        distribution: whether the outputs are logits of probabilities, which the weights are for.
+        activation: of the layers, as a policy's.
+    """
+
+    def __init__(
+        self,
+        bodies: list[list[dict[str, np.ndarray]]],
+        weights: np.ndarray,
+        distribution: bool,
+        activation: str = "relu",
+    ) -> None:
+        self.bodies, self.weights, self.distribution = bodies, weights, distribution
+        self.activation = activation
+
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        """Values, (n, k), of encoded observations with actions within -1 and 1, (n, k, ...)."""
+        values = np.zeros(inputs.shape[:2], np.float32)
+        for body in self.bodies:
+            outputs = _perceptron(body, inputs, self.activation)
+            outputs = outputs.reshape(*inputs.shape[:2], *self.weights.shape)
+            if self.distribution:
+                outputs = np.exp(outputs - outputs.max(-1, keepdims=True))
+                outputs = outputs / outputs.sum(-1, keepdims=True)
+            values += (outputs * self.weights).sum((-2, -1))
+        return values / len(self.bodies)
+
+    def save(self, path: str | Path) -> None:
+        """Write it into one .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+        arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
+        if self.activation != "relu":
+            arrays["activation"] = self.activation
+        for k, body in enumerate(self.bodies):
+            arrays |= {f"critic{k}/{name}": array for name, array in _named(body).items()}
+        return arrays
+
+
+class EnsemblePolicy(Acting):
+    """Several agents together: each proposes an action, the one of highest mean Q is taken.
+
+    The mean is that over the agents' critics. Without critics, the mean of the actions is taken;
+    with a temperature, their mean weighted by softmax(mean Q / temperature).
+
+    Args:
+        policies: of the agents.
+        valuations: of the agents' critics; none for the mean of the actions.
+        temperature: of the weights, in units of value; None for the one of highest mean Q.
+    """
+
+    def __init__(
+        self,
+        policies: Sequence[Policy],
+        valuations: Sequence[Valuation] = (),
+        temperature: float | None = None,
+    ) -> None:
+        super().__init__(policies[0].repeat)
+        self.policies, self.valuations = list(policies), list(valuations)
+        self.temperature = temperature
+        self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
+
+    def begin(self) -> None:
+        """Forget the past: the next observation begins an episode, in all rows."""
+        super().begin()
+        for policy in self.policies:
+            policy.begin()
+
+    def decided(self, observation: np.ndarray) -> np.ndarray:
+        """The action, (..., action size), for observations (..., size)."""
+        single = observation.ndim == self.mean.ndim
+        rows = observation[None] if single else observation
+        inputs = [policy.encode(rows) for policy in self.policies]
+        pairs = zip(self.policies, inputs, strict=True)
+        proposed = np.stack([policy.ensembled(policy.unscaled(x)) for policy, x in pairs], 1)
+        action = self.policies[0].scaled(self._chosen(proposed, inputs))
+        return np.asarray(action[0] if single else action)
+
+    def _chosen(self, proposed: np.ndarray, inputs: list[np.ndarray]) -> np.ndarray:
+        """Of actions (n, agents, size), those that are taken, (n, size)."""
+        if not self.valuations:
+            return np.asarray(proposed.mean(1))
+        values = np.zeros(proposed.shape[:2], np.float32)
+        for valuation, x in zip(self.valuations, inputs, strict=True):
+            repeated = np.repeat(x[:, None], len(self.policies), 1)
+            values += valuation(np.concatenate([repeated, proposed], -1))
+        if self.temperature is None:
+            return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
+        scaled = values / (len(self.valuations) * self.temperature)
+        weights = np.exp(scaled - scaled.max(1, keepdims=True))
+        weights /= weights.sum(1, keepdims=True)
+        return np.asarray((weights[..., None] * proposed).sum(1))
+
+    def arrays(self) -> dict[str, Any]:
+        """All that it is made of, by name."""
+        arrays: dict[str, Any] = {}
+        for k, agent in enumerate(self.policies):
+            own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
+            arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
+        if self.temperature is not None:
+            arrays["temperature"] = self.temperature
+        return arrays
+
+
+AnyPolicy = Policy | EnsemblePolicy
+
+
+def load(path: str | Path) -> AnyPolicy:
+    """The policy of a file that `save` wrote.
+
+    Raises:
+        OSError: it cannot be read.
+        PolicyError: it holds no policy, or a damaged one.
+    """
+    try:
+        arrays = npz.read(path, _is_known, _MOST_BYTES)
+        agents = _parts(arrays, "agent")
+        if not agents:
+            return _policy(arrays)
+        valued = [own for own in agents if "distribution" in own]
+        temperature = _number(arrays, "temperature") if "temperature" in arrays else None
+        if valued and len(valued) < len(agents):
+            raise PolicyError("some of its agents have critics, others have none")
+        if temperature is not None and not (valued and temperature > 0):
+            raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
+        policies = list(map(_policy, agents))
+        _require_alike(policies)
+        return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature)
+    except _DAMAGE as error:
+        reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
+        raise PolicyError(f"{path} holds no policy, or a damaged one: {reason}") from None
+
+
+def load_valuation(path: str | Path) -> Valuation:
+    """The critics of a file that `Valuation.save` wrote.
+
+    Raises:
+        OSError: it cannot be read.
+        PolicyError: it holds none, or damaged ones.
+    """
+    try:
+        return _valuation(npz.read(path, _is_known, _MOST_BYTES))
+    except _DAMAGE as error:
+        reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
+        raise PolicyError(f"{path} holds no critics, or damaged ones: {reason}") from None
+
+
+_DAMAGE = (IndexError, KeyError, MemoryError, TypeError, ValueError)
+
+_MOST_BYTES = 2**28  # of the arrays in a file: networks of 67 million numbers
+
+_MOST = 10_000  # control steps of a history, a plan or an action, and modes
+
+_LAYER = r"\d+\.(weight|bias)"
+_KNOWN = re.compile(
+    r"(agent\d{1,4}/)?("
+    r"mean|deviation|low|high|history|limit|chunk|ensembling|modes|repeat|activation"
+    rf"|temperature|weights|distribution|(encoder/|critic\d{{1,4}}/)?{_LAYER}"
+    r"|memory/(weight|bias)_(ih|hh)_l0)"
+)
+
+
+def _is_known(name: str) -> bool:
+    """Whether an array's name is one that policies and critics have."""
+    return _KNOWN.fullmatch(name) is not None
+
+
+def _finite(name: str, array: np.ndarray) -> np.ndarray:
+    """The array, if it holds finite real numbers.
+
+    Raises:
+        PolicyError: it does not.
+    """
+    if array.dtype.kind not in "biuf":
+        raise PolicyError(f"{name} holds no real numbers but {array.dtype}")
+    if not np.isfinite(array).all():
+        raise PolicyError(f"{name} is not finite")
+    return array
+
+
+def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
+    """A single finite number; a default where there is none.
+
+    Raises:
+        KeyError: there is none, and no default.
+        PolicyError: it is no such number.
+    """
+    if name not in arrays and usual is not None:
+        return float(usual)
+    if arrays[name].size != 1:
+        raise PolicyError(f"{name} is no single number")
+    return float(_finite(name, arrays[name]).item())
+
+
+def _whole(arrays: Arrays, name: str, usual: int | None = None) -> int:
+    """A whole number from 1 to the largest that is taken.
+
+    Raises:
+        KeyError: there is none, and no default.
+        PolicyError: it is no such number.
+    """
+    value = _number(arrays, name, usual)
+    if not (value.is_integer() and 1 <= value <= _MOST):
+        raise PolicyError(f"{name} must be a whole number from 1 to {_MOST:,}, not {value:g}")
+    return int(value)
+
+
+def _policy(arrays: dict[str, np.ndarray]) -> Policy:
+    about = {name: _finite(name, arrays[name]) for name in ("mean", "deviation", "low", "high")}
+    mean, low, high = about["mean"], about["low"], about["high"]
+    if not mean.size or mean.shape != about["deviation"].shape:
+        raise PolicyError("its observations' statistics do not fit")
+    if not (about["deviation"] > 0).all():
+        raise PolicyError("deviation must be positive")
+    if low.ndim != 1 or not low.size or low.shape != high.shape or not (low <= high).all():
+        raise PolicyError("its bounds of actions do not fit")
+    history, chunk, modes, repeat = (
+        _whole(arrays, "history"),
+        *(_whole(arrays, name, 1) for name in ("chunk", "modes", "repeat")),
+    )
+    seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
+    encoder, layers = _layers(seeing), _layers(arrays)
+    memory = {
+        name.removeprefix(_MEMORY): _finite(name, array)
+        for name, array in arrays.items()
+        if name.startswith(_MEMORY)
+    }
+    inputs = history * mean.size
+    if encoder:
+        _require_seeing(encoder, mean.shape, history)
+        inputs = len(encoder[-1]["bias"])
+    if memory:
+        inputs = _width(memory, mean.size)
+    outputs = modes * chunk * len(about["low"]) + (modes if modes > 1 else 0)
+    _require_fitting(layers, inputs, outputs)
+    limit = _number(arrays, "limit") if "limit" in arrays else None
+    if limit is not None and not limit > 0:
+        raise PolicyError(f"limit must be positive, not {limit:g}")
+    ensembling = _number(arrays, "ensembling", 0.0)
+    return Policy(
+        layers,
+        history=history,
+        encoder=encoder,
+        limit=limit,
+        memory=memory,
+        chunk=chunk,
+        ensembling=ensembling,
+        modes=modes,
+        repeat=repeat,
+        activation=_activation(arrays),
+        **about,
+    )
+
+
+def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> None:
+    """Check that the layers of an encoder follow on each other and on pictures.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    *convolutions, linear, norm = encoder
+    if len(shape) != 3 or len(convolutions) != len(STRIDES):
+        raise PolicyError(f"its encoder of {len(convolutions)} convolutions sees no {shape}")
+    height, width, channels = shape[0], shape[1], shape[2] * history
+    for k, (layer, stride) in enumerate(zip(convolutions, STRIDES, strict=True)):
+        if layer["weight"].shape[1:] != (channels, 3, 3) or layer["bias"].ndim != 1:
+            raise PolicyError(f"its encoder's layer {k} does not take {channels} channels")
+        height, width = ((side - 3) // stride + 1 for side in (height, width))
+        channels = len(layer["bias"])
+    inputs, features = height * width * channels, len(linear["bias"])
+    if min(height, width) < 1 or linear["weight"].shape[1:] != (inputs,):
+        raise PolicyError(f"its encoder's linear layer does not take {inputs} numbers")
+    if norm["weight"].shape != (features,) or linear["bias"].ndim != 1 or norm["bias"].ndim != 1:
+        raise PolicyError(f"its encoder's normalisation does not take {features} numbers")
+
+
+def _require_alike(policies: list[Policy]) -> None:
+    """Check that the agents of an ensemble see and do the same.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
+        raise PolicyError("its agents see or do not the same")
+
+
+def _activation(arrays: Arrays) -> str:
+    """The activation of the layers.
+
+    Raises:
+        PolicyError: there is none of that name.
+    """
+    name = str(arrays.get("activation", "relu"))
+    if name not in ACTIVATIONS:
+        raise PolicyError(f"there is no activation {name!r}{or_else(name, ACTIVATIONS)}")
+    return name
+
+
+def _width(memory: Arrays, size: int) -> int:
+    """Numbers in the state of a gated recurrent unit.
+
+    Raises:
+        PolicyError: it does not take observations of this size.
+    """
+    width = memory["weight_hh_l0"].shape[-1]
+    shapes = {
+        "weight_ih_l0": (3 * width, size),
+        "weight_hh_l0": (3 * width, width),
+        "bias_ih_l0": (3 * width,),
+        "bias_hh_l0": (3 * width,),
+    }
+    if {name: array.shape for name, array in memory.items()} != shapes:
+        raise PolicyError(f"its memory does not take {size} numbers")
+    return int(width)
+
+
+def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
+    bodies = [_layers(own) for own in _parts(arrays, "critic")]
+    distribution = bool(_number(arrays, "distribution"))
+    weights = _finite("weights", arrays["weights"])
+    if not bodies or weights.ndim != 2:
+        raise PolicyError("it has no critics, or their outputs have no weights")
+    for body in bodies:
+        inputs = body[0]["weight"].shape[-1] if body else 0
+        _require_fitting(body, inputs, weights.size)
+    return Valuation(bodies, weights, distribution, _activation(arrays))
+
+
+def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
+    """The arrays of "kind0/", "kind1/" and so on."""
+    parts: list[dict[str, np.ndarray]] = []
+    while own := {
+        key.partition("/")[2]: array
+        for key, array in arrays.items()
+        if key.startswith(f"{kind}{len(parts)}/")
+    }:
+        parts.append(own)
+    return parts
+
+
+def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {f"{i}.{name}": array for i, layer in enumerate(layers) for name, array in layer.items()}
+
+
+def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    """The layers "0.weight", "0.bias", "1.weight" and so on.
+
+    Raises:
+        PolicyError: one is missing, or is not like those before and after it.
+    """
+    found: dict[int, dict[str, np.ndarray]] = {}
+    for key, array in arrays.items():
+        index, dot, name = key.partition(".")
+        if dot and index.isdigit():
+            _finite(key, array)
+            single = array.astype(np.float32) if array.dtype == np.float16 else array
+            found.setdefault(int(index), {})[name] = single
+    if sorted(found) != list(range(len(found))):
+        raise PolicyError(f"its layers are {sorted(found)}")
+    layers = [found[k] for k in range(len(found))]
+    for k, layer in enumerate(layers):
+        whole = set(layer) == {"weight", "bias"} and all(x.ndim for x in layer.values())
+        if not whole or len(layer["bias"]) != len(layer["weight"]):
+            raise PolicyError(f"layer {k} is not a weight and a bias of one length")
+    return layers
+
+
+def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: int) -> None:
+    """Check that the layers of a perceptron follow on each other.
+
+    Raises:
+        PolicyError: they do not.
+    """
+    size = inputs
+    for k, layer in enumerate(layers):
+        if layer["weight"].shape[1:] not in ((), (size,)) or layer["bias"].ndim != 1:
+            raise PolicyError(f"layer {k} does not take {size} numbers")
+        size = len(layer["bias"])
+    if not layers or size != outputs or layers[-1]["weight"].ndim != 2:
+        raise PolicyError(f"its layers give {size} numbers, not {outputs}")
+
+
+def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray, activation: str) -> np.ndarray:
+    activate = ACTIVATIONS[activation]
+    normalised = any(layer["weight"].ndim == 1 for layer in layers)
+    for layer in layers[:-1]:
+        if layer["weight"].ndim == 2:
+            x = x @ layer["weight"].T + layer["bias"]
+            if normalised:
+                continue
+        else:
+            x = _normalised(x, layer)
+        x = activate(x)
+    last = layers[-1]
+    return np.asarray(x @ last["weight"].T + last["bias"])

@@ -1,0 +1,151 @@
+"""A policy as a graph of ONNX, for programs and machines without Python."""
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+
+from mjgym.policies.activations import GELU, LEAK
+from mjgym.policies.network import LAYER_NORM, STRIDES, AnyPolicy, Layers, Policy, PolicyError
+from mjgym.util.packaged import install
+
+OPSET = 17  # the first with layer normalisation
+INPUT, OUTPUT = "observation", "action"
+INSTALL = install("onnx")
+
+
+def graph_of(policy: AnyPolicy, name: str) -> Any:
+    """The policy as a model of ONNX, `onnx.ModelProto`, all of whose numbers are float32.
+
+    Its input `observation` is (n, size), or (n, history, size) with the newest last where the
+    policy acts by a history; of pictures (n, [history,] height, width, channels). Its output
+    `action` is (n, action size), within the bounds.
+
+    Args:
+        policy: of one agent.
+        name: of the graph.
+
+    Raises:
+        PolicyError: it is another kind of policy, or the package `onnx` is missing.
+    """
+    if type(policy) is not Policy:
+        raise PolicyError(
+            f"{type(policy).__name__} cannot be written as ONNX: only the policy of one agent"
+        )
+    if policy.chunk > 1 or policy.modes > 1 or policy.memory:
+        raise PolicyError(
+            "a cloned policy that plans several steps, is a mixture or has a recurrent network"
+            " cannot be written as ONNX: only one of a perceptron with chunk=1"
+        )
+    if importlib.util.find_spec("onnx") is None:
+        raise PolicyError(f"ONNX is not installed: {INSTALL}")
+    import onnx
+
+    graph = _Graph()
+    history = (policy.history,) if policy.history > 1 else ()
+    x = graph.add("Sub", INPUT, graph.constant(policy.mean))
+    x = graph.add("Div", x, graph.constant(policy.deviation))
+    if policy.limit is not None:
+        x = graph.add("Clip", x, graph.constant(-policy.limit), graph.constant(policy.limit))
+    x = graph.convolutions(x, policy) if policy.encoder else graph.add("Flatten", x, axis=1)
+    x = graph.add("Tanh", graph.perceptron(x, policy.layers, policy.activation))
+    half = (policy.high - policy.low) / 2
+    x = graph.add("Mul", x, graph.constant(half))
+    graph.add("Add", x, graph.constant(policy.low + half), output=OUTPUT)
+
+    make, number = onnx.helper, onnx.TensorProto.FLOAT
+    shape = ["n", *history, *policy.mean.shape]
+    made = make.make_graph(
+        graph.nodes,
+        name,
+        [make.make_tensor_value_info(INPUT, number, shape)],
+        [make.make_tensor_value_info(OUTPUT, number, ["n", len(policy.low)])],
+        graph.constants,
+    )
+    opset = make.make_operatorsetid("", OPSET)
+    model = make.make_model(made, opset_imports=[opset], producer_name="mjgym", ir_version=8)
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+class _Graph:
+    """Nodes and constants under construction."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def add(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Add a node; its output's name."""
+        import onnx
+
+        output = output or f"{kind.lower()}{len(self.nodes)}"
+        self.nodes.append(onnx.helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+    def constant(self, value: Any) -> str:
+        """Add a constant; its name."""
+        import onnx
+
+        name = f"constant{len(self.constants)}"
+        array = np.asarray(value, np.float32)
+        self.constants.append(onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def linear(self, x: str, layer: dict[str, np.ndarray]) -> str:
+        """x W^T + b."""
+        weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
+        return self.add("Gemm", x, weight, bias, transB=1)
+
+    def normalised(self, x: str, layer: dict[str, np.ndarray]) -> str:
+        """A layer normalisation."""
+        weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
+        return self.add("LayerNormalization", x, weight, bias, epsilon=LAYER_NORM)
+
+    def perceptron(self, x: str, layers: Layers, activation: str) -> str:
+        """The activation follows each normalisation or, without any, each layer but the last."""
+        norms = any(layer["weight"].ndim == 1 for layer in layers)
+        for layer in layers[:-1]:
+            is_norm = layer["weight"].ndim == 1
+            x = self.normalised(x, layer) if is_norm else self.linear(x, layer)
+            if is_norm or not norms:
+                x = self.activated(x, activation)
+        return self.linear(x, layers[-1])
+
+    def activated(self, x: str, activation: str) -> str:
+        """An activation, as `activations` has it; opset 17 has neither SiLU nor GELU."""
+        if activation == "silu":
+            return self.add("Mul", x, self.add("Sigmoid", x))
+        if activation == "gelu":
+            factor, cube = (self.constant(value) for value in GELU)
+            cubed = self.add("Mul", self.add("Mul", self.add("Mul", x, x), x), cube)
+            inner = self.add("Mul", self.add("Add", x, cubed), factor)
+            share = self.add("Add", self.add("Tanh", inner), self.constant(1))
+            return self.add("Mul", self.add("Mul", x, self.constant(0.5)), share)
+        if activation == "leaky_relu":
+            return self.add("LeakyRelu", x, alpha=LEAK)
+        return self.add({"relu": "Relu", "elu": "Elu", "tanh": "Tanh"}[activation], x)
+
+    def convolutions(self, x: str, policy: Policy) -> str:
+        """Features of scaled pictures."""
+        *convolutions, linear, norm = policy.encoder
+        height, width, channels = policy.mean.shape
+        # The history's channels lie beside each other, the oldest picture's first.
+        axes = (0, 1, 4, 2, 3) if policy.history > 1 else (0, 3, 1, 2)
+        x = self.add("Transpose", x, perm=axes)
+        if policy.history > 1:
+            shape = self.shape(0, policy.history * channels, height, width)
+            x = self.add("Reshape", x, shape)
+        for layer, stride in zip(convolutions, STRIDES, strict=True):
+            weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
+            x = self.add("Relu", self.add("Conv", x, weight, bias, strides=(stride, stride)))
+        x = self.linear(self.add("Flatten", x, axis=1), linear)
+        return self.add("Tanh", self.normalised(x, norm))
+
+    def shape(self, *sizes: int) -> str:
+        """Add the sizes of a `Reshape`, of which 0 keeps the input's."""
+        import onnx
+
+        name = f"constant{len(self.constants)}"
+        self.constants.append(onnx.numpy_helper.from_array(np.array(sizes, np.int64), name))
+        return name

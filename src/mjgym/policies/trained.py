@@ -1,0 +1,195 @@
+"""Policies that have been trained and come with the package, one for each id that has one.
+
+    policy = trained.of("dmc/walker-walk-v0").policy  # from observations to actions
+
+Each is one .npz file: weights and statistics of observations, which need NumPy alone, and as JSON
+what it is. `scripts/bundle_policy.py` writes them from runs of `mjgym train`.
+"""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjgym.describe.fingerprint import fingerprint
+from mjgym.policies.network import Policy, load
+from mjgym.util import npz
+from mjgym.util.packaged import assets
+
+FOLDER = assets() / "policies"
+LIMIT = 300_000  # bytes of a file
+_ABOUT = "about"  # its entry of a file
+_MOST_BYTES = 2**22  # of that entry
+
+
+class TrainedError(Exception):
+    """There is no trained policy for a task, or it is not for this one; the message says why."""
+
+
+@dataclass(frozen=True)
+class About:
+    """Origin and score of a trained policy.
+
+    Args:
+        settings: of the run, as they were resolved; `algorithm`, `id` and `seed` are among them.
+        env_step: of all sub-environments together, in training.
+        updates: of the networks.
+        minutes: of training.
+        returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
+        fingerprint: of the run.
+        successes: of these episodes, at any time; empty for a task without a goal.
+        validation: mean return of the 100 seeds set apart for evaluations in training, by which one
+            of several policies is chosen; None where it is not known.
+        validation_success: share of these episodes that succeed; None for a task without a goal.
+    """
+
+    settings: Mapping[str, Any]
+    env_step: int
+    updates: int
+    minutes: float
+    returns: tuple[float, ...]
+    fingerprint: Mapping[str, Any]
+    successes: tuple[bool, ...] = ()
+    validation: float | None = None
+    validation_success: float | None = None
+
+    @property
+    def id(self) -> str:
+        """Of the task."""
+        return str(self.settings["id"])
+
+    @property
+    def mean(self) -> float:
+        """The score, mean of the returns."""
+        return float(np.mean(self.returns))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the returns."""
+        return float(np.std(self.returns))
+
+    def text(self) -> str:
+        """The score and what it took, in a line."""
+        algorithm = str(self.settings["algorithm"]).upper()
+        score = f"{self.mean:.0f} ± {self.std:.0f}"
+        if self.successes:
+            score = f"{sum(self.successes)} of {len(self.successes)} episodes succeed"
+        spent = (
+            "updates" if self.settings.get("data") and self.env_step == self.updates else "steps"
+        )
+        return f"{score} after {self.env_step:,} {spent} of {algorithm}"
+
+    def check(self, env: Any) -> None:
+        """See whether the policy is for an environment.
+
+        The task, its arguments and spaces must be those of its evaluations in training. So must the
+        model's hash, where MuJoCo is of the same version and the processor of the same kind:
+        elsewhere it may differ in the last bit of a number.
+
+        Args:
+            env: of this package, single or batched.
+
+        Raises:
+            TrainedError: it is not; the message names what differs.
+        """
+        here, there = fingerprint(env), self.fingerprint
+        if (here["id"], here["task"]) != (there["id"], there["task"]):
+            names = f"{there['id']} ({there['task']})", f"{here['id']} ({here['task']})"
+            raise TrainedError(f"it was trained on {names[0]}, here is {names[1]}")
+        # A field that the task has been given since has its default in what was learned.
+        since = {field.name: field.default for field in fields(env.unwrapped.task)}
+        arguments = {**since, **there["arguments"], **self.settings.get("evaluation_env", {})}
+        differing = [
+            f"{name}={arguments.get(name)!r}, here {name}={value!r}"
+            for name, value in here["arguments"].items()
+            if arguments.get(name) != value
+        ]
+        if differing:
+            raise TrainedError(f"it was trained with {'; '.join(differing)}")
+        if _kind(here) == _kind(there) and here["model_sha256"] != there["model_sha256"]:
+            raise TrainedError("it was trained on another model: the hashes differ")
+
+
+def _kind(about: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Compiler of a fingerprint's model: only where it is equal can hashes be compared."""
+    machine = about["machine"]
+    return about["versions"]["mujoco"], machine["architecture"], machine["features"]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained policy.
+
+    Args:
+        policy: from observations to actions, by NumPy alone.
+        about: what it is.
+    """
+
+    policy: Policy
+    about: About
+
+    def packed(self) -> bytes:
+        """The content of its file, in half precision where that loses nothing."""
+        arrays: dict[str, Any] = {_ABOUT: np.array(json.dumps(asdict(self.about)))}
+        content = io.BytesIO()
+        own: dict[str, Any] = {
+            name: _shortest(x) if "." in name else x  # of a layer
+            for name, x in self.policy.arrays().items()
+        }
+        np.savez_compressed(content, **arrays, **own)
+        return content.getvalue()
+
+
+def _shortest(values: np.ndarray) -> np.ndarray:
+    """A layer's numbers in half precision, if all are as they would be read back."""
+    half = values.astype(np.float16)
+    return half if np.array_equal(half, values) else values
+
+
+def file(id: str) -> Path:
+    """Path of the policy for an id."""
+    return FOLDER / f"{id}.npz"
+
+
+def ids() -> list[str]:
+    """The ids that have a trained policy."""
+    found = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.npz"))
+    return sorted(path.as_posix() for path in found)
+
+
+def read(path: Path) -> Trained:
+    """The policy of a file with what `Trained.packed` gave.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    policy = load(path)
+    assert isinstance(policy, Policy)
+    return Trained(policy, about_of(path))
+
+
+def about_of(path: Path) -> About:
+    """Origin and score of the policy in a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    found = json.loads(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]))
+    rows = {name: tuple(found[name]) for name in ("returns", "successes") if name in found}
+    return About(**{**found, **rows})
+
+
+def of(id: str) -> Trained:
+    """The trained policy of an id, and what it is.
+
+    Raises:
+        TrainedError: the id has none; the message names those that have one.
+    """
+    known = ids()
+    if id not in known:
+        raise TrainedError(f"{id} has no trained policy; there are {', '.join(known) or 'none'}")
+    return read(file(id))

@@ -1,0 +1,88 @@
+"""Models without visual geoms and idle tendons, for simulations that nobody draws."""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.task import Task
+from mjgym.task.models import free_frames, numbers
+
+
+def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, np.ndarray]:
+    """Compile the task's model without geoms that only pictures need, and without idle tendons.
+
+    Its states and what moves them are the same to the bit.
+
+    Args:
+        task: the task.
+        model: of `compile_model`.
+
+    Returns:
+        The model, and which geoms it has, ids (n,): all, where others give bodies their inertia or
+        the task's model is another by now.
+    """
+    spec = mjcf.without_textures(task.model())
+    whole = spec.compile()
+    free_frames(whole, task.varies)
+    physical = _physical_geoms(whole)
+    for geom in [geom for geom in spec.geoms if not physical[geom.id]]:  # ids change meanwhile
+        spec.delete(geom)
+    for tendon in [tendon for tendon in spec.tendons if not _is_physical(whole, tendon.id)]:
+        spec.delete(tendon)
+    bare = spec.compile()
+    free_frames(bare, task.varies)
+    of_geoms = (np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS)
+    if not (_same(whole, model) and _same(whole.opt, model.opt) and all(of_geoms)):
+        return model, np.arange(model.ngeom)
+    return bare, np.flatnonzero(physical)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether all numbers of two models, or of their options, are the same."""
+    return all(np.array_equal(value, getattr(other, name)) for name, value in numbers(one))
+
+
+# Fields that the compiler may derive from geoms.
+_OF_GEOMS = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_invweight0", "dof_M0")
+_GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
+_BY_RAYS = int(mujoco.mjtSensor.mjSENS_RANGEFINDER)
+_BY_BODIES = tuple(
+    int(getattr(mujoco.mjtSensor, f"mjSENS_GEOM{kind}")) for kind in ("DIST", "NORMAL", "FROMTO")
+)
+_AROUND = tuple(int(x) for x in (mujoco.mjtWrap.mjWRAP_SPHERE, mujoco.mjtWrap.mjWRAP_CYLINDER))
+
+
+def _is_physical(model: mujoco.MjModel, tendon: int) -> bool:
+    """Whether a tendon exerts a force, or an actuator, a constraint or a sensor refers to it."""
+    kind = int(mujoco.mjtObj.mjOBJ_TENDON)
+    linked = model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON)
+    referred = (
+        model.actuator_trnid[model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_TENDON), 0],
+        model.eq_obj1id[linked],
+        model.eq_obj2id[linked],
+        model.sensor_objid[model.sensor_objtype == kind],
+    )
+    forces = (
+        model.tendon_limited,
+        model.tendon_stiffness,
+        model.tendon_damping,
+        model.tendon_frictionloss,
+        model.tendon_armature,
+        model.tendon_actfrclimited,
+    )
+    return any(tendon in x for x in referred) or any(bool(np.any(x[tendon])) for x in forces)
+
+
+def _physical_geoms(model: mujoco.MjModel) -> np.ndarray:
+    """A mask of the geoms that can touch others, or that sensors, tendons or fluids need, (n,)."""
+    kinds = model.geom_contype, model.geom_conaffinity, model.geom_fluid[:, 0]
+    physical: np.ndarray = np.any([kind != 0 for kind in kinds], axis=0)
+    physical[model.pair_geom1] = physical[model.pair_geom2] = True
+    physical[model.wrap_objid[np.isin(model.wrap_type, _AROUND)]] = True
+    physical[model.sensor_objid[model.sensor_objtype == _GEOM]] = True
+    physical[model.sensor_refid[model.sensor_reftype == _GEOM]] = True
+    if np.isin(model.sensor_type, (_BY_RAYS, *_BY_BODIES)).any():
+        physical[:] = True
+    return physical

@@ -1,1 +1,0 @@
-"""Run folders, settings, policies, evaluation, statistics and comparison, without PyTorch."""

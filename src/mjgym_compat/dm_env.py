@@ -1,0 +1,407 @@
+"""The `dm_env` interface, as dm_control has it, over any of the environments.
+
+`load` is the published `suite.load`, `load_manipulation` and `load_locomotion` give tasks of the
+composer by their published names, `load_soccer` a match, and `Physics` a model by itself.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import dm_env
+import gymnasium
+import numpy as np
+from dm_env import specs
+
+from mjgym import registry
+from mjgym.actions import bounds
+from mjgym.loop.episode import DivergenceError
+from mjgym.observables import Image
+from mjgym.task import Registration, Task, steps_in
+from mjgym.util import suggestions
+from mjgym_compat.dm_physics import Physics, PhysicsError
+from mjgym_compat.dm_soccer import SoccerEnv
+
+__all__ = [
+    "ALL_TASKS",
+    "BENCHMARKING",
+    "EASY",
+    "EXTRA",
+    "HARD",
+    "LOCOMOTION",
+    "MANIPULATION",
+    "NO_REWARD_VIZ",
+    "REWARD_VIZ",
+    "TASKS_BY_DOMAIN",
+    "DmEnv",
+    "Physics",
+    "PhysicsError",
+    "SoccerEnv",
+    "from_env",
+    "get_environments_by_tag",
+    "load",
+    "load_locomotion",
+    "load_manipulation",
+    "load_soccer",
+]
+
+Seed = int | np.random.RandomState | None
+"""A seed, a generator that draws one, or None for an unpredictable one."""
+
+
+def _tagged(tag: str | None = None) -> tuple[tuple[str, str], ...]:
+    return tuple(_pair(id) for id in registry.ids(namespace="dmc", tag=tag))
+
+
+def _pair(id: str) -> tuple[str, str]:
+    domain, _, task = id.partition("/")[2].removesuffix("-v0").partition("-")
+    return domain, task
+
+
+# The sets of the published suite, as pairs of domain and task, sorted.
+ALL_TASKS = _tagged()
+BENCHMARKING = _tagged("benchmarking")
+EXTRA = _tagged("extra")
+EASY = _tagged("easy")
+HARD = _tagged("hard")
+REWARD_VIZ = _tagged("reward_viz")
+NO_REWARD_VIZ = _tagged("no_reward_viz")
+TASKS_BY_DOMAIN = {
+    domain: tuple(task for d, task in ALL_TASKS if d == domain) for domain, _ in ALL_TASKS
+}
+
+
+def _manipulation(tag: str | None = None) -> dict[str, str]:
+    """The ids of manipulation tasks by their published names."""
+    ids = registry.ids(namespace="manipulation", tag=tag)
+    return {id.partition("/")[2].removesuffix("-v0"): id for id in ids}
+
+
+def _locomotion() -> dict[str, str]:
+    """The ids of locomotion tasks by their published names."""
+    ids = registry.ids(namespace="locomotion")
+    return {id.partition("/")[2].removesuffix("-v0").replace("-", "_", 1): id for id in ids}
+
+
+# The names of the other families' tasks, sorted.
+MANIPULATION = tuple(sorted(_manipulation()))
+LOCOMOTION = tuple(sorted(_locomotion()))
+
+FLAT, PICTURE = "observations", "pixels"  # names of an entry that is all there is to see
+# Other names that the paper gives to tasks.
+_ALIASES = {f"reach_brick_{kind}": f"reach_duplo_{kind}" for kind in ("features", "vision")}
+_ALIASES["reach_brick"] = "reach_duplo_features"
+
+
+class DmEnv(dm_env.Environment):  # type: ignore[misc]
+    """A Gymnasium environment of ours as a `dm_env.Environment`.
+
+    Time limits end an episode with discount 1, terminations with discount 0. A step after the end
+    of an episode, or before the first one, ignores its action and starts an episode. An episode
+    whose simulation is no longer finite raises `PhysicsError`, if the environment was made with
+    `on_divergence="raise"` as all that are loaded here.
+
+    Args:
+        env: an environment of this package, with Gymnasium's wrappers (such as `TimeLimit`).
+        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
+        buffered: whether each entry has a leading axis of 1 and pictures come first, as in the
+            published manipulation tasks.
+
+    Attributes:
+        physics: the model and the state under dm_control's names.
+        task: the task.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, np.ndarray],
+        seed: Seed = None,
+        *,
+        buffered: bool = False,
+    ) -> None:
+        self._env = env
+        self._buffered = buffered
+        self._seed = _as_seed(seed)
+        self._ended = True
+        plain: Any = env.unwrapped
+        self.physics = Physics(plain)
+        self.task: Task = plain.task
+        flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
+        stacked = plain.frame_stack is not None
+        self._shapes = {} if flat or stacked else plain.entry_shapes
+        self._alone = FLAT if len(env.observation_space.shape or ()) < 2 + stacked else PICTURE
+        self._low, self._high = bounds(self.task.actions(plain.model))
+
+    @property
+    def env(self) -> gymnasium.Env[Any, np.ndarray]:
+        """The environment below."""
+        return self._env
+
+    def reset(self) -> dm_env.TimeStep:
+        """Start an episode."""
+        observation, _ = self._env.reset(seed=self._seed)
+        self._seed = None
+        self._ended = False
+        return dm_env.restart(self._entries(observation))
+
+    def step(self, action: Any) -> dm_env.TimeStep:
+        """Advance by one control step; a single number goes to all actuators."""
+        if self._ended:
+            return self.reset()
+        action = np.asarray(action, dtype=np.float64)
+        if action.size == 1:
+            action = np.broadcast_to(action.ravel(), self._low.shape)
+        try:
+            observation, reward, terminated, truncated, _ = self._env.step(action)
+        except DivergenceError as error:
+            self._ended = True
+            raise PhysicsError(str(error)) from error
+        self._ended = terminated or truncated
+        entries = self._entries(observation)
+        if truncated:  # on the same step, the time limit wins over a termination
+            return dm_env.truncation(float(reward), entries)
+        if terminated:
+            return dm_env.termination(float(reward), entries)
+        return dm_env.transition(float(reward), entries)
+
+    def observation_spec(self) -> dict[str, specs.Array]:
+        """Name, shape and dtype of each entry, in the order of the flat observation."""
+        space = self._env.observation_space
+        entries: Mapping[str, Any] = (
+            space.spaces if isinstance(space, gymnasium.spaces.Dict) else {self._alone: space}
+        )
+        return {
+            name: specs.Array(self._shape(name, box), box.dtype, name=name)
+            for name, box in self._ordered(entries).items()
+        }
+
+    def action_spec(self) -> specs.BoundedArray:
+        """The controls' ranges, float64."""
+        return specs.BoundedArray(self._low.shape, np.float64, self._low, self._high, "action")
+
+    def control_timestep(self) -> float:
+        """The time between two actions, s."""
+        return self.task.control_timestep
+
+    def close(self) -> None:
+        """Close the environment below."""
+        self._env.close()
+
+    def _entries(self, observation: Any) -> dict[str, np.ndarray]:
+        if not isinstance(observation, dict):
+            return {self._alone: observation}
+        return {
+            name: np.reshape(value, self._shape(name, value))
+            for name, value in self._ordered(observation).items()
+        }
+
+    def _shape(self, name: str, space_or_value: Any) -> tuple[int, ...]:
+        """The published shape of an entry: a single number has no axis there."""
+        shape: tuple[int, ...] = self._shapes.get(name, space_or_value.shape)
+        return (1, *shape) if self._buffered else shape
+
+    def _ordered(self, entries: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Pictures first, where the published tasks have them first."""
+        if not self._buffered:
+            return entries
+        return dict(sorted(entries.items(), key=lambda entry: entry[1].dtype != np.uint8))
+
+
+def _as_seed(random: Seed) -> int | None:
+    """A seed as Gymnasium takes it: a `RandomState` draws one, as the next of its numbers."""
+    if isinstance(random, np.random.RandomState):
+        return int(random.randint(2**31))
+    return random
+
+
+def from_env(env: gymnasium.Env[Any, np.ndarray], seed: Seed = None) -> DmEnv:
+    """An environment made by `gymnasium.make` as a `dm_env.Environment`."""
+    return DmEnv(env, seed)
+
+
+def load(
+    domain_name: str,
+    task_name: str,
+    task_kwargs: Mapping[str, Any] | None = None,
+    environment_kwargs: Mapping[str, Any] | None = None,
+    visualize_reward: bool = False,
+    *,
+    pixels: Mapping[str, Any] | None = None,
+    pixels_only: bool = True,
+) -> DmEnv:
+    """A task of the suite, called as in the published suite: `load("cartpole", "swingup")`.
+
+    Args:
+        domain_name: e.g. "cartpole".
+        task_name: e.g. "swingup".
+        task_kwargs: fields of the task, `random` (a seed, or a `RandomState` that draws one)
+            and `time_limit` (s, may be infinite).
+        environment_kwargs: `control_timestep` (s) or `n_sub_steps` (physics steps in a control
+            step), `time_limit` (s) and `flat_observation` (bool).
+        visualize_reward: let the colours of the bodies follow the reward.
+        pixels: what the published wrapper calls `render_kwargs`: `camera_id`, `height`, `width`;
+            the observation then has a picture, "pixels".
+        pixels_only: whether the picture is all there is to see.
+
+    Raises:
+        ValueError: there is no such domain or task, where the message names the nearest ones, or
+            `visualize_reward` is no bool.
+        TypeError: an argument is unknown; the message names the nearest ones.
+    """
+    if not isinstance(visualize_reward, bool):
+        raise ValueError(f"visualize_reward: must be True or False, got {visualize_reward!r}")
+    known = registry.ids(namespace="dmc")
+    id = f"dmc/{domain_name}-{task_name}-v0"
+    if id not in known:
+        shown = ", ".join(repr(_pair(n)) for n in suggestions.close(id, known) or known)
+        raise ValueError(f"no task {(domain_name, task_name)!r}; did you mean {shown}?")
+    fields = dict(task_kwargs or {})
+    seed = fields.pop("random", None)
+    options = dict(environment_kwargs or {})
+    flat = options.pop("flat_observation", False)
+    fields |= _timing(id, fields, options)
+    if options:
+        valid = ("control_timestep", "flat_observation", "n_sub_steps", "time_limit")
+        name = next(iter(options))
+        raise TypeError(f"environment_kwargs: unknown {name!r}{suggestions.or_else(name, valid)}")
+    mode = "flat" if flat else "dict"
+    if pixels is not None:
+        mode = "pixels" if pixels_only else f"{mode}+pixels"
+        fields["pixels"] = {"camera" if n == "camera_id" else n: v for n, v in pixels.items()}
+    made = _make(id, observation=mode, visualize_reward=visualize_reward, **fields)
+    return DmEnv(made, seed)
+
+
+def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments for the durations that `load` is given; takes them out of its own.
+
+    Raises:
+        TypeError: `n_sub_steps` and `control_timestep` are given, or a limit in both places.
+    """
+    made = _task(registry.registration(id))
+    if "n_sub_steps" in options and "control_timestep" in options:
+        raise TypeError("environment_kwargs: control_timestep and n_sub_steps say the same thing")
+    if "time_limit" in fields and "time_limit" in options:
+        raise TypeError("time_limit: stands in task_kwargs and in environment_kwargs")
+    timing: dict[str, Any] = {}
+    if "n_sub_steps" in options:
+        timestep = made.model().option.timestep
+        timing["control_timestep"] = options.pop("n_sub_steps") * timestep
+    elif "control_timestep" in options:
+        timing["control_timestep"] = options.pop("control_timestep")
+    limit = fields.pop("time_limit", options.pop("time_limit", None))
+    if limit is not None or timing:
+        control_timestep = timing.get("control_timestep", made.control_timestep)
+        steps = steps_in(made.time_limit if limit is None else limit, control_timestep)
+        timing["max_episode_steps"] = -1 if steps is None else steps  # -1: Gymnasium's "no limit"
+    return timing
+
+
+def load_manipulation(name: str, seed: Seed = None) -> DmEnv:
+    """A manipulation task by its published name: `load_manipulation("stack_2_bricks_features")`.
+
+    As published, each entry of an observation has a leading axis of 1.
+
+    Args:
+        name: one of `MANIPULATION`, "reach_site_features" or "reach_site_vision" for example.
+        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
+
+    Raises:
+        ValueError: there is no such task; the message names the nearest ones.
+    """
+    id = _known(_ALIASES.get(name, name), _manipulation())
+    mode = registry.registration(id).options.get("observation", "dict")
+    return DmEnv(_make(id, observation=mode), seed, buffered=True)
+
+
+def get_environments_by_tag(tag: str) -> tuple[str, ...]:
+    """The names of the manipulation tasks with a tag, "features" or "vision".
+
+    Raises:
+        ValueError: no task has such a tag; the message names the nearest ones.
+    """
+    return tuple(sorted(_manipulation(tag)))
+
+
+def load_locomotion(name: str, seed: Seed = None) -> DmEnv:
+    """A locomotion task by its published name: `load_locomotion("cmu_humanoid_run_walls")`.
+
+    As published, its observation has what the egocentric camera sees, where there is such a camera.
+
+    Args:
+        name: one of `LOCOMOTION`, "rodent_maze_forage" for example.
+        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
+
+    Raises:
+        ValueError: there is no such task; the message names the nearest ones.
+    """
+    id = _known(name, _locomotion())
+    made = registry.registration(id)
+    sees = any(isinstance(o.source, Image) for o in _task(made).observables.values())
+    mode = "dict+pixels" if sees else "dict"
+    return DmEnv(_make(id, observation=mode), seed)
+
+
+def load_soccer(
+    team_size: int,
+    time_limit: float = 45.0,
+    random_state: Seed = None,
+    *,
+    disable_walker_contacts: bool = False,
+    enable_field_box: bool = False,
+    keep_aspect_ratio: bool = False,
+    terminate_on_goal: bool = True,
+    walker_type: str = "boxhead",
+) -> SoccerEnv:
+    """A match of the published soccer, whose actions, observations and rewards are lists.
+
+    Args:
+        team_size: players of a team.
+        time_limit: s.
+        random_state: seed of the first match, or a `RandomState` that draws it; None for an
+            unpredictable one.
+        disable_walker_contacts: refused if True: players always touch each other here.
+        enable_field_box: whether walls keep the ball in the field.
+        keep_aspect_ratio: whether the pitch's length and width are drawn together.
+        terminate_on_goal: whether a goal ends the match.
+        walker_type: "boxhead", "ant" or "humanoid", or a member of the published enumeration.
+
+    Raises:
+        ValueError: there is no such walker, or a match cannot be had; the message says why.
+    """
+    if disable_walker_contacts:
+        raise ValueError("disable_walker_contacts: players always touch each other here")
+    walker = str(getattr(walker_type, "name", walker_type)).lower()
+    ids = {id.partition("/")[2].partition("-")[0]: id for id in registry.ids(namespace="soccer")}
+    if walker not in ids:
+        hint = suggestions.or_else(walker, sorted(ids))
+        raise ValueError(f"walker_type: there is no {walker_type!r}{hint}")
+    envs = gymnasium.make_vec(
+        ids[walker],
+        team_size=team_size,
+        time_limit=time_limit,
+        box=enable_field_box,
+        keep_aspect_ratio=keep_aspect_ratio,
+        ends_on_goal=terminate_on_goal,
+        observation="dict",
+        dtype="float64",
+        on_divergence="raise",
+        autoreset_mode="Disabled",
+    )
+    return SoccerEnv(envs, _as_seed(random_state))
+
+
+def _make(id: str, **options: Any) -> Any:
+    return gymnasium.make(id, dtype="float64", on_divergence="raise", **options)
+
+
+def _task(made: Registration) -> Task:
+    task: Task = made.task_class(**made.fields)
+    return task
+
+
+def _known(name: str, ids: Mapping[str, str]) -> str:
+    """The id of a name, with or without its version."""
+    plain = name.removesuffix("-v0")
+    if plain not in ids:
+        raise ValueError(f"no task {name!r}{suggestions.or_else(name, sorted(ids))}")
+    return ids[plain]

@@ -1,0 +1,116 @@
+"""The `dm_env` interface of a match: a list of one entry for each player."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dm_env
+import gymnasium
+import numpy as np
+from dm_env import specs
+
+from mjgym.loop.episode import DivergenceError
+from mjgym_compat.dm_physics import PhysicsError
+
+
+class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
+    """One match as the published soccer has it.
+
+    Players come in the order home 0, home 1, ..., away 0, ... A time limit ends a match with
+    discount 1, a goal with discount 0.
+
+    Args:
+        players: one match of `gymnasium.make_vec`, with observations as dicts, that does not begin
+            anew by itself.
+        seed: of the first match; None for an unpredictable one.
+
+    Attributes:
+        task: what is played.
+    """
+
+    def __init__(self, players: Any, seed: int | None = None) -> None:
+        self._players = players
+        self._seed = seed
+        self._ended = True
+        self.task = players.task
+        self._space: gymnasium.spaces.Dict = players.single_observation_space
+
+    def reset(self) -> dm_env.TimeStep:
+        """Start a match."""
+        observations, _ = self._players.reset(seed=self._seed)
+        self._seed, self._ended = None, False
+        return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, self._lists(observations))
+
+    def step(self, actions: Sequence[Any]) -> dm_env.TimeStep:
+        """Advance by one control step.
+
+        Args:
+            actions: one array for each player.
+
+        Raises:
+            ValueError: they are not as many as players, or one has a wrong shape.
+            PhysicsError: the simulation is no longer finite.
+        """
+        if self._ended:
+            return self.reset()
+        count = self._players.num_envs
+        if len(actions) != count:
+            raise ValueError(f"action: expected a list of {count}, one for each player")
+        shape = self._players.single_action_space.shape
+        given = [np.asarray(action, dtype=np.float64) for action in actions]
+        for i, action in enumerate(given):
+            if action.shape != shape:
+                raise ValueError(f"action: player {i}: expected shape {shape}, got {action.shape}")
+        try:
+            observations, rewards, terminated, truncated, _ = self._players.step(np.stack(given))
+        except DivergenceError as error:
+            self._ended = True
+            raise PhysicsError(str(error)) from error
+        self._ended = bool(terminated[0] or truncated[0])
+        return dm_env.TimeStep(
+            dm_env.StepType.LAST if self._ended else dm_env.StepType.MID,
+            [np.array(reward, np.float32) for reward in rewards],
+            np.array(not terminated[0] or truncated[0], np.float32),
+            self._lists(observations),
+        )
+
+    def _lists(self, observations: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+        """One dict for each player, whose entries have a leading axis of 1, as published."""
+        return [
+            {name: values[i : i + 1].copy() for name, values in observations.items()}
+            for i in range(self._players.num_envs)
+        ]
+
+    def observation_spec(self) -> list[dict[str, specs.Array]]:
+        """Name, shape and dtype of each player's entries."""
+        return [
+            {
+                name: specs.Array((1, *(box.shape or ())), box.dtype, name)
+                for name, box in self._space.spaces.items()
+            }
+            for _ in range(self._players.num_envs)
+        ]
+
+    def action_spec(self) -> list[specs.BoundedArray]:
+        """The controls' ranges of each player, float64."""
+        box = self._players.single_action_space
+        low, high = box.low.astype(np.float64), box.high.astype(np.float64)
+        return [
+            specs.BoundedArray(box.shape, np.float64, low, high, f"player{i}")
+            for i in range(self._players.num_envs)
+        ]
+
+    def reward_spec(self) -> list[specs.Array]:
+        """One number for each player, float32."""
+        return [specs.Array((), np.float32, f"reward{i}") for i in range(self._players.num_envs)]
+
+    def discount_spec(self) -> specs.BoundedArray:
+        """The discount that all players share, float32."""
+        return specs.BoundedArray((), np.float32, 0.0, 1.0, "discount")
+
+    def control_timestep(self) -> float:
+        """The time between two actions, s."""
+        return float(self.task.control_timestep)
+
+    def close(self) -> None:
+        """Close the match."""
+        self._players.close()

@@ -1,0 +1,220 @@
+"""LeRobot's plug-in: `lerobot-train` and `lerobot-eval` on the environments of this package.
+
+    lerobot-eval --policy.path=... --env.discover_packages_path=mjgym_compat.lerobot \\
+        --env.type=mjgym --env.task=robosuite/Lift-v0
+
+Importing it registers the type "mjgym" with LeRobot, and `ID`, its environment, with Gymnasium.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import numpy as np
+from lerobot.configs.types import FeatureType, PolicyFeature
+from lerobot.envs.configs import EnvConfig
+
+import mjgym  # noqa: F401  (registers the ids)
+from mjgym.datasets.lerobot_dataset import (
+    ACTION,
+    ENVIRONMENT,
+    IMAGE,
+    IMAGES,
+    STATE,
+    described,
+    keyed,
+)
+from mjgym.util.suggestions import or_else
+
+ID = "mjgym/LeRobot-v0"
+OBSERVATIONS = ("state", "pixels_agent_pos", "pixels")
+PLAIN = {STATE: "agent_pos", ENVIRONMENT: "environment_state"}
+"""LeRobot's names of the vectors of an environment's observation, by those in a dataset."""
+PIXELS = "pixels"
+
+
+class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment as LeRobot reads one; an episode ends when the task's goal is reached.
+
+    The observation is a dict: `agent_pos`, what robots sense of themselves; `environment_state`,
+    all else; `pixels`, a picture, or pictures by camera if there are several. Infos have
+    `is_success`.
+
+    Args:
+        task: an id.
+        obs_type: "state" for `agent_pos` and `environment_state`, "pixels_agent_pos" or "pixels".
+        cameras: of the pictures.
+        height: of pictures, pixels.
+        width: of pictures, pixels.
+        render_mode: of `gymnasium.make`.
+        **kwargs: of `gymnasium.make`.
+
+    Attributes:
+        task: the id.
+        task_description: the task in words.
+
+    Raises:
+        ValueError: `obs_type` is none of those.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        obs_type: str = "state",
+        cameras: tuple[str, ...] = (),
+        height: int = 84,
+        width: int = 84,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if obs_type not in OBSERVATIONS:
+            raise ValueError(f"obs_type: no {obs_type!r}{or_else(obs_type, OBSERVATIONS)}")
+        if obs_type != "state":
+            chosen: Any = tuple(cameras) if len(cameras) > 1 else (*cameras, 0)[0]
+            kwargs["pixels"] = {"camera": chosen, "height": height, "width": width}
+        observation = "dict" if obs_type == "state" else "dict+pixels"
+        size = {"height": height, "width": width} if render_mode == "rgb_array" else {}
+        super().__init__(
+            gymnasium.make(
+                task, observation=observation, render_mode=render_mode, **{**size, **kwargs}
+            )
+        )
+        self.task, self.task_description = task, described(task)
+        self._shown = {
+            "state": (STATE, ENVIRONMENT),
+            "pixels_agent_pos": (STATE, IMAGE),
+            "pixels": (IMAGE,),
+        }[obs_type]
+        entries: Any = self.env.observation_space
+        zeros = {name: np.zeros(space.shape, space.dtype) for name, space in entries.items()}
+        self.observation_space = _space(self._converted(zeros))
+
+    @property
+    def _max_episode_steps(self) -> int:
+        """The time limit in control steps, by the name that LeRobot asks for."""
+        return int(self.env.get_wrapper_attr("_max_episode_steps"))
+
+    def _converted(self, observation: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in keyed(observation).items():
+            shown = IMAGE if key.startswith(IMAGE) else key
+            if shown not in self._shown:
+                continue
+            if key.startswith(IMAGES):
+                found.setdefault(PIXELS, {})[key.removeprefix(IMAGES)] = value
+            else:
+                found[PLAIN.get(key, PIXELS)] = value
+        return found
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._converted(observation), {**info, "is_success": False}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Advance by one control step."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        success = bool(info.get("success", False))
+        info = {**info, "is_success": success}
+        return self._converted(observation), float(reward), terminated or success, truncated, info
+
+
+def _space(seen: Any) -> gymnasium.Space[Any]:
+    if isinstance(seen, dict):
+        return gymnasium.spaces.Dict({name: _space(value) for name, value in seen.items()})
+    if seen.dtype == np.uint8:
+        return gymnasium.spaces.Box(0, 255, seen.shape, np.uint8)
+    return gymnasium.spaces.Box(-np.inf, np.inf, seen.shape, seen.dtype)
+
+
+@EnvConfig.register_subclass("mjgym")
+@dataclass
+class MjgymConfig(EnvConfig):  # type: ignore[misc]
+    """The arguments `--env....` of `--env.type=mjgym`; see `LeRobotEnv`.
+
+    Args:
+        task: an id.
+        fps: of the task; given by it.
+        obs_type: "state", "pixels_agent_pos" or "pixels".
+        cameras: of the pictures; the task's own view where there are none.
+        observation_height: pixels.
+        observation_width: pixels.
+        episode_length: control steps of an episode; None for the task's own.
+        kwargs: of `gymnasium.make`, as JSON: the task's fields and others.
+        render_mode: of `gymnasium.make`.
+    """
+
+    task: str | None = "robosuite/Lift-v0"
+    fps: int = 0
+    obs_type: str = "state"
+    cameras: list[str] = field(default_factory=list)
+    observation_height: int = 84
+    observation_width: int = 84
+    episode_length: int | None = None
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    render_mode: str = "rgb_array"
+
+    def __post_init__(self) -> None:
+        env = gymnasium.make(ID, **self.gym_kwargs)
+        plain: Any = env.unwrapped
+        self.fps = round(1 / plain.control_timestep)
+        shape = env.action_space.shape
+        self.features = {ACTION: PolicyFeature(type=FeatureType.ACTION, shape=shape)}
+        self.features_map = {ACTION: ACTION}
+        space: Any = env.observation_space
+        for name, part in space.items():
+            pictures = {f"{PIXELS}/{n}": x for n, x in part.items()} if _several(part) else {}
+            for key, one in (pictures or {name: part}).items():
+                self.features[key] = PolicyFeature(type=_kind(name), shape=one.shape)
+                self.features_map[key] = _policy_key(key)
+        env.close()
+
+    @property
+    def package_name(self) -> str:
+        """The module that registers the environment."""
+        return __name__
+
+    @property
+    def gym_id(self) -> str:
+        """The id of the environment, which makes that of the task."""
+        return ID
+
+    @property
+    def gym_kwargs(self) -> dict[str, Any]:
+        """The arguments of `gymnasium.make`, besides the id."""
+        limit = {} if self.episode_length is None else {"max_episode_steps": self.episode_length}
+        return {
+            "task": self.task,
+            "obs_type": self.obs_type,
+            "cameras": tuple(self.cameras),
+            "height": self.observation_height,
+            "width": self.observation_width,
+            "render_mode": self.render_mode,
+            "arguments": {**limit, **self.kwargs},
+        }
+
+
+def _several(space: gymnasium.Space[Any]) -> bool:
+    return isinstance(space, gymnasium.spaces.Dict)
+
+
+def _kind(name: str) -> Any:
+    kinds = {PIXELS: FeatureType.VISUAL, "environment_state": FeatureType.ENV}
+    return kinds.get(name, FeatureType.STATE)
+
+
+def _policy_key(name: str) -> str:
+    for theirs, ours in PLAIN.items():
+        if name == ours:
+            return theirs
+    return IMAGE if name == PIXELS else f"{IMAGES}{name.removeprefix(f'{PIXELS}/')}"
+
+
+def make_env(*, arguments: Any, **kwargs: Any) -> LeRobotEnv:
+    """The environment of `ID`; arguments of the task come apart, as Gymnasium takes some itself."""
+    return LeRobotEnv(**kwargs, **arguments)
+
+
+if ID not in gymnasium.registry:
+    # Without wrappers of Gymnasium's around it, which would hide `task_description`.
+    gymnasium.register(ID, f"{__name__}:make_env", order_enforce=False, disable_env_checker=True)

@@ -1,0 +1,331 @@
+"""The interface of robomimic's environments over this package's.
+
+robomimic's own scripts make them after `install()`, or so:
+
+    python -m mjgym_compat.robomimic run_trained_agent --agent model.pth --n_rollouts 50
+
+A policy that robomimic has trained on a file of this package's, or on demonstrations of
+robosuite's, then rolls out here.
+"""
+
+import builtins
+import runpy
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import gymnasium
+import numpy as np
+from robomimic.envs.env_base import EnvBase, EnvType
+from robomimic.utils import obs_utils
+
+import mjgym
+from mjgym.datasets.formats import About, remake
+from mjgym.datasets.robomimic_hdf5 import keyed
+from mjgym.datasets.robosuite_hdf5 import RecordedModel, arguments
+from mjgym.mjcf.written_fields import with_fields
+
+PICTURE = 84  # pixels of width and height, where nothing is said
+OWN = "mjgym"  # the whole state, beside robomimic's entries "model" and "states"
+
+
+class Env(EnvBase):  # type: ignore[misc]
+    """An environment of this package as a `robomimic.envs.env_base.EnvBase`.
+
+    Its observation has robomimic's keys, see `mjgym.datasets.robomimic_hdf5.keyed`. Episodes have
+    no time limit of their own: the horizon is robomimic's.
+
+    Args:
+        env_name: an id that is registered; files and checkpoints name it, so nothing is imported.
+        render: whether `render("human")` opens a window.
+        render_offscreen: nothing: pictures can always be taken.
+        use_image_obs: nothing: `pixels` and `observation` say so.
+        postprocess_visual_obs: whether pictures are prepared for networks.
+        **kwargs: of `gymnasium.make`.
+    """
+
+    kind = EnvType.GYM_TYPE
+
+    def __init__(
+        self,
+        env_name: str,
+        render: bool = False,
+        render_offscreen: bool = False,
+        use_image_obs: bool = False,
+        postprocess_visual_obs: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        self._name, self._kwargs = env_name, deepcopy(kwargs)
+        self._prepared = postprocess_visual_obs
+        id, asked = self._asked(use_image_obs)
+        window = {"render_mode": "human"} if render else {}
+        self.env = remake(About(id, asked), {"max_episode_steps": -1, **window})
+        self._plain: Any = self.env.unwrapped
+        self._seen: Any = None
+        self._reward, self._done, self._success = 0.0, False, False
+        self._xml: str | None = None
+
+    def _asked(self, pictures: bool) -> tuple[str, dict[str, Any]]:
+        """The id and the arguments of `gymnasium.make`."""
+        return self._name, dict(self._kwargs)
+
+    # The loop.
+
+    def reset(self) -> dict[str, np.ndarray]:
+        """Begin an episode; its observation."""
+        self._seen, _ = self.env.reset()
+        self._begin()
+        return self.get_observation()
+
+    def _begin(self) -> None:
+        self._reward, self._done, self._success = 0.0, False, False
+        self._xml = None
+
+    def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, dict[str, Any]]:
+        """Advance by one control step: observation, reward, whether the task has ended it, info."""
+        self._seen, reward, terminated, _, info = self.env.step(np.asarray(action))
+        self._reward, self._done = float(reward), bool(terminated)
+        self._success = bool(info.get("success", False))
+        return self.get_observation(), self._reward, self._done, info
+
+    def reset_to(self, state: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
+        """Go to a state of `get_state`, or to a recorded one; the observation there.
+
+        Args:
+            state: "mjgym", the whole state; else "states", time, qpos and qvel, with "model" the
+                MJCF of the model that they are of, by default this one's.
+        """
+        if self._seen is None:
+            self.env.reset()  # Gymnasium's wrappers ask for one
+        if OWN in state:
+            self._seen = self._plain.set_state(state[OWN])
+        elif "states" in state:
+            self.env.reset()
+            recorded = RecordedModel(state.get("model", self._model_xml()))
+            self._seen = recorded.place(self._plain, np.asarray(state["states"]))
+        else:
+            return None
+        self._begin()
+        reached = self._plain.task.success(self._plain.view)
+        self._success = reached is not None and bool(reached)
+        return self.get_observation()
+
+    def get_state(self) -> dict[str, Any]:
+        """The present state: "model" as MJCF, "states" (time, qpos, qvel), "mjgym" all of it."""
+        state = self._plain.get_state()
+        row = np.concatenate([np.ravel(state[name]) for name in ("time", "qpos", "qvel")])
+        return {"model": self._model_xml(), "states": row, OWN: state}
+
+    def _model_xml(self) -> str:
+        """The model of this episode."""
+        if self._xml is None:
+            task, state = self._plain.task, self._plain.get_state()
+            self._xml = with_fields(task.model(), {name: state[name] for name in task.varies})
+        return self._xml
+
+    # What is asked of it.
+
+    def get_observation(self, seen: Any = None) -> dict[str, np.ndarray]:
+        """The present observation by robomimic's keys."""
+        found = keyed(self._seen if seen is None else seen)
+        known = obs_utils.OBS_KEYS_TO_MODALITIES or {}
+        for key, value in found.items():
+            visual = key in known and obs_utils.key_is_obs_modality(key=key, obs_modality="rgb")
+            if visual and self._prepared:
+                found[key] = obs_utils.process_obs(obs=value, obs_key=key)
+        return found
+
+    def render(
+        self,
+        mode: str = "human",
+        height: int | None = None,
+        width: int | None = None,
+        camera_name: str | None = None,
+    ) -> np.ndarray | None:
+        """Show the present state in the window, or a picture of it, uint8 (height, width, 3)."""
+        if mode == "human":
+            self.env.render()
+            return None
+        if mode != "rgb_array":
+            raise NotImplementedError(f"mode {mode!r} is neither 'human' nor 'rgb_array'")
+        size = {"height": height or PICTURE, "width": width or PICTURE}
+        picture: np.ndarray = self._plain.camera(camera_name, **size)
+        return picture
+
+    def get_reward(self) -> float:
+        """The reward of the last step."""
+        return self._reward
+
+    def get_goal(self) -> Any:
+        """Goals are no observations here."""
+        raise NotImplementedError(f"{self._name} has no goals that are observations")
+
+    def set_goal(self, **kwargs: Any) -> None:
+        """Goals are no observations here."""
+        raise NotImplementedError(f"{self._name} has no goals that are observations")
+
+    def is_done(self) -> bool:
+        """Whether the task has ended the episode."""
+        return self._done
+
+    def is_success(self) -> dict[str, bool]:
+        """Whether the task's goal is reached at present; False for a task without one."""
+        return {"task": self._success}
+
+    @property
+    def action_dimension(self) -> int:
+        """Size of an action."""
+        return int(np.prod(self.env.action_space.shape or ()))
+
+    @property
+    def name(self) -> str:
+        """The environment's name as files can be named: "robosuite-Lift-v0"."""
+        return self._name.replace("/", "-")
+
+    @property
+    def type(self) -> int:
+        """robomimic's number for this kind of environments."""
+        return int(self.kind)
+
+    @property
+    def version(self) -> str:
+        """The version of this package."""
+        return mjgym.__version__
+
+    @property
+    def base_env(self) -> gymnasium.Env[Any, Any]:
+        """The environment below."""
+        return self.env
+
+    def serialize(self) -> dict[str, Any]:
+        """Its name, its type and its arguments, from which robomimic makes it anew."""
+        return {
+            "env_name": self._name,
+            "env_version": self.version,
+            "type": self.type,
+            "env_kwargs": deepcopy(self._kwargs),
+        }
+
+    @classmethod
+    def create_for_data_processing(
+        cls,
+        env_name: str,
+        camera_names: Sequence[str],
+        camera_height: int,
+        camera_width: int,
+        reward_shaping: bool,
+        **kwargs: Any,
+    ) -> "Env":
+        """An environment that gives the observations of recorded states, with pictures or without.
+
+        Args:
+            env_name: an id.
+            camera_names: of the pictures; none for none.
+            camera_height: pixels.
+            camera_width: pixels.
+            reward_shaping: nothing: the reward is that of the arguments.
+            **kwargs: of `gymnasium.make`.
+        """
+        kwargs = cls._with_cameras(kwargs, camera_names, camera_height, camera_width)
+        made = cls(env_name, postprocess_visual_obs=False, **kwargs)
+        keys = [*made.reset()]
+        pictures = [key for key in keys if key.endswith("image")]
+        states = [key for key in keys if key not in pictures]
+        specs = {"obs": {"low_dim": states, "rgb": pictures}}
+        obs_utils.initialize_obs_utils_with_obs_specs(specs)
+        return made
+
+    @staticmethod
+    def _with_cameras(
+        kwargs: dict[str, Any], names: Sequence[str], height: int, width: int
+    ) -> dict[str, Any]:
+        plain = str(kwargs.get("observation", "flat")).removesuffix("+pixels")
+        if not names:
+            return {n: x for n, x in kwargs.items() if n != "pixels"} | {"observation": plain}
+        pixels = {"camera": tuple(names), "height": height, "width": width}
+        return {**kwargs, "observation": f"{plain}+pixels", "pixels": pixels}
+
+    @property
+    def rollout_exceptions(self) -> tuple[builtins.type[BaseException], ...]:
+        """Nothing is raised by what a policy does: divergence ends an episode."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"{self._name} {self._kwargs}"
+
+
+class RobosuiteEnv(Env):
+    """An environment with robosuite's name and arguments, as its demonstrations have them.
+
+    Args:
+        env_name: a task of robosuite's.
+        render: whether `render("human")` opens a window.
+        render_offscreen: nothing: pictures can always be taken.
+        use_image_obs: whether the observation has pictures, of `camera_names`.
+        postprocess_visual_obs: whether pictures are prepared for networks.
+        **kwargs: of `robosuite.make`.
+    """
+
+    kind = EnvType.ROBOSUITE_TYPE
+
+    def _asked(self, pictures: bool) -> tuple[str, dict[str, Any]]:
+        id, asked = arguments({"env_name": self._name, "env_kwargs": self._kwargs})
+        if pictures:
+            names, height, width = (
+                self._kwargs.get(name, usual)
+                for name, usual in (
+                    ("camera_names", "agentview"),
+                    ("camera_heights", PICTURE),
+                    ("camera_widths", PICTURE),
+                )
+            )
+            names = [names] if isinstance(names, str) else names
+            height, width = (x if isinstance(x, int) else x[0] for x in (height, width))
+            asked = self._with_cameras(asked, names, height, width)
+        return id, asked
+
+    def is_done(self) -> bool:
+        """Never: episodes last until the horizon, which is robomimic's."""
+        return False
+
+    @staticmethod
+    def _with_cameras(
+        kwargs: dict[str, Any], names: Sequence[str], height: int, width: int
+    ) -> dict[str, Any]:
+        if "observation" in kwargs:
+            return Env._with_cameras(kwargs, names, height, width)
+        cameras = {"camera_names": [*names], "camera_heights": height, "camera_widths": width}
+        return {**kwargs, **cameras, "use_camera_obs": bool(names)}
+
+
+def make(meta: Mapping[str, Any], **options: Any) -> Env:
+    """The environment of a file's or a checkpoint's metadata, robosuite's tasks among them.
+
+    Args:
+        meta: `env_name`, `type` and `env_kwargs`.
+        **options: of `Env`: `render`, `use_image_obs`, ...
+    """
+    kind = RobosuiteEnv if meta["type"] == EnvType.ROBOSUITE_TYPE else Env
+    return kind(meta["env_name"], **options, **meta["env_kwargs"])
+
+
+def install() -> None:
+    """Let robomimic make environments of this package, in this process, for Gym and robosuite.
+
+    Its own modules for both are of packages of long ago: `gym` and `mujoco_py`.
+    """
+    for module, name, kind in (
+        ("robomimic.envs.env_gym", "EnvGym", Env),
+        ("robomimic.envs.env_robosuite", "EnvRobosuite", RobosuiteEnv),
+    ):
+        stand_in = types.ModuleType(module)
+        setattr(stand_in, name, kind)
+        sys.modules[module] = stand_in
+
+
+if __name__ == "__main__":
+    install()
+    script = f"robomimic.scripts.{sys.argv.pop(1)}"
+    runpy.run_module(script, run_name="__main__", alter_sys=True)

@@ -1,0 +1,323 @@
+"""The keyword arguments of `robosuite.make` as fields of this package's tasks."""
+
+import dataclasses
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mjgym import registry
+from mjgym.robots import arms
+from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.controllers.configurations import controller_of
+from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
+from mjgym_compat.robosuite.placement import SampledPlacement
+from mjgym_compat.robosuite.utils.errors import SimulationError
+
+# Those that a task has a field for, by their published names.
+FIELDS = {
+    "gripper_types": "gripper",
+    "base_types": "base",
+    "use_object_obs": "object_entries",
+    "reward_scale": "reward_scale",
+    "control_freq": "control_frequency",
+    "placement_initializer": "placement",
+    "table_full_size": "table_size",
+    "table_friction": "table_friction",
+    "bin1_pos": "bin1_pos",
+    "bin2_pos": "bin2_pos",
+    "use_latch": "latch",
+    "peg_radius": "peg_radius",
+    "peg_length": "peg_length",
+}
+# Those of the key "task_config" of Wipe.
+WIPING = {
+    "num_markers": "num_markers",
+    "line_width": "line_width",
+    "coverage_factor": "coverage_factor",
+    "two_clusters": "two_clusters",
+    "table_height": "table_height",
+    "early_terminations": "early_terminations",
+    "use_condensed_obj_obs": "condensed",
+    "table_full_size": "table_size",
+    "table_friction": "table_friction",
+}
+# Those of some tasks that are not a field's name in `FIELDS`.
+FIELDS_OF: dict[str, dict[str, str]] = {
+    "PickPlace": {"table_full_size": "bin_size"},
+    "NutAssembly": {"table_offset": "table_top"},
+}
+# Those of some tasks that the published environments take and do not look at.
+UNUSED: dict[str, tuple[str, ...]] = {"PickPlace": ("table_friction",)}
+# Those of some tasks with the one value that they can have, and why.
+FIXED: dict[str, dict[str, tuple[Any, str]]] = {
+    "TwoArmHandover": {
+        "prehensile": (True, "as robosuite's environment cannot be made with another value")
+    },
+    "TwoArmTransport": {
+        "bin_size": ((0.3, 0.3, 0.15), "as the lid and the payload fit into these bins alone"),
+        "tables_boundary": ((0.8, 1.2, 0.05), "as the bins stand where these tables are"),
+    },
+}
+# The tables of TwoArmHandover lie within a boundary that is larger.
+BOUNDED = {"TwoArmHandover": ("table_full_size", (0.8, 1.2, 0.05))}
+FIXED_WIPING = {
+    "arm_limit_collision_penalty": -10.0,
+    "wipe_contact_reward": 0.01,
+    "unit_wiped_reward": 50.0,
+    "ee_accel_penalty": 0,
+    "excess_force_penalty_mul": 0.05,
+    "distance_multiplier": 5.0,
+    "distance_th_multiplier": 5.0,
+    "table_offset": (0.15, 0, 0.9),
+    "table_friction_std": 0,
+    "table_height_std": 0.0,
+    "contact_threshold": 1.0,
+    "pressure_threshold": 0.5,
+    "pressure_threshold_max": 60.0,
+    "print_results": False,
+    "get_info": False,
+    "use_robot_obs": True,
+    "use_contact_obs": True,
+}
+# Tasks whose rewards nothing shapes: the published ones take the argument, and pay for success.
+SPARSE = ("ToolHang", "TwoArmTransport")
+# Those that change nothing: `lite_physics` gives equal bits, pictures find a device by themselves.
+NO_EFFECT = ("lite_physics", "render_gpu_device_id")
+# The field that says which objects are at work, of the tasks whose id does not say so.
+CHOICES = {"PickPlace": "object_type", "NutAssembly": "nut_type"}
+ALL, RANDOM = "all", "random"
+ARRANGEMENTS = {
+    "opposed": "opposed",
+    "parallel": "parallel",
+    "single-arm-opposed": "opposed",
+    "single-arm-parallel": "parallel",
+    "single-robot": None,
+    "bimanual": None,
+    "default": None,
+}
+# Those of PickPlace that are numbers of its sampler, with their defaults.
+SAMPLED: dict[str, tuple[str, Any]] = {
+    "z_offset": ("z_offset", 0.0),
+    "z_rotation": ("rotation", None),
+}
+NOISE_FIELDS = ("start_noise", "start_noise_type")
+NOISES = ("gaussian", "uniform")
+MOBILE_BASES = (
+    "OmronMobileBase",
+    "NullMobileBase",
+    "NoActuationBase",
+    "FloatingLeggedBase",
+    "SpotFloating",
+    "Spot",
+)
+# Robots that are named there, whose bases, legs or torsos move.
+MOVING_ROBOTS = (
+    "PandaOmron",
+    "Tiago",
+    "SpotWithArm",
+    "SpotWithArmFloating",
+    "GR1",
+    "GR1FixedLowerBody",
+    "GR1ArmsOnly",
+    "GR1FloatingBody",
+)
+WHOLE = 1e-9  # of a share, by which numbers of physics steps are whole
+# Those of all tasks that are no field's alone.
+COMMON = (
+    "robots",
+    "env_configuration",
+    "controller_configs",
+    "initialization_noise",
+    "reward_shaping",
+)
+
+
+def task_fields(
+    name: str, id: str, asked: Mapping[str, Any], others: Iterable[str]
+) -> dict[str, Any]:
+    """The fields of a task that the keyword arguments of `robosuite.make` ask for.
+
+    Args:
+        name: of the task, e.g. "PickPlaceCan".
+        id: of the task here.
+        asked: the keyword arguments.
+        others: names of keyword arguments that are no task's.
+
+    Raises:
+        TypeError: an argument is unknown; the message names the nearest ones.
+        ValueError: an argument has a value that there is none of here.
+    """
+    task_class = registry.registration(id).task_class
+    family, known = task_class.__name__, {field.name for field in dataclasses.fields(task_class)}
+    fixed = FIXED.get(family, {})
+    special, unused = FIELDS_OF.get(family, {}), UNUSED.get(family, ())
+    fields = {theirs: ours for theirs, ours in FIELDS.items() if ours in known} | special
+    fields = {theirs: ours for theirs, ours in fields.items() if theirs not in fixed}
+    choice = CHOICES.get(name)
+    valid = [*fields, *unused, *fixed, *NO_EFFECT, *COMMON]
+    valid += SAMPLED if family == "PickPlace" else ()
+    valid += ["single_object_mode", choice] if choice else []
+    valid += ["task_config"] if family == "Wipe" else []
+    for argument in asked:
+        if argument not in valid:
+            hint = or_else(argument, [*valid, *others])
+            raise TypeError(f"{name} has no argument {argument!r}{hint}")
+    for argument, (only, reason) in fixed.items():
+        _check_fixed({argument: only} | dict(asked), {argument: only}, f", {reason}")
+    _check_frequency(asked.get("control_freq", 20))
+    found = {ours: _plain(asked[theirs]) for theirs, ours in fields.items() if theirs in asked}
+    if "control_frequency" in found:
+        found["control_frequency"] = _simulated_frequency(found["control_frequency"])
+    if family in BOUNDED:
+        found.pop("table_size", None)
+        found |= _bounded(asked, *BOUNDED[family])
+    if "base" in found:
+        found["base"] = _bases(found["base"])
+    found |= _placement(found.pop("placement", None), asked)
+    if choice:
+        found |= _chosen(choice, asked)
+    if asked.get("task_config") is not None:
+        found |= _wiping(asked["task_config"])
+    shaped = asked.get("reward_shaping", family == "Wipe")
+    if shaped and family in SPARSE:
+        warnings.warn(
+            f"reward_shaping: {family} pays for success alone, as in robosuite", stacklevel=3
+        )
+    found["reward_type"] = "dense" if shaped and family not in SPARSE else "sparse"
+    robots = _robots(asked)
+    count = 1 if isinstance(robots["robot"], str) else len(robots["robot"])
+    return found | robots | _noise(asked.get("initialization_noise", "default"), count)
+
+
+def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str = "") -> None:
+    for name, only in fixed.items():
+        if name in asked and _plain(asked[name]) != _plain(only):
+            raise ValueError(f"{name}: only {only!r} here{reason}, not {asked[name]!r}")
+
+
+def _check_frequency(hertz: Any) -> None:
+    """Refuse a frequency without a physics step in a control step."""
+    if not (isinstance(hertz, int | float) and hertz > 0):
+        raise SimulationError(f"control_freq: expected a number of Hz above 0, got {hertz!r}")
+    if hertz * SIMULATION_TIMESTEP > 1 + WHOLE:
+        raise ValueError(
+            f"control_freq: at {hertz} Hz no physics step of {1000 * SIMULATION_TIMESTEP:g} ms fits"
+            f" into a control step; at most {1 / SIMULATION_TIMESTEP:g} Hz"
+        )
+
+
+def _simulated_frequency(hertz: float) -> float:
+    """The frequency of the physics steps that a control step simulates: whole ones, cut off."""
+    steps = int(1 / hertz / SIMULATION_TIMESTEP + WHOLE)
+    return 1 / (steps * SIMULATION_TIMESTEP)
+
+
+def _bounded(asked: Mapping[str, Any], argument: str, usual: tuple[float, ...]) -> dict[str, Any]:
+    """A table along the right quarter of a boundary, as the published task has it."""
+    if argument not in asked or _plain(asked[argument]) == usual:
+        return {}
+    x, y, z = asked[argument]
+    return {"table_size": (x, y / 4, z), "table_top": (0.0, -3 * y / 8, 0.8)}
+
+
+def _bases(asked: Any) -> Any:
+    """None stands for no base at all."""
+    if isinstance(asked, tuple):
+        return tuple(map(_bases, asked))
+    if asked in MOBILE_BASES:
+        raise ValueError(f"base_types: no {asked!r}, as mobile bases and legs are not here yet")
+    return "NullMount" if asked is None else asked
+
+
+def _placement(initializer: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The placement of a sampler's, or of other numbers of the task's own sampler."""
+    changed = {
+        ours: _plain(asked[theirs])
+        for theirs, (ours, usual) in SAMPLED.items()
+        if theirs in asked and asked[theirs] != usual
+    }
+    if initializer is None:
+        return {"placement": changed} if changed else {}
+    if changed:
+        raise ValueError(f"placement_initializer: not together with {', '.join(SAMPLED)}")
+    sampled = hasattr(initializer, "sample")
+    return {"placement": SampledPlacement(initializer) if sampled else initializer}
+
+
+def _plain(value: Any) -> Any:
+    """Lists as the tuples that fields of tasks are."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _chosen(field: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    mode = asked.get("single_object_mode", 0)
+    if mode not in (0, 1, 2):
+        raise ValueError(f"single_object_mode: expected 0, 1 or 2, got {mode!r}")
+    kind = asked.get(field)
+    if mode == 2 and kind is None:
+        raise ValueError(f"single_object_mode: 2 needs {field}")
+    return {field: (ALL, RANDOM, kind)[mode]}
+
+
+def _wiping(config: Mapping[str, Any]) -> dict[str, Any]:
+    for name in config:
+        if name not in (*WIPING, *FIXED_WIPING):
+            hint = or_else(name, (*WIPING, *FIXED_WIPING))
+            raise TypeError(f"task_config: no key {name!r}{hint}")
+    _check_fixed(config, FIXED_WIPING)
+    return {ours: _plain(config[theirs]) for theirs, ours in WIPING.items() if theirs in config}
+
+
+def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
+    given = asked["robots"]
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for robot in names:
+        if robot in MOVING_ROBOTS:
+            raise ValueError(
+                f"robots: no {robot!r}, as robots with mobile bases, legs or torsos are not here"
+                f" yet; there are {', '.join(n for n in arms.names() if arms.find(n).base)}"
+            )
+    found: dict[str, Any] = {"robot": names[0] if len(names) == 1 else names}
+    where = asked.get("env_configuration", "default")
+    if where not in ARRANGEMENTS:
+        raise ValueError(f"env_configuration: no {where!r}{or_else(where, ARRANGEMENTS)}")
+    if ARRANGEMENTS[where] is not None:
+        found["arrangement"] = ARRANGEMENTS[where]
+    configs = asked.get("controller_configs")
+    if configs is None:
+        return found
+    each = list(configs) if isinstance(configs, list | tuple) else [configs] * len(names)
+    if len(each) != len(names):
+        raise ValueError(f"controller_configs: {len(each)} of them for {len(names)} robots")
+    laws = [
+        controller_of(config, robot, number)
+        for number, (config, robot) in enumerate(zip(each, names, strict=True))
+    ]
+    return {**found, "controller": laws[0] if len(laws) == 1 else tuple(laws)}
+
+
+def _noise(asked: Any, robots: int) -> dict[str, Any]:
+    """The start noise of all robots, or of each."""
+    each = list(asked) if isinstance(asked, list | tuple) else [asked] * robots
+    if len(each) != robots:
+        raise ValueError(f"initialization_noise: {len(each)} of them for {robots} robots")
+    found = [_noise_of(noise) for noise in each]
+    if all(other == found[0] for other in found):
+        return {} if each[0] == "default" else dict(zip(NOISE_FIELDS, found[0], strict=True))
+    return dict(zip(NOISE_FIELDS, zip(*found, strict=True), strict=True))
+
+
+def _noise_of(noise: Any) -> tuple[float, str]:
+    if noise is None:
+        return 0.0, "gaussian"
+    if noise == "default":
+        return 0.02, "gaussian"
+    if not (isinstance(noise, Mapping) and noise.keys() <= {"magnitude", "type"}):
+        raise ValueError(
+            'initialization_noise: expected "default", None, or a dict of magnitude and type, got'
+            f" {noise!r}"
+        )
+    kind = noise.get("type", "gaussian")
+    if kind not in NOISES:
+        raise ValueError(f"initialization_noise: no type {kind!r}{or_else(kind, NOISES)}")
+    return noise.get("magnitude", 0.0) or 0.0, kind

@@ -1,0 +1,5 @@
+"""Configurations of whole robots under the names of `robosuite.controllers.composite`."""
+
+from mjgym_compat.robosuite.controllers.configurations import ALL_COMPOSITE_CONTROLLERS
+
+__all__ = ["ALL_COMPOSITE_CONTROLLERS"]

@@ -1,0 +1,8 @@
+"""Configurations of whole robots, under the published module's name."""
+
+from mjgym_compat.robosuite.controllers.configurations import (
+    load_composite_controller_config,
+    refactor_composite_controller_config,
+)
+
+__all__ = ["load_composite_controller_config", "refactor_composite_controller_config"]

@@ -1,0 +1,7 @@
+"""The environments by their published names."""
+
+from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, RobosuiteEnv
+
+ALL_ENVIRONMENTS = tuple(REGISTERED_ENVS)
+
+__all__ = ["ALL_ENVIRONMENTS", "REGISTERED_ENVS", "RobosuiteEnv"]

@@ -1,0 +1,509 @@
+"""Environments with robosuite's methods over this package's tabletop tasks, and `make`."""
+
+import copy
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym import registry
+from mjgym.actions import Action, bounds
+from mjgym.envs.env import Env
+from mjgym.loop.states import MEMORY, in_simulation
+from mjgym.util.suggestions import did_you_mean, or_else
+from mjgym_compat.robosuite.arguments import task_fields
+from mjgym_compat.robosuite.episodes import Episodes, Picture
+from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
+from mjgym_compat.robosuite.models.objects import MujocoModel
+from mjgym_compat.robosuite.models.scene_model import Scene
+from mjgym_compat.robosuite.robots.robot import Robot
+from mjgym_compat.robosuite.sim_facade import Simulation
+from mjgym_compat.robosuite.utils import sim_utils
+from mjgym_compat.robosuite.utils.observables import Observable, Observables
+
+IDS = {id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")}
+REGISTERED_ENVS = dict(IDS)
+"""The ids of the environments by their published names."""
+OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
+# Tasks whose objects' sizes are drawn; the fields of others are drawn in every reset.
+SIZES = ("Lift", "TwoArmHandover", "TwoArmPegInHole", "TwoArmTransport")
+
+
+def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) -> "RobosuiteEnv":
+    """A task, called as in robosuite: `make("Lift", robots="Panda", use_camera_obs=False)`.
+
+    Args:
+        env_name: one of `ALL_ENVIRONMENTS`.
+        robots: a name, or one for each robot.
+        **kwargs: those of robosuite; `vary` and `observables` of `mjgym.envs.options.Options`; see
+            `Episodes` and `mjgym_compat.robosuite.arguments`.
+
+    Raises:
+        TypeError: an argument is unknown; the message names the nearest ones.
+        ValueError: there is no such task, robot, controller or camera, where the message names the
+            nearest ones, or an argument has a value that there is none of here.
+    """
+    if env_name not in IDS:
+        raise ValueError(f"env_name: no {env_name!r}{or_else(env_name, IDS)}")
+    names = {field.name for field in dataclasses.fields(Episodes) if field.init}
+    episodes = Episodes(**{name: kwargs.pop(name) for name in names & kwargs.keys()})
+    ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
+    asked = {"robots": robots, **kwargs}
+    fields = task_fields(env_name, IDS[env_name], asked, {*names, *OURS})
+    asked |= ours
+    env: Any = gymnasium.make(
+        IDS[env_name],
+        observation="dict",
+        dtype="float64",
+        max_episode_steps=-1,  # none: the horizon is counted here
+        disable_env_checker=True,
+        **ours,
+        **fields,
+    )
+    kind = type(env_name, (RobosuiteEnv,), {"__doc__": RobosuiteEnv.__doc__})
+    made: RobosuiteEnv = kind(env.unwrapped, episodes, asked)
+    return made
+
+
+class RobosuiteEnv:
+    """An environment with robosuite's methods. An episode has begun when it is made.
+
+    Its class is named as the task, e.g. "Lift"; the task's objects are attributes by their names,
+    e.g. `env.cube`.
+
+    Args:
+        env: of a tabletop task, with a dict for an observation.
+        episodes: arguments about episodes and pictures.
+        asked: all other arguments of `make`.
+
+    Attributes:
+        env: the environment below.
+        robots: see `Robot`.
+        sim: see `Simulation`.
+        model: see `Scene`.
+        horizon: control steps of an episode.
+        control_freq: of actions, Hz.
+        timestep: control steps since the episode began.
+        cur_time: seconds since the episode began, as control steps count them.
+        done: whether it is over.
+        terminated: whether the task ended it, not the horizon.
+        viewer: the window, None before the first `render`.
+    """
+
+    def __init__(self, env: Env, episodes: Episodes, asked: Mapping[str, Any]) -> None:
+        self.env = env
+        task: Any = env.task
+        self._episodes = episodes
+        self._asked = dict(asked)
+        self._pictures = episodes.pictures(env.model)
+        self._view_of = episodes.window_camera(env.model)
+        self._actions = task.actions(env.model)
+        self._ep_meta: dict[str, Any] = {}
+        self._xml_processors: list[Callable[[str], str]] = [self.edit_model_xml]
+        self._seed = episodes.seed
+        self._sizes: dict[str, np.ndarray] | None = None
+        self.viewer: Any = None
+        self.horizon = episodes.horizon
+        self.ignore_done, self.hard_reset = episodes.ignore_done, episodes.hard_reset
+        self.deterministic_reset = False
+        self.has_renderer = episodes.has_renderer
+        self.has_offscreen_renderer = episodes.has_offscreen_renderer
+        self.use_camera_obs = episodes.use_camera_obs
+        self.use_object_obs = bool(task.object_entries)
+        self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
+        self.control_freq: float = asked.get("control_freq", task.control_frequency)
+        self.control_timestep = 1 / self.control_freq
+        self.model_timestep = SIMULATION_TIMESTEP
+        self.camera_names = [picture.camera for picture in self._pictures]
+        self.camera_heights = [picture.height for picture in self._pictures]
+        self.camera_widths = [picture.width for picture in self._pictures]
+        self.camera_depths = [picture.depth for picture in self._pictures]
+        self.camera_segmentations = [
+            list(picture.segmentations) or None for picture in self._pictures
+        ]
+        self.sim = Simulation(env, episodes)
+        self.model = Scene(env, episodes)
+        self.robots = [
+            Robot(env, i, robot, self._actions, self.model, self.sim, self.control_freq)
+            for i, robot in enumerate(task.robots)
+        ]
+        self._observables = Observables(self.control_freq)
+        self.reset()
+
+    def __getattr__(self, name: str) -> Any:
+        scene = self.__dict__.get("model")
+        objects = {} if scene is None else {each.name: each for each in scene.mujoco_objects}
+        if name not in objects:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name!r}{did_you_mean(name, objects)}"
+            )
+        return objects[name]
+
+    # The loop.
+
+    def reset(self) -> "OrderedDict[str, Any]":
+        """Begin an episode, also after `close`; its observation."""
+        self.env.closed = False
+        self._entries, _ = self.env.reset(seed=self._seed)
+        self._seed = None
+        self._keep_sizes()
+        self.timestep, self.cur_time = 0, 0.0
+        self.done = self.terminated = False
+        self._observables.reset()
+        return self._observation(force=True)
+
+    def step(self, action: Any) -> tuple["OrderedDict[str, Any]", float, bool, dict[str, Any]]:
+        """Advance by one control step: observation, reward, whether the episode is over, info.
+
+        `done` comes with the horizon unless it is ignored, and where the task ends by itself; info
+        is that of `mjgym.Env.step`.
+
+        Raises:
+            ValueError: the episode is over, or the action has a wrong shape or is not finite.
+        """
+        if self.done:
+            raise ValueError("executing action in terminated episode; call reset()")
+        self._entries, reward, terminated, truncated, info = self.env.step(np.asarray(action))
+        self.timestep += 1
+        self.cur_time += self.control_timestep
+        over = self.timestep >= self.horizon and not self.ignore_done
+        self.terminated = terminated
+        self.done = over or terminated or truncated
+        return self._observation(), reward, self.done, info
+
+    def render(self) -> None:
+        """Show the present state in a window; nothing without `has_renderer=True`.
+
+        Raises:
+            RenderingError: there is no display.
+        """
+        if not self.has_renderer:
+            return
+        if self.viewer is None:
+            from mjgym.rendering.window import Window
+
+            self.viewer = Window(self.env.task, self.env.model)
+        state = {n: x for n, x in self.env.get_state().items() if in_simulation(n)}
+        self.viewer.show(state, self._view_of)
+
+    def close_renderer(self) -> None:
+        """Close the window."""
+        if self.viewer is not None:
+            self.viewer.close()
+            self.viewer = None
+
+    def close(self) -> None:
+        """Close the window and the environment."""
+        self.close_renderer()
+        self.env.close()
+
+    def _keep_sizes(self) -> None:
+        """Without hard resets, objects keep the sizes of the first episode."""
+        env, task = self.env, self.env.task
+        if self.hard_reset or not any(kind.__name__ in SIZES for kind in type(task).__mro__):
+            return
+        state = env.get_state()
+        if self._sizes is None:
+            self._sizes = {name: state[name] for name in task.varies if name in state}
+            return
+        before = task.extents(env.view)  # type: ignore[attr-defined]  # of `Tabletop`
+        env.set_state(dict(self._sizes))
+        after = task.extents(env.view)  # type: ignore[attr-defined]
+        for name, extent in before.items():  # the lowest point stays where it was put
+            joint = env.model.body(task.body_of(name)).jntadr[0]  # type: ignore[attr-defined]
+            height = env.model.jnt_qposadr[joint] + 2
+            env.data.qpos[height] += extent.bottom - after[name].bottom
+        self._entries = env.set_state({"qpos": env.data.qpos.copy()})
+
+    def reseed(self, seed: int) -> None:
+        """Have the next reset begin the episode of a seed."""
+        self._seed = seed
+
+    def remade(self, **changed: Any) -> "RobosuiteEnv":
+        """Another environment that has been made alike, with other arguments of `make`."""
+        own = {
+            field.name: getattr(self._episodes, field.name)
+            for field in dataclasses.fields(Episodes)
+            if field.init
+        }
+        return make(type(self).__name__, **{**self._asked, **own, **changed})
+
+    # Demonstrations: models as XML, states as vectors.
+
+    def get_ep_meta(self) -> dict[str, Any]:
+        """A copy of the episode's metadata."""
+        return copy.deepcopy(self._ep_meta)
+
+    def set_ep_meta(self, meta: Mapping[str, Any]) -> None:
+        """Set the episode's metadata."""
+        self._ep_meta = dict(meta)
+
+    def unset_ep_meta(self) -> None:
+        """Clear the episode's metadata."""
+        self._ep_meta = {}
+
+    def edit_model_xml(self, xml_str: str) -> str:
+        """XML as it can be loaded here: that of `sim.model.get_xml()` is, as it is."""
+        return xml_str
+
+    def set_xml_processor(self, processor: Callable[[str], str]) -> None:
+        """Have XML changed before it is loaded."""
+        self._xml_processors.append(processor)
+
+    def reset_from_xml_string(self, xml_string: str) -> None:
+        """Begin an episode with the numbers of a model that `sim.model.get_xml()` has written.
+
+        Robots are at their published starts and objects where the model has them, until
+        `sim.set_state_from_flattened` says otherwise. Controllers remember what they did when the
+        XML was written, or begin at the published starts where it does not say, so that equal
+        states and actions lead to equal states.
+
+        Raises:
+            ValueError: it is not the XML of this environment; nothing is changed.
+        """
+        for processor in self._xml_processors:
+            xml_string = processor(xml_string)
+        numbers = self.sim.model.read_xml(xml_string)
+        self.deterministic_reset = True
+        self.reset()
+        self.deterministic_reset = False
+        self.env.set_state(numbers)
+        self.sim.reset()
+        for robot in self.robots:
+            robot.set_robot_joint_positions(robot.init_qpos)
+        self.sim.forward()
+        memory = {MEMORY + name: x for name, x in self.env.task.memory(self.env.view).items()}
+        kept = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
+        self.env.set_state({**memory, **kept})
+        self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
+
+    # What is asked of it.
+
+    @property
+    def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest action, (action_dim,) each."""
+        return bounds(self._actions)
+
+    @property
+    def action_dim(self) -> int:
+        """Size of an action."""
+        return len(self._actions)
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The action dimensions, with names and units."""
+        return tuple(self._actions)
+
+    @property
+    def num_robots(self) -> int:
+        """Number of robots."""
+        return len(self.robots)
+
+    @property
+    def num_cameras(self) -> int:
+        """Number of cameras in the observation."""
+        return len(self.camera_names)
+
+    @property
+    def robot_names(self) -> list[str]:
+        """The robots' names."""
+        return [robot.name for robot in self.robots]
+
+    @property
+    def env_configuration(self) -> str:
+        """The `env_configuration` that was passed to `make`."""
+        return str(self._asked.get("env_configuration", "default"))
+
+    @property
+    def placement_initializer(self) -> Any:
+        """The sampler that was given, or None."""
+        return self._asked.get("placement_initializer")
+
+    @property
+    def table_offset(self) -> np.ndarray:
+        """The middle of the table's upper face, m."""
+        return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
+
+    def reward(self, action: Any = None) -> float:
+        """The reward of the present state; actions are not paid for."""
+        task = self.env.task
+        return float(task.reward(task.terms(self.env.view)))
+
+    def _check_success(self) -> bool:
+        return bool(self.env.task.success(self.env.view))
+
+    # Observations.
+
+    def observation_spec(self) -> "OrderedDict[str, Any]":
+        """The present observation: as in robosuite, whose keys and shapes speak for themselves."""
+        return self._get_observations(force_update=True)
+
+    def _get_observations(self, force_update: bool = False) -> "OrderedDict[str, Any]":
+        """The last observation; `force_update`: that of the present state, written or not."""
+        if force_update:
+            self._entries = self.env.observe()
+        return self._observation(force=force_update)
+
+    def _observation(self, force: bool = False) -> "OrderedDict[str, Any]":
+        entries = self._entries
+        shapes = self.env.entry_shapes
+        groups: dict[str, dict[str, Any]] = {robot.prefix: {} for robot in self.robots}
+        pictures: dict[str, Any] = {}
+        objects: dict[str, Any] = {}
+        for name, value in entries.items():
+            prefix = next((p for p in groups if name.startswith(p)), None)
+            group = objects if prefix is None else groups[prefix]
+            group[name] = np.reshape(value, shapes[name])[()]  # a number has no axis
+        for picture in self._pictures:
+            pictures.update(self._seen(picture))
+        modalities = {
+            **{f"{prefix}proprio": group for prefix, group in groups.items()},
+            "image": pictures,
+            "object": objects,
+        }
+        modalities = self._observables.read(modalities, force)
+        found: OrderedDict[str, Any] = OrderedDict()
+        for group in modalities.values():
+            found.update(group)
+        order = [name for name in modalities if name not in ("image", "object")]
+        order += ["image"] if self._episodes.concatenated else []
+        for name in [*order, "object"]:
+            if modalities[name]:
+                found[f"{name}-state"] = _joined(modalities[name], name == "image")
+        return found
+
+    def _seen(self, picture: Picture) -> dict[str, np.ndarray]:
+        sim, name = self.sim, picture.camera
+        size = (picture.width, picture.height)
+        if picture.depth:
+            image, depth = sim.render(*size, camera_name=name, depth=True)
+            found = {f"{name}_image": image, f"{name}_depth": depth[..., None]}
+        else:
+            found = {f"{name}_image": sim.render(*size, camera_name=name)}
+        if picture.segmentations:
+            elements = sim.render(*size, camera_name=name, segmentation=True)
+            for kind in picture.segmentations:
+                grouped = self.model.segmented(elements, kind)
+                found[f"{name}_segmentation_{kind}"] = grouped[..., None]
+        return found
+
+    def add_observable(self, observable: Observable) -> None:
+        """Add an entry to the observation.
+
+        Raises:
+            ValueError: there is one of that name.
+        """
+        if observable.name in self.observation_names:
+            raise ValueError(
+                f"add_observable: there is {observable.name!r} already; see modify_observable"
+            )
+        self._observables.add(observable)
+
+    def modify_observable(self, observable_name: str, attribute: str, modifier: Any) -> None:
+        """Change how an entry is read; see `Observables.modify`.
+
+        Raises:
+            ValueError: there is no such entry or attribute.
+        """
+        if observable_name not in self.observation_names:
+            hint = or_else(observable_name, self.observation_names)
+            raise ValueError(f"modify_observable: no entry {observable_name!r}{hint}")
+        self._observables.modify(observable_name, attribute, modifier)
+
+    @property
+    def observation_names(self) -> set[str]:
+        """The names of all entries, groups left out."""
+        entries = {*self.env.entry_shapes, *self._observables.added}
+        for picture in self._pictures:
+            entries.add(f"{picture.camera}_image")
+            entries |= {f"{picture.camera}_depth"} if picture.depth else set()
+            entries |= {f"{picture.camera}_segmentation_{kind}" for kind in picture.segmentations}
+        return entries
+
+    @property
+    def enabled_observables(self) -> set[str]:
+        """The names of the entries that are read."""
+        return {n for n in self.observation_names if self._observables.of(n).enabled}
+
+    @property
+    def active_observables(self) -> set[str]:
+        """The names of the entries that an observation shows."""
+        return {n for n in self.observation_names if self._observables.of(n).active}
+
+    @property
+    def observation_modalities(self) -> set[str]:
+        """The names of the groups of entries."""
+        found = {f"{robot.prefix}proprio" for robot in self.robots}
+        found |= {"object"} if self.use_object_obs else set()
+        return found | ({"image"} if self._pictures else set())
+
+    # Contacts.
+
+    def check_contact(self, geoms_1: Any, geoms_2: Any = None) -> bool:
+        """Whether a geom of some touches one of others, or anything else."""
+        return sim_utils.check_contact(self.sim, geoms_1, geoms_2)
+
+    def get_contacts(self, model: MujocoModel) -> set[str]:
+        """The geoms that touch a model from without."""
+        return sim_utils.get_contacts(self.sim, model)
+
+    def _check_grasp(self, gripper: Any, object_geoms: Any) -> bool:
+        """Whether each group of a gripper's pads touches an object.
+
+        Args:
+            gripper: of `robots[i].gripper`, all of them as a dict (any of them then), or groups of
+                geoms by name.
+            object_geoms: an object, or geoms by name.
+        """
+        if isinstance(gripper, Mapping):
+            return any(self._check_grasp(each, object_geoms) for each in gripper.values())
+        if hasattr(gripper, "important_geoms"):
+            pads = gripper.important_geoms
+            groups: Iterable[Any] = (pads["left_fingerpad"], pads["right_fingerpad"])
+        else:
+            groups = [gripper] if isinstance(gripper, str) else gripper
+        return all(self.check_contact(group, object_geoms) for group in groups)
+
+    def _gripper_to_target(
+        self, gripper: Any, target: Any, target_type: str = "body", return_distance: bool = False
+    ) -> Any:
+        """From a gripper's tool to a target, (3,) m, or the distance; of several the shortest.
+
+        Args:
+            gripper: of `robots[i].gripper`, or all of them as a dict.
+            target: an object, or an element's name.
+            target_type: "body", "site" or "geom".
+            return_distance: whether the distance is wanted.
+        """
+        if isinstance(gripper, Mapping):
+            ways = [self._gripper_to_target(g, target, target_type) for g in gripper.values()]
+            way = min(ways, key=lambda way: float(np.linalg.norm(way)))
+        else:
+            if isinstance(target, MujocoModel):
+                target, target_type = target.root_body, "body"
+            if target_type not in ("body", "site", "geom"):
+                raise ValueError(f"target_type: no {target_type!r}, only body, site, geom")
+            there = getattr(self.sim.data, f"get_{target_type}_xpos")(target)
+            way = there - self.sim.data.get_site_xpos(gripper.important_sites["grip_site"])
+        return float(np.linalg.norm(way)) if return_distance else way
+
+    # Aids to the eye.
+
+    @property
+    def _visualizations(self) -> set[str]:
+        """The kinds of sites that `visualize` shows or hides."""
+        return {"env", "robots", "grippers"}
+
+    def visualize(self, vis_settings: Mapping[str, bool]) -> None:
+        """Show or hide sites: of the "env", the "robots" and the "grippers"."""
+        self.model.show_sites(vis_settings)
+
+
+def _joined(entries: Mapping[str, Any], deep: bool = False) -> np.ndarray:
+    """Numbers in a row; pictures side by side along their last axis."""
+    if deep:
+        return np.concatenate(list(entries.values()), axis=-1)
+    return np.concatenate([np.ravel(value) for value in entries.values()])

@@ -1,0 +1,34 @@
+"""The models of robots and of what they stand on."""
+
+from dataclasses import dataclass, field
+
+from mjgym_compat.robosuite.models.objects import MujocoModel
+
+
+@dataclass(frozen=True, eq=False)
+class RobotModel(MujocoModel):
+    """A robot without its hands.
+
+    Args:
+        prefix: beginning of its elements' names.
+        eef_name: the body that carries each arm's hand.
+        cameras: fixed to it.
+        actuators: of its arms.
+        models: its base, then its grippers.
+    """
+
+    prefix: str = ""
+    eef_name: dict[str, str] = field(default_factory=dict)
+    cameras: tuple[str, ...] = ()
+    actuators: tuple[str, ...] = ()
+    models: tuple[MujocoModel, ...] = ()
+
+    @property
+    def naming_prefix(self) -> str:
+        """Beginning of its elements' names."""
+        return self.prefix
+
+    @property
+    def arm_type(self) -> str:
+        """ "single" or "bimanual", by its number of arms."""
+        return "bimanual" if len(self.eef_name) > 1 else "single"

@@ -1,0 +1,237 @@
+"""The objects and robots in an environment's model."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.envs.env import Env
+from mjgym.robots import bases, hands
+from mjgym_compat.robosuite.episodes import Episodes
+from mjgym_compat.robosuite.models.grippers import GripperModel
+from mjgym_compat.robosuite.models.objects import MujocoModel, MujocoObject
+from mjgym_compat.robosuite.models.robots import RobotModel
+
+# The published classes of objects, which "class" segmentation tells apart.
+CLASSES = {
+    **dict.fromkeys(("cube", "cubeA", "cubeB", "trash"), "BoxObject"),
+    **dict.fromkeys(("hammer", "payload"), "HammerObject"),
+    **dict.fromkeys(("transport_start_bin", "transport_target_bin", "transport_trash_bin"), "Bin"),
+    "transport_start_bin_lid": "Lid",
+    "pot": "PotWithHandlesObject",
+    "stand": "StandWithMount",
+    "frame": "HookFrame",
+    "tool": "RatchetingWrenchObject",
+}
+FURNITURE = "table"  # beginning of the names of bodies that segmentation leaves out
+GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
+VISIBLE = 0.5  # opacity of sites that are shown
+
+
+class Scene:
+    """The objects and robots of an environment's model, by their geoms and sites.
+
+    Args:
+        env: the environment.
+        episodes: arguments about episodes and pictures.
+    """
+
+    def __init__(self, env: Env, episodes: Episodes) -> None:
+        self._env = env
+        self._segments = any(picture.segmentations for picture in episodes.pictures(env.model))
+
+    @cached_property
+    def mujoco_objects(self) -> list[MujocoObject]:
+        """The task's objects."""
+        task: Any = self._env.task
+        extents = task.extents(self._env.view)
+        found = []
+        for name in task.object_names:
+            root = task.body_of(name)
+            parts = self._parts(self._below(root))
+            kind = CLASSES.get(name, f"{name}Object")
+            if name in extents:
+                found.append(
+                    MujocoObject.with_extent(
+                        extents[name], name=name, root_body=root, class_name=kind, **parts
+                    )
+                )
+            else:
+                found.append(MujocoObject(name=name, root_body=root, class_name=kind, **parts))
+        return found
+
+    @cached_property
+    def mujoco_robots(self) -> list[RobotModel]:
+        """The robots, each with its base and its grippers."""
+        task: Any = self._env.task
+        names = (task.robot,) if isinstance(task.robot, str) else task.robot
+        return [self._robot(robot, name) for robot, name in zip(task.robots, names, strict=True)]
+
+    def _robot(self, robot: Any, name: str) -> RobotModel:
+        number = robot.number
+        prefix, mount = f"robot{number}_", f"fixed_mount{number}_"
+        model = self._env.model
+        stand = name_of(bases, robot.base)
+        base = MujocoModel(
+            name=f"{stand}{number}",
+            class_name=stand,
+            **self._parts(self._named(mount)),
+        )
+        grippers = tuple(self._gripper(each) for each in robot.manipulators)
+        bodies = self._named(prefix)
+        cameras = [model.camera(i).name for i in range(model.ncam)]
+        return RobotModel(
+            name=f"{name}{number}",
+            class_name=name,
+            root_body=model.body(min(bodies)).name if bodies else "",
+            prefix=prefix,
+            eef_name={each.side: each.link for each in robot.manipulators},
+            cameras=tuple(camera for camera in cameras if camera.startswith(prefix)),
+            actuators=tuple(motor for each in robot.manipulators for motor in each.motors),
+            models=(base, *grippers),
+            **self._parts(bodies) | {"joints": robot.joints},
+        )
+
+    def _gripper(self, each: Any) -> GripperModel:
+        hand, prefix = each.hand, each.hand_prefix
+        pads = [tuple(prefix + geom for geom in finger) for finger in hand.fingers]
+        name = name_of(hands, hand)
+        return GripperModel(
+            name=f"{name}{each.robot}_{each.side}",
+            class_name=name,
+            root_body=each.link,
+            prefix=prefix,
+            dof=hand.law.dimensions,
+            speed=hand.law.speed,
+            init_qpos=np.array(hand.start or [0.0] * len(hand.joints)),
+            actuators=each.finger_actuators,
+            important_geoms={
+                "left_fingerpad": pads[0] if pads else (),
+                "right_fingerpad": pads[-1] if pads else (),
+            },
+            important_sites={"grip_site": each.tool},
+            important_sensors={"force_ee": f"{prefix}force_ee", "torque_ee": f"{prefix}torque_ee"},
+            **self._parts(self._named(prefix)) | {"joints": each.finger_joints},
+        )
+
+    # Bodies, and what is on them.
+
+    def _named(self, prefix: str) -> set[int]:
+        """The bodies whose names begin with a prefix."""
+        model = self._env.model
+        return {i for i in range(model.nbody) if model.body(i).name.startswith(prefix)}
+
+    def _below(self, root: str) -> set[int]:
+        """A body, and all that it carries."""
+        model = self._env.model
+        found = {int(model.body(root).id)}
+        for i in range(model.nbody):  # parents come before their children
+            if int(model.body_parentid[i]) in found:
+                found.add(i)
+        return found
+
+    def _parts(self, bodies: Iterable[int]) -> dict[str, Any]:
+        model, own = self._env.model, set(bodies)
+        geoms = [i for i in range(model.ngeom) if int(model.geom_bodyid[i]) in own]
+        touch = [i for i in geoms if model.geom_contype[i] or model.geom_conaffinity[i]]
+        return {
+            "geom_ids": tuple(geoms),
+            "contact_geoms": tuple(model.geom(i).name for i in touch if model.geom(i).name),
+            "visual_geoms": tuple(
+                model.geom(i).name for i in geoms if i not in touch and model.geom(i).name
+            ),
+            "joints": tuple(
+                model.joint(i).name for i in range(model.njnt) if int(model.jnt_bodyid[i]) in own
+            ),
+            "sites": tuple(
+                model.site(i).name for i in range(model.nsite) if int(model.site_bodyid[i]) in own
+            ),
+        }
+
+    # Pictures by instance and class.
+
+    @cached_property
+    def _instances(self) -> list[MujocoModel]:
+        """All that segmentation tells apart, in the published order."""
+        found: list[MujocoModel] = [*self.mujoco_objects]
+        for robot in self.mujoco_robots:
+            found += [robot, *robot.models]
+        taken = {i for each in found for i in each.geom_ids}
+        model = self._env.model
+        for body in range(1, model.nbody):
+            name = model.body(body).name
+            if model.body_parentid[body] == 0 and not name.startswith(FURNITURE):
+                parts = self._parts(self._below(name) if name else {body})
+                own = tuple(i for i in parts["geom_ids"] if i not in taken)
+                if own:
+                    kind = {"name": name, "class_name": name, "root_body": name}
+                    found.append(MujocoModel(**{**parts, **kind, "geom_ids": own}))
+        return [each for each in found if each.geom_ids]
+
+    @property
+    def instances_to_ids(self) -> dict[str, dict[str, list[int]]]:
+        """The geoms of each instance, by its name."""
+        return {each.name: {"geom": list(each.geom_ids)} for each in self._instances}
+
+    @property
+    def classes_to_ids(self) -> dict[str, dict[str, list[int]]]:
+        """The geoms of each class of instances, by its name."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for each in self._instances:
+            found.setdefault(each.class_name, {"geom": []})["geom"] += each.geom_ids
+        return found
+
+    @property
+    def geom_ids_to_instances(self) -> dict[int, str]:
+        """The instance of each geom."""
+        return {i: name for name, ids in self.instances_to_ids.items() for i in ids["geom"]}
+
+    @property
+    def geom_ids_to_classes(self) -> dict[int, str]:
+        """The class of each geom."""
+        return {i: name for name, ids in self.classes_to_ids.items() for i in ids["geom"]}
+
+    @cached_property
+    def _numbers(self) -> dict[str, np.ndarray]:
+        """The number of each geom's instance or class, from 1; 0 for what belongs to none."""
+        found = {}
+        for kind, groups in (("instance", self.instances_to_ids), ("class", self.classes_to_ids)):
+            numbers = np.zeros(self._env.model.ngeom + 1, np.int32)
+            for number, ids in enumerate(groups.values(), start=1):
+                numbers[ids["geom"]] = number
+            found[kind] = numbers
+        return found
+
+    def segmented(self, elements: np.ndarray, kind: str) -> np.ndarray:
+        """Types and ids of elements (..., 2) as ids of geoms, or numbers of instances or classes.
+
+        Args:
+            elements: of `Simulation.render`.
+            kind: "element", "instance" or "class".
+
+        Returns:
+            int32 (...): -1 in an "element" picture and 0 in the others where there is nothing.
+        """
+        geoms = np.where(elements[..., 0] == GEOM, elements[..., 1], -1)
+        return geoms.astype(np.int32) if kind == "element" else self._numbers[kind][geoms]
+
+    def show_sites(self, settings: Mapping[str, bool]) -> None:
+        """Make the sites of the "env", the "robots" and the "grippers" visible or not."""
+        groups: dict[str, list[MujocoModel]] = {
+            "env": [*self.mujoco_objects],
+            "robots": [*self.mujoco_robots],
+            "grippers": [m for robot in self.mujoco_robots for m in robot.models[1:]],
+        }
+        model = self._env.model
+        for name, visible in settings.items():
+            for each in groups.get(name, ()):
+                for site in each.sites:
+                    model.site(site).rgba[3] = VISIBLE if visible else 0.0
+
+
+def name_of(catalogue: Any, part: Any) -> str:
+    """The name of a part in a catalogue, or that of its class."""
+    names = (name for name in catalogue.names() if catalogue.find(name) == part)
+    return next(names, type(part).__name__)

@@ -1,0 +1,333 @@
+"""A robot of an environment: its part of the action, its joints, and the pose of its hands."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mjgym.actions import Action, bounds
+from mjgym.envs.env import Env
+from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.models.grippers import GripperModel
+from mjgym_compat.robosuite.models.robots import RobotModel
+from mjgym_compat.robosuite.models.scene_model import Scene
+from mjgym_compat.robosuite.sim_facade import Simulation
+from mjgym_compat.robosuite.utils import transform_utils
+
+LIMIT_MARGIN = 0.1  # rad, from the end of a joint's range
+
+
+class Robot:
+    """A robot of an environment. What differs between its arms is a dict by "right" and "left".
+
+    Args:
+        env: the environment below.
+        number: of the robot.
+        robot: the task's.
+        actions: of the environment.
+        scene: of the environment.
+        sim: the simulation.
+        control_freq: of actions, Hz.
+
+    Attributes:
+        name: e.g. "Panda".
+        arms: of "right" and "left" those that it has.
+        prefix: beginning of the names of its entries and elements.
+        robot_joints: the joints of its arms.
+        robot_arm_joints: the same.
+        gripper_joints: the joints of each gripper.
+        part_controllers: the law of each arm, with its parameters.
+        eef_site_id: the site between the fingers of each arm.
+        gripper: of each arm.
+        robot_model: without its grippers.
+        sim: the simulation.
+        control_freq: of actions, Hz.
+    """
+
+    def __init__(
+        self,
+        env: Env,
+        number: int,
+        robot: Any,
+        actions: Sequence[Action],
+        scene: Scene,
+        sim: Simulation,
+        control_freq: float,
+    ) -> None:
+        task: Any = env.task
+        self._env = env
+        self._robot = robot
+        self._actions = actions
+        self.sim = sim
+        asked: Any = task.robot
+        self.name: str = asked if isinstance(asked, str) else asked[number]
+        self.idn = number
+        self.prefix = f"robot{number}_"
+        self.control_freq = control_freq
+        self.robot_joints: tuple[str, ...] = robot.joints
+        self.robot_arm_joints = self.robot_joints
+        sides = {each.side: each for each in robot.manipulators}
+        self._sides = sides
+        self.arms = tuple(sides)
+        self.part_controllers = {side: each.controller for side, each in sides.items()}
+        self.robot_model: RobotModel = scene.mujoco_robots[number]
+        grippers: list[Any] = list(self.robot_model.models[1:])
+        self.gripper: dict[str, GripperModel] = dict(zip(sides, grippers, strict=True))
+        self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
+        self.gripper_joints = {side: each.finger_joints for side, each in sides.items()}
+        model = env.model
+        self.eef_site_id = {side: int(model.site(m.tool).id) for side, m in sides.items()}
+        self._parts: dict[str, list[int]] = {}
+        for i, action in enumerate(actions):
+            part, _, what = action.name.partition(" ")
+            if part.startswith(self.prefix):
+                held = "_gripper" if what.startswith("gripper") else ""
+                self._parts.setdefault(part.removeprefix(self.prefix) + held, []).append(i)
+
+    # Actions.
+
+    @property
+    def dof(self) -> int:
+        """Number of joints of its arms."""
+        return len(self.robot_joints)
+
+    @property
+    def is_mobile(self) -> bool:
+        """False: its base stands still."""
+        return False
+
+    @property
+    def action_dim(self) -> int:
+        """Size of its part of the action."""
+        return sum(map(len, self._parts.values()))
+
+    @property
+    def action_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest of them."""
+        low, high = bounds(self._actions)
+        own = sorted(i for numbers in self._parts.values() for i in numbers)
+        return low[own], high[own]
+
+    @property
+    def action_split_indexes(self) -> dict[str, tuple[int, int]]:
+        """Start and end of each part in its part of an action."""
+        first = min(i for numbers in self._parts.values() for i in numbers)
+        return {n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()}
+
+    def create_action_vector(self, parts: Mapping[str, Any]) -> np.ndarray:
+        """Its part of an action, from those of its parts: "right", "right_gripper" and so on.
+
+        Args:
+            parts: numbers by part; those of the others are 0.
+
+        Raises:
+            ValueError: there is no such part, or it has another number of numbers.
+        """
+        first = min(i for numbers in self._parts.values() for i in numbers)
+        vector = np.zeros(self.action_dim)
+        for name, values in parts.items():
+            if name not in self._parts:
+                raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
+            numbers = np.array(self._parts[name]) - first
+            if np.shape(values) != numbers.shape:
+                raise ValueError(f"{name}: expected {len(numbers)} numbers, got {values!r}")
+            vector[numbers] = values
+        return vector
+
+    def print_action_info(self) -> None:
+        """Print what the numbers of its action do."""
+        for name, numbers in self._parts.items():
+            for i in numbers:
+                action = self._actions[i]
+                limits = f"[{action.low:g}, {action.high:g}] x {action.unit}"
+                print(f"{name}: {limits}: {action.meaning}")
+
+    def print_action_info_dict(self) -> None:
+        """Print where the numbers of each part are in its part of an action."""
+        print({"Action Dimension": (self.action_dim,), **self.action_split_indexes})
+
+    def has_part(self, part_name: str) -> bool:
+        """Whether it has a part, e.g. "right", "right_gripper" or "base"."""
+        return part_name in self._parts
+
+    def get_gripper_name(self, arm: str) -> str:
+        """The name of an arm's gripper among the parts."""
+        return f"{arm}_gripper"
+
+    # Joints.
+
+    @property
+    def init_qpos(self) -> np.ndarray:
+        """The arms' published start, rad."""
+        return np.array(self._robot.arm.start)
+
+    @property
+    def torque_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest torque of each joint, N m."""
+        model = self._env.model
+        ids = [model.actuator(name).id for name in self.robot_model.actuators]
+        return model.actuator_ctrlrange[ids, 0].copy(), model.actuator_ctrlrange[ids, 1].copy()
+
+    @property
+    def joint_indexes(self) -> list[int]:
+        """The numbers of its joints in the model."""
+        return [int(self._env.model.joint(name).id) for name in self.robot_joints]
+
+    @property
+    def arm_joint_indexes(self) -> list[int]:
+        """The numbers of its arms' joints in the model."""
+        return self.joint_indexes
+
+    _ref_joint_indexes = joint_indexes
+    _ref_arm_joint_indexes = joint_indexes
+
+    def _addresses(self, names: Sequence[str], field: str) -> list[int]:
+        model = self._env.model
+        return [int(getattr(model, field)[model.joint(name).id]) for name in names]
+
+    @property
+    def _ref_joint_pos_indexes(self) -> list[int]:
+        return self._addresses(self.robot_joints, "jnt_qposadr")
+
+    @property
+    def _ref_joint_vel_indexes(self) -> list[int]:
+        return self._addresses(self.robot_joints, "jnt_dofadr")
+
+    _ref_arm_joint_pos_indexes = _ref_joint_pos_indexes
+    _ref_arm_joint_vel_indexes = _ref_joint_vel_indexes
+
+    @property
+    def _ref_gripper_joint_pos_indexes(self) -> dict[str, list[int]]:
+        names = self.gripper_joints.items()
+        return {side: self._addresses(own, "jnt_qposadr") for side, own in names}
+
+    @property
+    def _ref_gripper_joint_vel_indexes(self) -> dict[str, list[int]]:
+        names = self.gripper_joints.items()
+        return {side: self._addresses(own, "jnt_dofadr") for side, own in names}
+
+    @property
+    def _joint_positions(self) -> np.ndarray:
+        return np.array(self._env.data.qpos[self._ref_joint_pos_indexes])
+
+    @property
+    def _joint_velocities(self) -> np.ndarray:
+        return np.array(self._env.data.qvel[self._ref_joint_vel_indexes])
+
+    def get_robot_joint_positions(self) -> np.ndarray:
+        """The positions of its arms' joints, rad."""
+        return self._joint_positions
+
+    def set_robot_joint_positions(self, jpos: Any) -> None:
+        """Write the positions of its arms' joints, rad, and compute what follows."""
+        self._env.data.qpos[self._ref_joint_pos_indexes] = jpos
+        self.sim.forward()
+
+    def get_gripper_joint_positions(self, gripper_arm: str | None = None) -> np.ndarray:
+        """The positions of a gripper's joints, m or rad; without an arm, of the first."""
+        side = gripper_arm or self.arms[0]
+        return np.array(self._env.data.qpos[self._ref_gripper_joint_pos_indexes[side]])
+
+    def set_gripper_joint_positions(self, jpos: Any, gripper_arm: str | None = None) -> None:
+        """Write the positions of a gripper's joints, and compute what follows."""
+        side = gripper_arm or self.arms[0]
+        self._env.data.qpos[self._ref_gripper_joint_pos_indexes[side]] = jpos
+        self.sim.forward()
+
+    def check_q_limits(self) -> bool:
+        """Whether a joint is within 0.1 rad of the end of its range."""
+        model = self._env.model
+        for name, angle in zip(self.robot_joints, self._joint_positions, strict=True):
+            joint = model.joint(name)
+            low, high = joint.range
+            inside = low + LIMIT_MARGIN < angle < high - LIMIT_MARGIN
+            if joint.limited[0] and not inside:
+                return True
+        return False
+
+    # Hands, in the axes of the robot's own frame.
+
+    def _by_arm(self, of: Callable[[str], Any]) -> dict[str, Any]:
+        return {side: of(side) for side in self.arms}
+
+    @property
+    def base_pos(self) -> np.ndarray:
+        """The place of its frame in the world, m."""
+        return np.array(self._env.data.body(self.robot_model.root_body).xpos)
+
+    @property
+    def base_ori(self) -> np.ndarray:
+        """The axes of its frame in the world, (3, 3)."""
+        return np.array(self._env.data.body(self.robot_model.root_body).xmat).reshape(3, 3)
+
+    def pose_in_base_from_name(self, name: str) -> np.ndarray:
+        """A body's pose in the robot's own frame, (4, 4)."""
+        body = self._env.data.body(name)
+        world = transform_utils.make_pose(body.xpos, body.xmat.reshape(3, 3))
+        base = transform_utils.make_pose(self.base_pos, self.base_ori)
+        return np.asarray(transform_utils.pose_inv(base) @ world)
+
+    @property
+    def _hand_pose(self) -> dict[str, np.ndarray]:
+        return self._by_arm(lambda side: self.pose_in_base_from_name(self._sides[side].link))
+
+    @property
+    def _hand_pos(self) -> dict[str, np.ndarray]:
+        return {side: pose[:3, 3] for side, pose in self._hand_pose.items()}
+
+    @property
+    def _hand_orn(self) -> dict[str, np.ndarray]:
+        return {side: pose[:3, :3] for side, pose in self._hand_pose.items()}
+
+    @property
+    def _hand_quat(self) -> dict[str, np.ndarray]:
+        return {side: transform_utils.mat2quat(axes) for side, axes in self._hand_orn.items()}
+
+    @property
+    def _hand_total_velocity(self) -> dict[str, np.ndarray]:
+        """Velocity and angular velocity of each hand's link in world axes, (6,)."""
+        data = self.sim.data
+
+        def velocity(side: str) -> np.ndarray:
+            link = self._sides[side].link
+            return np.concatenate([data.get_body_xvelp(link), data.get_body_xvelr(link)])
+
+        return self._by_arm(velocity)
+
+    @property
+    def _hand_vel(self) -> dict[str, np.ndarray]:
+        return {side: v[:3] for side, v in self._hand_total_velocity.items()}
+
+    @property
+    def _hand_ang_vel(self) -> dict[str, np.ndarray]:
+        return {side: v[3:] for side, v in self._hand_total_velocity.items()}
+
+    @property
+    def eef_rot_offset(self) -> dict[str, np.ndarray]:
+        """The turn from each hand's link to its tool, as a quaternion x, y, z, w."""
+
+        def turn(side: str) -> np.ndarray:
+            data = self._env.data
+            link = data.body(self._sides[side].link).xmat.reshape(3, 3)
+            tool = data.site(self._sides[side].tool).xmat.reshape(3, 3)
+            return transform_utils.mat2quat(link.T @ tool)
+
+        return self._by_arm(turn)
+
+    # Sensors.
+
+    def get_sensor_measurement(self, sensor_name: str) -> np.ndarray:
+        """The reading of a sensor."""
+        return np.array(self._env.data.sensor(sensor_name).data)
+
+    @property
+    def ee_force(self) -> dict[str, np.ndarray]:
+        """The force (N) that each hand is held with, (3,)."""
+        sensors = {side: g.important_sensors["force_ee"] for side, g in self.gripper.items()}
+        return {side: self.get_sensor_measurement(name) for side, name in sensors.items()}
+
+    @property
+    def ee_torque(self) -> dict[str, np.ndarray]:
+        """The torque (N m) that each hand is held with, (3,)."""
+        sensors = {side: g.important_sensors["torque_ee"] for side, g in self.gripper.items()}
+        return {side: self.get_sensor_measurement(name) for side, name in sensors.items()}

@@ -1,0 +1,350 @@
+"""The model and the state of an environment under the names of robosuite's `sim`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.envs.env import Env
+from mjgym.loop.states import MEMORY
+from mjgym.mjcf.bounds import require_bounded_text
+from mjgym.mjcf.written_fields import fields_of, with_fields
+from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.episodes import Episodes
+
+_KINDS = (
+    *("body", "joint", "geom", "site", "actuator", "sensor", "camera"),
+    *("light", "tendon", "mesh"),
+)
+_COUNTS = {"body": "nbody", "joint": "njnt", "camera": "ncam", "actuator": "nu"}
+# The fields of MjData with a row for each element, by the names that robosuite has for them.
+_ROWS = {
+    "body_xpos": "xpos",
+    "body_xmat": "xmat",
+    "body_xquat": "xquat",
+    "geom_xpos": "geom_xpos",
+    "geom_xmat": "geom_xmat",
+    "site_xpos": "site_xpos",
+    "site_xmat": "site_xmat",
+    "camera_xpos": "cam_xpos",
+    "camera_xmat": "cam_xmat",
+    "light_xpos": "light_xpos",
+    "light_xdir": "light_xdir",
+}
+_JACOBIANS: dict[str, Callable[..., None]] = {
+    "body": mujoco.mj_jacBody,
+    "geom": mujoco.mj_jacGeom,
+    "site": mujoco.mj_jacSite,
+}
+_WRITTEN = {"joint": ("qpos", "qvel"), "mocap": ("pos", "quat")}
+# The camera's planes as the published scenes have them, on which normalized depth depends.
+EXTENT = 10.60981561453384  # m
+NEAR, FAR = 0.001, 50.0  # of the extent
+FREE, BALL = 0, 1  # mjtJoint
+WIDTHS = {"qpos": {FREE: 7, BALL: 4}, "qvel": {FREE: 6, BALL: 3}}
+COUNTED = ("nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ncam")
+WRITTEN = ("body_pos", "body_mass", "geom_pos", "geom_size", "geom_friction", "jnt_range")
+PRINTED = 1e-4  # of a number, by which XML may differ from the model that it was written of
+
+
+class Model:
+    """The fields of the MjModel, and `<kind>_names`, `<kind>_name2id` and `<kind>_id2name`.
+
+    `stat.extent` and `vis.map` have the published planes, with which depth is normalized.
+
+    Args:
+        env: the environment.
+    """
+
+    def __init__(self, env: Env) -> None:
+        self._env = env
+        self._model = env.model
+        self.stat = SimpleNamespace(extent=EXTENT, center=env.model.stat.center)
+        self.vis = SimpleNamespace(map=SimpleNamespace(znear=NEAR, zfar=FAR))
+
+    def __getattr__(self, name: str) -> Any:
+        kind, _, way = name.partition("_")
+        if name.startswith("_") or kind not in _KINDS:
+            return getattr(self.__dict__["_model"], name)
+        of: Any = getattr(self._model, kind)
+        if way == "name2id":
+            return lambda element: int(of(element).id)
+        if way == "id2name":
+            return lambda number: of(number).name
+        if way == "names":
+            count = getattr(self._model, _COUNTS.get(kind, f"n{kind}"))
+            return tuple(of(i).name for i in range(count))
+        return getattr(self._model, name)
+
+    def get_joint_qpos_addr(self, name: str) -> Any:
+        """Address of a joint in `qpos`: a number, or start and end of several."""
+        return self._address(name, "qpos")
+
+    def get_joint_qvel_addr(self, name: str) -> Any:
+        """Address of a joint in `qvel`: a number, or start and end of several."""
+        return self._address(name, "qvel")
+
+    def _address(self, name: str, field: str) -> Any:
+        joint = self._model.joint(name)
+        first = int((joint.qposadr if field == "qpos" else joint.dofadr)[0])
+        width = WIDTHS[field].get(int(joint.type[0]), 1)
+        return first if width == 1 else (first, first + width)
+
+    # XML. What an episode changes is in it twice: in the elements, and exactly as numbers.
+
+    def get_xml(self) -> str:
+        """The model as MJCF, with what the episode has drawn and what its controllers remember."""
+        task, state = self._env.task, self._env.get_state()
+        memory = {name: x for name, x in state.items() if name.startswith(MEMORY) and x.size}
+        return with_fields(task.model(), {name: state[name] for name in task.varies}, memory)
+
+    def read_xml(self, xml: str) -> dict[str, np.ndarray]:
+        """An episode's fields and memory in XML that `get_xml` has written, as a state.
+
+        Raises:
+            ValueError: it is another model's, or has been changed.
+        """
+        task = self._env.task
+        try:
+            require_bounded_text(xml)
+            found = mujoco.MjSpec.from_string(xml, assets=task.model().assets).compile()
+        except ValueError as error:
+            raise ValueError(f"xml: not that of sim.model.get_xml(): {error}") from None
+        own = self._model
+        if any(getattr(found, count) != getattr(own, count) for count in COUNTED):
+            raise ValueError(
+                "xml: another model's; episodes change numbers here, never what there is, so only"
+                " the XML of this environment's sim.model.get_xml() can be loaded"
+            )
+        held = fields_of(found)
+        if missing := [name for name in task.varies if name not in held]:
+            raise ValueError(f"xml: lacks what sim.model.get_xml() writes of {', '.join(missing)}")
+        for name in WRITTEN:
+            alike = np.allclose(getattr(found, name), getattr(own, name), PRINTED, PRINTED)
+            if name not in task.varies and not alike:
+                raise ValueError(f"xml: {name} differs; make(..., vary={{...}}) changes numbers")
+        state = self._env.get_state()
+        return {
+            name: np.array(value).reshape(state[name].shape).astype(state[name].dtype)
+            for name, value in held.items()
+            if name in state  # other controllers may have remembered other things
+        }
+
+
+class Data:
+    """The fields of the MjData, and those of elements by their names.
+
+    `body_xpos` and the like are rows of all bodies; `get_body_xpos(name)` is one of them, and so
+    for geoms, sites, cameras and lights; `get_body_xvelp`, `get_body_xvelr`, `get_body_jacp` and
+    `get_body_jacr` are velocities and Jacobians in world axes; `get_joint_qpos(name)`,
+    `set_joint_qpos(name, value)` and the same of `qvel` are a joint's, `get_sensor(name)` a
+    sensor's and `get_mocap_pos` and `set_mocap_quat` a mocap body's. Rotation matrices are
+    (..., 3, 3).
+
+    Args:
+        model: the live MjModel.
+        data: the live MjData.
+    """
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        self.__dict__["_model"], self.__dict__["_data"] = model, data
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _ROWS:
+            rows = getattr(self._data, _ROWS[name])
+            return rows.reshape(-1, 3, 3) if name.endswith("xmat") else rows
+        way, _, field = name.partition("_")
+        found: Any = None
+        if way == "get":
+            found = self._getter(field)
+        elif way == "set":
+            found = self._setter(field)
+        return getattr(self._data, name) if found is None else found
+
+    def _getter(self, field: str) -> Callable[[str], Any] | None:
+        """A function of an element's name, for what there is of elements."""
+        kind, _, what = field.partition("_")
+        if field == "sensor":
+            return lambda element: _one_or_all(self._data.sensor(element).data.copy())
+        if field in _ROWS:
+            return lambda element: getattr(self, field)[getattr(self._model, kind)(element).id]
+        if kind in _JACOBIANS and what in ("jacp", "jacr"):
+            return lambda element: self._jacobian(kind, element, what[-1])
+        if kind in _JACOBIANS and what in ("xvelp", "xvelr"):
+            return lambda element: self._jacobian(kind, element, what[-1]) @ self._data.qvel
+        if what in _WRITTEN.get(kind, ()):
+            return lambda element: _one_or_all(self._of(kind, element, what).copy())
+        return None
+
+    def _setter(self, field: str) -> Callable[[str, Any], None] | None:
+        kind, _, what = field.partition("_")
+        if what in _WRITTEN.get(kind, ()):
+            return lambda element, value: self._write(kind, element, what, value)
+        return None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._data, name, value)
+
+    def _jacobian(self, kind: str, element: str, of: str) -> np.ndarray:
+        """Of an element's place ("p") or axes ("r") with respect to all velocities, (3, nv)."""
+        rows = np.zeros((3, self._model.nv))
+        number = getattr(self._model, kind)(element).id
+        given = (rows, None) if of == "p" else (None, rows)
+        _JACOBIANS[kind](self._model, self._data, *given, number)
+        return rows
+
+    def _of(self, kind: str, element: str, what: str) -> np.ndarray:
+        if kind == "joint":
+            return np.asarray(getattr(self._data.joint(element), what))
+        number = int(self._model.body(element).mocapid[0])
+        if number < 0:
+            raise ValueError(f"{element!r} is no mocap body")
+        return np.asarray(getattr(self._data, f"mocap_{what}")[number])
+
+    def _write(self, kind: str, element: str, what: str, value: Any) -> None:
+        self._of(kind, element, what)[:] = value
+
+
+def _one_or_all(values: np.ndarray) -> Any:
+    return values[0] if values.shape == (1,) else values
+
+
+@dataclass(frozen=True)
+class SimState:
+    """Time, positions and velocities of a simulation.
+
+    Args:
+        time: s.
+        qpos: (nq,).
+        qvel: (nv,).
+    """
+
+    time: float
+    qpos: np.ndarray
+    qvel: np.ndarray
+
+    def flatten(self) -> np.ndarray:
+        """All of it in a row, (1 + nq + nv,), as demonstrations store it."""
+        return np.concatenate([[self.time], self.qpos, self.qvel])
+
+
+class Simulation:
+    """The simulation of an environment, under the names of robosuite's `sim`.
+
+    Attributes:
+        model: see `Model`.
+        data: see `Data`.
+
+    Args:
+        env: the environment.
+        episodes: arguments about pictures.
+    """
+
+    def __init__(self, env: Env, episodes: Episodes) -> None:
+        self._env = env
+        self._upright = episodes.upright
+        self._hidden = episodes.hidden_groups
+        self.model = Model(env)
+        self.data = Data(env.model, env.data)
+
+    def reset(self) -> None:
+        """The model's own state: positions of `qpos0`, no velocities."""
+        mujoco.mj_resetData(self._env.model, self._env.data)
+
+    def forward(self) -> None:
+        """Recompute what depends on positions, velocities and controls that have been written."""
+        mujoco.mj_forward(self._env.model, self._env.data)
+
+    def step(self) -> None:
+        """One physics step with the controls as they are."""
+        mujoco.mj_step(self._env.model, self._env.data)
+
+    def step1(self) -> None:
+        """The first half of a physics step: what positions and velocities decide."""
+        mujoco.mj_step1(self._env.model, self._env.data)
+
+    def step2(self) -> None:
+        """The second half of a physics step: what controls decide."""
+        mujoco.mj_step2(self._env.model, self._env.data)
+
+    def get_state(self) -> SimState:
+        """Time, positions and velocities; `env.env.get_state()` has all of an episode."""
+        data = self._env.data
+        return SimState(float(data.time), data.qpos.copy(), data.qvel.copy())
+
+    def set_state(self, state: SimState | dict[str, Any]) -> None:
+        """Write a state of `get_state`, or entries of `mjgym.Env.set_state`."""
+        if isinstance(state, dict):
+            self._env.set_state(state)
+        else:
+            self.set_state_from_flattened(state.flatten())
+
+    def set_state_from_flattened(self, value: Any) -> None:
+        """Write a state of `SimState.flatten`; `forward` then computes what follows.
+
+        Raises:
+            ValueError: it has another length.
+        """
+        model, data = self._env.model, self._env.data
+        flat = np.asarray(value, float)
+        if flat.shape != (1 + model.nq + model.nv,):
+            raise ValueError(
+                f"state: expected 1 + {model.nq} + {model.nv} numbers, got shape {flat.shape}"
+            )
+        data.time = flat[0]
+        data.qpos[:], data.qvel[:] = flat[1 : 1 + model.nq], flat[1 + model.nq :]
+
+    def contacts(self) -> list[tuple[str, str]]:
+        """The pairs of geoms that touch, by name."""
+        model = self._env.model
+        pairs = self._env.data.contact.geom
+        return [(model.geom(int(a)).name, model.geom(int(b)).name) for a, b in pairs]
+
+    def render(
+        self,
+        width: int = 256,
+        height: int = 256,
+        *,
+        camera_name: str = "frontview",
+        depth: bool = False,
+        segmentation: bool = False,
+    ) -> Any:
+        """A picture of the present state, uint8 (height, width, 3).
+
+        Args:
+            width: pixels.
+            height: pixels.
+            camera_name: a camera's.
+            depth: whether the picture comes with the depth of its pixels, float32 (height, width),
+                0 at the nearest and 1 at the farthest that the camera sees.
+            segmentation: whether it is the types and the ids of the elements instead, int32
+                (height, width, 2).
+
+        Raises:
+            ValueError: there is no such camera.
+            RenderingError: no OpenGL works here; the message says what to install.
+        """
+        cameras = self.model.camera_names
+        if camera_name not in cameras:
+            raise ValueError(f"camera_name: no {camera_name!r}{or_else(camera_name, cameras)}")
+        asked = {"width": width, "height": height, "hidden_groups": self._hidden}
+        if segmentation:
+            seen = self._env.camera(camera_name, kind="segmentation", **asked)
+            return self._rows(seen[..., ::-1])
+        picture = self._rows(self._env.camera(camera_name, **asked))
+        if not depth:
+            return picture
+        return picture, self._rows(self._normalized_depth(camera_name, **asked))
+
+    def _normalized_depth(self, camera: str, **asked: Any) -> np.ndarray:
+        """Depth as OpenGL has it, from 0 at the near plane to 1 at the far one, rows from above."""
+        metres = self._env.camera(camera, kind="depth", **asked)
+        near, far = NEAR * EXTENT, FAR * EXTENT
+        beyond = np.maximum(metres, near)
+        return np.asarray(np.clip((1 - near / beyond) / (1 - near / far), 0, 1), np.float32)
+
+    def _rows(self, picture: np.ndarray) -> np.ndarray:
+        return picture if self._upright else picture[::-1]

@@ -1,0 +1,5 @@
+"""Samplers, cameras and rotations under the names of `robosuite.utils`."""
+
+from mjgym_compat.robosuite.utils.errors import RandomizationError
+
+__all__ = ["RandomizationError"]

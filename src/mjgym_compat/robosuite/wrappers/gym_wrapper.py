@@ -1,0 +1,97 @@
+"""Gymnasium's interface over robosuite's."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym_compat.robosuite.wrappers.wrapper import Wrapper
+
+
+class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
+    """A `gymnasium.Env`: the horizon truncates, `reset(seed=)` fixes the episode.
+
+    Args:
+        env: of `make`.
+        keys: entries of the observation; None for "object-state", pictures and the robots'
+            "robot0_proprio-state".
+        flatten_obs: whether they are joined into one vector, float64; otherwise they are a dict.
+
+    Raises:
+        ValueError: the observation has no such entry.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+    render_mode = None
+    spec = None
+
+    def __init__(
+        self, env: Any, keys: Sequence[str] | None = None, flatten_obs: bool = True
+    ) -> None:
+        Wrapper.__init__(self, env)
+        self._plain = env.unwrapped if isinstance(env, Wrapper) else env
+        self.name = "_".join(["".join(env.robot_names), type(self._plain).__name__])
+        self.reward_range = (0, env.reward_scale)
+        if keys is None:
+            keys = [*(["object-state"] if env.use_object_obs else [])]
+            keys += [f"{camera}_image" for camera in env.camera_names]
+            keys += [f"robot{i}_proprio-state" for i in range(env.num_robots)]
+        self.keys = list(keys)
+        self.flatten_obs = flatten_obs
+        seen = env.observation_spec()
+        if missing := [key for key in self.keys if key not in seen]:
+            raise ValueError(f"keys: the observation has no {', '.join(missing)}")
+        chosen = self._chosen(seen)
+        self.observation_space = (
+            _space(chosen)
+            if flatten_obs
+            else gymnasium.spaces.Dict({key: _space(value) for key, value in chosen.items()})
+        )
+        self.obs_dim = chosen.size if flatten_obs else sum(map(np.size, chosen.values()))
+        low, high = env.action_spec
+        self.action_space = gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32))
+
+    @property
+    def unwrapped(self) -> Any:
+        """Itself, as Gymnasium has it; `env` is robosuite's interface."""
+        return self
+
+    def _chosen(self, seen: Mapping[str, Any]) -> Any:
+        if self.flatten_obs:
+            return np.concatenate([np.ravel(seen[key]).astype(float) for key in self.keys])
+        return {key: np.asarray(seen[key]) for key in self.keys}
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see `gymnasium.Env.reset`. There are no options."""
+        gymnasium.Env.reset(self, seed=seed)
+        if seed is not None:
+            self._plain.reseed(seed)
+        return self._chosen(self.env.reset()), {}
+
+    def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Advance by one control step; see `gymnasium.Env.step`."""
+        seen, reward, done, info = self.env.step(action)
+        ended = bool(self._plain.terminated)
+        return self._chosen(seen), reward, ended, bool(done and not ended), info
+
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> float:
+        """The reward of the present state, whatever the goals are."""
+        return float(self.env.reward())
+
+    def render(self, **kwargs: Any) -> Any:
+        """Show the present state in a window."""
+        return Wrapper.render(self, **kwargs)
+
+    def close(self) -> None:
+        """Close the environment."""
+        Wrapper.close(self)
+
+
+def _space(value: np.ndarray) -> gymnasium.spaces.Box:
+    if value.dtype.kind in "iu":
+        ends = np.iinfo(value.dtype)
+        return gymnasium.spaces.Box(ends.min, ends.max, value.shape, value.dtype.type)
+    return gymnasium.spaces.Box(-np.inf, np.inf, value.shape, value.dtype.type)

@@ -1,0 +1,60 @@
+"""Sites that aid the eye, shown after each step."""
+
+from typing import Any
+
+from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.wrappers.wrapper import Wrapper
+
+
+class VisualizationWrapper(Wrapper):
+    """Show the sites of the environment, the robots and the grippers.
+
+    Args:
+        env: of `make`, without `camera_segmentations`.
+        indicator_configs: None, as nothing is added to a model here.
+
+    Raises:
+        ValueError: there are segmentations, or indicators are asked for.
+    """
+
+    def __init__(self, env: Any, indicator_configs: Any = None) -> None:
+        super().__init__(env)
+        if any(env.camera_segmentations):
+            raise ValueError("VisualizationWrapper: not together with camera_segmentations")
+        if indicator_configs is not None:
+            raise ValueError(
+                "indicator_configs: only None here, as a model's structure stays what it is; put"
+                " sites into the scene of a task of your own, or draw on the pictures"
+            )
+        self._settings = dict.fromkeys(sorted(env._visualizations), True)
+        self.reset()
+
+    def get_indicator_names(self) -> list[str]:
+        """None."""
+        return []
+
+    def get_visualization_settings(self) -> list[str]:
+        """The kinds of sites that can be shown."""
+        return list(self._settings)
+
+    def set_visualization_setting(self, setting: str, visible: bool) -> None:
+        """Show or hide a kind of sites.
+
+        Raises:
+            ValueError: there is no such kind.
+        """
+        if setting not in self._settings:
+            raise ValueError(f"setting: no {setting!r}{or_else(setting, self._settings)}")
+        self._settings[setting] = visible
+
+    def reset(self) -> Any:
+        """Begin an episode; its observation."""
+        seen = super().reset()
+        self.env.visualize(vis_settings=self._settings)
+        return seen
+
+    def step(self, action: Any) -> Any:
+        """Advance by one control step."""
+        result = super().step(action)
+        self.env.visualize(vis_settings=self._settings)
+        return result

@@ -1,0 +1,101 @@
+"""Scores of what has learned nothing: random and zero actions, for every registered id.
+
+They come with the package, as `benchmarks/training/random_and_zero.py` has measured them.
+"""
+
+import csv
+import functools
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import mjgym
+from mjgym.util import atomic
+from mjgym.util.packaged import assets
+from mjgym_train.evaluation import Evaluation
+
+FILE = assets() / "baselines" / "random_and_zero.csv"
+RANDOM, ZERO = "random", "zero"
+POLICIES = (RANDOM, ZERO)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Returns of one policy on one task, as that is registered.
+
+    Args:
+        id: of the task.
+        policy: "random" (uniform within the bounds of actions) or "zero".
+        episodes: with the first seeds of `mjgym_train.evaluation.SEEDS`.
+        steps: of the longest episode.
+        mean: of the returns.
+        std: their standard deviation.
+        lowest: of them.
+        highest: of them.
+        mujoco: the engine's version.
+    """
+
+    id: str
+    policy: str
+    episodes: int
+    steps: int
+    mean: float
+    std: float
+    lowest: float
+    highest: float
+    mujoco: str
+
+
+COLUMNS = tuple(field.name for field in fields(Baseline))
+
+
+def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
+    """The baseline that an evaluation has found."""
+    returns = result.returns
+    numbers = (returns.mean(), returns.std(), returns.min(), returns.max())
+    mean, std, lowest, highest = (float(f"{number:.5g}") for number in numbers)
+    return Baseline(
+        id, policy, len(returns), int(result.lengths.max()), mean, std, lowest, highest,
+        mjgym.fingerprint()["versions"]["mujoco"],
+    )  # fmt: skip
+
+
+def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
+    """Baselines of a file, by id and policy; none where there is no file."""
+    if not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        rows = [
+            Baseline(
+                row["id"],
+                row["policy"],
+                int(row["episodes"]),
+                int(row["steps"]),
+                float(row["mean"]),
+                float(row["std"]),
+                float(row["lowest"]),
+                float(row["highest"]),
+                row["mujoco"],
+            )
+            for row in csv.DictReader(file)
+        ]
+    return {(row.id, row.policy): row for row in rows}
+
+
+def write(baselines: Iterable[Baseline], path: Path = FILE) -> None:
+    """Put baselines into a file, sorted by id and policy."""
+    with atomic.replacing(path) as part, part.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(sorted(map(astuple, baselines)))
+
+
+@functools.cache
+def _packaged() -> dict[tuple[str, str], Baseline]:
+    return read()
+
+
+def of(id: str) -> dict[str, Baseline]:
+    """The baselines of a task that came with the package, by policy."""
+    found = _packaged()
+    return {policy: found[id, policy] for policy in POLICIES if (id, policy) in found}

@@ -1,0 +1,114 @@
+"""`mjgym compare`: runs beside each other."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mjgym.cli.output import console, print_json, table
+
+if TYPE_CHECKING:
+    from mjgym_train.comparison import Score, Summary
+    from mjgym_train.statistics import Interval
+
+
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Run folders, or metrics files.")
+    ],
+    metric: Annotated[str, typer.Option(help="The compared quantity.")] = "evaluation/return",
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot the curves to this file.", dir_okay=False)
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
+
+    Runs that have the same name (the setting "name", by default the algorithm's) are one experiment
+    of several seeds. Intervals are 95 %: Student's t for one task, stratified bootstrap over
+    tasks, none below three runs. Only tasks whose returns lie within 0 and 1000 are
+    averaged. The score of a run is that of its last evaluation, never of its best. Shown beside it
+    are the mean of the runs that `mjgym evaluate` has scored, and the return of random actions on
+    the registered task.
+    """
+    from mjgym.cli.bench import check_plot
+    from mjgym_train import baselines, comparison
+    from mjgym_train.run_errors import RunError
+
+    if plot is not None:
+        check_plot(plot)
+    try:
+        curves = comparison.read(runs, metric)
+    except RunError as error:
+        raise typer.BadParameter(str(error), param_hint="'RUN'") from None
+    scores, summaries = comparison.scores(curves), comparison.summaries(curves)
+    known = {score.id: baselines.of(score.id) for score in scores}
+    random = {id: found[baselines.RANDOM].mean for id, found in known.items() if found}
+    if json:
+        print_json(
+            {
+                "scores": [
+                    {**dataclasses.asdict(score), "random": random.get(score.id)}
+                    for score in scores
+                ],
+                "summaries": [dataclasses.asdict(summary) for summary in summaries],
+            }
+        )
+    else:
+        _show(scores, summaries, random)
+    if plot is not None:
+        comparison.plot(curves, plot)
+    if csv is not None:
+        comparison.write(curves, csv, metric)
+    for written in (plot, csv):
+        if written is not None:
+            console(stderr=True).print(f"written: {written}", soft_wrap=True)
+
+
+def _interval(found: "Interval | None", form: str) -> str:
+    return "below 3 runs" if found is None else f"{found[0]:{form}} to {found[1]:{form}}"
+
+
+def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, float]") -> None:
+    from mjgym_train.comparison import scaled
+
+    out = console()
+    numbers = ("runs", "return", "95 %", "last three", "scored", "random", "steps", "minutes")
+    by_task = table("id", "experiment", *numbers, right=numbers, fold=("id",))
+    for score in scores:
+        by_task.add_row(
+            score.id,
+            score.experiment,
+            str(score.runs),
+            f"{score.last:.1f}",
+            _interval(score.interval, ".1f"),
+            f"{score.last_three:.1f}",
+            "" if score.final is None else f"{score.final:.1f}",
+            f"{random[score.id]:.1f}" if score.id in random else "",
+            f"{score.steps:,.0f}",
+            f"{score.minutes:.1f}",
+        )
+    out.print(by_task)
+    columns = ("tasks", "runs", "interquartile mean", "95 %", "better than the first")
+    over_tasks = table("experiment", *columns, right=columns, fold=("experiment",))
+    for summary in summaries:
+        over_tasks.add_row(
+            summary.experiment,
+            str(summary.tasks),
+            str(summary.runs),
+            f"{summary.interquartile_mean:.3f}",
+            _interval(summary.interval, ".3f"),
+            "" if summary.improvement is None else f"{summary.improvement:.0%}",
+        )
+    if summaries:
+        out.print()
+        out.print(over_tasks)
+    left_out = sorted({score.id for score in scores if not scaled(score.id)})
+    if left_out:
+        text = f"not averaged, as their returns are not scaled to 1000: {', '.join(left_out)}"
+        out.print(text, soft_wrap=True)

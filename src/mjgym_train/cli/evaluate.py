@@ -1,0 +1,110 @@
+"""`mjgym evaluate`: the score of a policy."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from mjgym.cli.output import console, facts, print_json, reserved
+from mjgym.cli.seeds import seeds_of
+from mjgym_train.cli.subjects import SUBJECT, Subject, subject_of
+from mjgym_train.cli.train import TRUST
+
+
+def evaluate(
+    policy: Annotated[str, SUBJECT],
+    id: Annotated[str | None, typer.Option(help="Id of the task, for a policy file.")] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of episodes, with the first fixed seeds. Default: 100."),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help='Seeds of the episodes, such as "0-9" or "1,5,7".')
+    ] = None,
+    num_envs: Annotated[
+        int, typer.Option(min=1, help="Parallel episodes; does not change the score.")
+    ] = 100,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads; default: all allowed cores. Does not change the score."),
+    ] = None,
+    module: Annotated[
+        str | None, typer.Option(help="Registers the task, instead of the one in config.yaml.")
+    ] = None,
+    trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Score a policy: 100 episodes with the same seeds every time, without noise.
+
+    A run is scored by its last policy, and its folder keeps the returns. Training never uses these
+    seeds. The scores of random and zero actions are shown beside it, unless the task's arguments
+    were changed. With other seeds or fewer episodes, the score is printed but not kept.
+    """
+    from mjgym.policies.network import PolicyError
+    from mjgym_train import baselines, evaluation, protocol
+
+    if seeds is not None and episodes is not None:
+        raise typer.BadParameter("give either --seeds or --episodes")
+    chosen: Sequence[int] = evaluation.SEEDS
+    if episodes is not None:
+        if episodes > len(evaluation.SEEDS):
+            raise typer.BadParameter(
+                f"there are {len(evaluation.SEEDS)} fixed seeds; name others with --seeds",
+                param_hint="'--episodes'",
+            )
+        chosen = evaluation.SEEDS[:episodes]
+    if seeds is not None:
+        chosen = seeds_of(seeds, "'--seeds'")
+    subject = subject_of(policy, id, module, trust=trust)
+    with reserved(json):
+        try:
+            count = min(num_envs, len(chosen))
+            envs = evaluation.make(subject.id, count, threads, **subject.env)
+        except (TypeError, ValueError) as error:
+            raise typer.BadParameter(f"{subject.name}: env: {error}") from None
+        try:
+            _require_spaces(subject, envs)
+            result = evaluation.evaluate(subject.policy, envs, chosen)
+        except PolicyError as error:
+            raise typer.BadParameter(f"{subject.name}: {error}", param_hint="'RUN'") from None
+        finally:
+            envs.close()
+    about = {"id": subject.id, "env_step": subject.env_step, **result.about()}
+    nothing = {} if subject.env else baselines.of(subject.id)
+    about["baselines"] = {name: baseline.mean for name, baseline in nothing.items()}
+    if json:
+        print_json(about)
+    else:
+        _show(subject, about)
+    if subject.run is not None and tuple(chosen) == evaluation.SEEDS:
+        try:
+            about["policy_sha256"] = protocol.policy_hash(subject.run)
+            subject.run.write_json(subject.run.evaluation_file, about)
+        except OSError as error:
+            file = subject.run.evaluation_file
+            console(stderr=True).print(f"{file} is not written: {error.strerror}", soft_wrap=True)
+            raise typer.Exit(1) from None
+
+
+def _require_spaces(subject: Subject, envs: Any) -> None:
+    """See whether observations and actions are those that a policy was trained with."""
+    from mjgym.cli.policies import spaces_complaint
+
+    complaint = spaces_complaint(subject.name, subject.policy, envs)
+    if complaint:
+        raise typer.BadParameter(complaint, param_hint="'RUN'")
+
+
+def _show(subject: Subject, about: dict[str, Any]) -> None:
+    shown = {
+        "run" if subject.run is not None else "policy": subject.name,
+        "id": subject.id,
+        "return": f"{about['mean']:.1f}, standard deviation {about['std']:.1f}",
+        "range": f"lowest {about['lowest']:.1f}, highest {about['highest']:.1f}",
+        "episodes": str(about["episodes"]),
+    }
+    if "success" in about:
+        shown["success"] = f"{about['success']:.0%}"
+    for name, baseline in about["baselines"].items():
+        shown[f"{name} actions"] = f"{baseline:.1f}"
+    console().print(facts(shown))

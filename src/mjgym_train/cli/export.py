@@ -1,0 +1,84 @@
+"""`mjgym export`: a policy for other programs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mjgym.cli.output import console
+from mjgym_train.cli.subjects import SUBJECT, Subject, subject_of
+from mjgym_train.cli.train import TRUST
+
+if TYPE_CHECKING:
+    from mjgym_train.model_card import Card
+
+
+def export(
+    policy: Annotated[str, SUBJECT],
+    onnx: Annotated[
+        Path | None, typer.Option(help="Write a graph of ONNX to this file.", dir_okay=False)
+    ] = None,
+    hub: Annotated[
+        Path | None,
+        typer.Option(help="Write a model's folder of the Hugging Face hub.", file_okay=False),
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="Id of the task, for a policy file.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
+) -> None:
+    """Write a policy as a graph of ONNX, or as a folder of the Hugging Face hub.
+
+    The folder holds the policy, its settings, the returns of `mjgym evaluate` where it has been
+    scored, and a card; `huggingface-cli upload NAME FOLDER` publishes it. Nothing is overwritten.
+    """
+    from mjgym.policies import onnx_graph
+    from mjgym.policies.network import PolicyError
+    from mjgym.util import atomic
+    from mjgym_train import model_card
+
+    if onnx is None and hub is None:
+        raise typer.BadParameter("say where to: --onnx FILE or --hub FOLDER")
+    subject = subject_of(policy, id, None, trust=trust)
+    try:
+        if onnx is not None:
+            atomic.require_new(onnx)
+            graph = onnx_graph.graph_of(subject.policy, subject.id)
+            with atomic.replacing(onnx) as part:
+                part.write_bytes(graph.SerializeToString())
+        written = [onnx] if onnx is not None else []
+        if hub is not None:
+            card, settings = _card(subject)
+            written += model_card.write(hub, subject.policy, card, settings)
+    except (OSError, PolicyError) as error:
+        console(stderr=True).print(str(error), soft_wrap=True)
+        raise typer.Exit(1) from None
+    for path in written:
+        console().print(f"written: {path}", soft_wrap=True)
+
+
+def _card(subject: Subject) -> "tuple[Card, str]":
+    """The card of a policy, and the settings of its run."""
+    import json
+
+    from mjgym.policies import trained
+    from mjgym_train import evaluation
+    from mjgym_train.model_card import Card
+
+    if subject.run is not None:
+        settings = subject.run.settings()
+        file = subject.run.evaluation_file
+        score = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        card = Card(
+            subject.id,
+            str(settings["algorithm"]),
+            score.get("returns", ()),
+            score.get("seeds", ()),
+            subject.env,
+            subject.env_step,
+        )
+        return card, subject.run.config_file.read_text(encoding="utf-8")
+    if subject.bundled:
+        about = trained.of(subject.id).about
+        algorithm = str(about.settings["algorithm"])
+        seeds = evaluation.SEEDS
+        return Card(subject.id, algorithm, about.returns, seeds, {}, about.env_step), ""
+    return Card(subject.id), ""

@@ -1,0 +1,138 @@
+"""The policy that a command is about: of a run, of a file, or the one of an id."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from mjgym.cli.ids import find_id, import_named, known_id, nearest_ids
+from mjgym.cli.output import console, require
+from mjgym_train.cli.train import require_trust
+
+if TYPE_CHECKING:
+    from mjgym.policies.network import AnyPolicy
+    from mjgym_train.run import Run
+
+SUBJECT = typer.Argument(
+    metavar="RUN", help="The folder of a run, a policy file (.npz), or an id: its bundled policy."
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A policy and its task.
+
+    Args:
+        name: as it was given.
+        policy: from observations to actions.
+        id: of the task.
+        env: its arguments.
+        env_step: steps of training; None where it is not known.
+        run: the folder of its run, if it has one.
+        bundled: whether it came with the package.
+    """
+
+    name: str
+    policy: "AnyPolicy"
+    id: str
+    env: dict[str, Any]
+    env_step: int | None
+    run: "Run | None" = None
+    bundled: bool = False
+
+
+def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) -> Subject:
+    """The policy that is meant.
+
+    Raises:
+        typer.BadParameter: there is none, or it cannot be read.
+    """
+    from mjgym.policies.network import PolicyError
+    from mjgym.policies.network import load as load_file
+
+    if module is not None:
+        import_named(module)
+    if Path(text).is_dir():
+        if id is not None:
+            raise typer.BadParameter("--id is for a policy file: a run's folder says its task")
+        return _of_run(Path(text), module, trust=trust)
+    if Path(text).is_file():
+        if id is None:
+            raise typer.BadParameter(f"{text} is a policy file: name its task with --id")
+        try:
+            return Subject(text, load_file(text), known_id(id), {}, None)
+        except (OSError, PolicyError) as error:
+            raise typer.BadParameter(str(error), param_hint="'RUN'") from None
+    found = find_id(text) if id is None else None
+    if found is None:
+        raise typer.BadParameter(
+            f"{text} holds no run: it is neither a folder nor a policy file, and no id either",
+            param_hint="'RUN'",
+        )
+    return _bundled(found)
+
+
+def _bundled(id: str) -> Subject:
+    """The policy of an id that comes with the package."""
+    from mjgym.policies import trained
+
+    try:
+        bundled = trained.of(id)
+    except trained.TrainedError as error:
+        raise typer.BadParameter(str(error), param_hint="'RUN'") from None
+    name = f"the bundled policy of {id}"
+    env = dict(bundled.about.settings["env"])
+    return Subject(name, bundled.policy, id, env, bundled.about.env_step, bundled=True)
+
+
+def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
+    """The last policy of a run's folder."""
+    require("yaml")
+    from mjgym_train.run import Run, code_of
+    from mjgym_train.run_errors import RunError
+
+    run = Run(path)
+    try:
+        settings, policy = run.settings(), run.policy()
+    except RunError as error:
+        raise typer.BadParameter(str(error), param_hint="'RUN'") from None
+    env = {**settings["env"], **settings.get("evaluation_env", {})}
+    used = {"module": settings["module"], "id": settings["id"], "env": env}
+    if module is not None:
+        used["module"] = ""
+    require_trust(run.config_file, code_of(used), trust)
+    if used["module"]:
+        import_named(used["module"])
+    return Subject(str(path), policy, _id_of(run, used["id"], trust), env, _last_step(run), run)
+
+
+def _id_of(run: "Run", id: str, trust: bool) -> str:
+    """The id of a run, looked up in the registry alone unless its folder is trusted."""
+    if trust:
+        return known_id(id)
+    found = find_id(id)
+    if found is None:
+        raise typer.BadParameter(
+            f"{run.path} is a run of {id!r}, which is not registered.{nearest_ids(id)} If it is"
+            " your own, --trust looks for it in the files of the working folder",
+            param_hint="'RUN'",
+        )
+    return found
+
+
+def _last_step(run: "Run") -> int | None:
+    """Environment steps of the last line of metrics; the policy is at most a line away.
+
+    Damaged metrics are reported, and do not keep the policy from being scored.
+    """
+    from mjgym_train.run_errors import RunError
+
+    if not run.metrics_file.exists():
+        return 0
+    try:
+        lines = run.metrics()
+    except RunError as error:
+        console(stderr=True).print(f"steps are not known: {error}", soft_wrap=True)
+        return None
+    return lines[-1].env_step if lines else 0

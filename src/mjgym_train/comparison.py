@@ -1,0 +1,458 @@
+"""Runs beside each other: scores by experiment and task, curves over steps and over wall clock."""
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjgym import registry
+from mjgym_train import metrics, published, statistics
+from mjgym_train.config import BUDGETS
+from mjgym_train.run import Run
+from mjgym_train.run_errors import RunError
+
+LAST = 3  # evaluations whose mean is a run's second score
+NORMALIZED = 1_000.0  # the highest return of an episode of the suite
+POINTS = 60  # of a curve
+KEPT = 40  # evaluations of a run in a file of several runs
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The evaluations of one run.
+
+    Args:
+        experiment: its name.
+        id: of the task.
+        seed: of the run.
+        steps: environment steps of each evaluation, ascending.
+        seconds: of training, until each.
+        returns: of each.
+        updates: of the networks, until each.
+        final: mean return of the 100 episodes of `mjgym evaluate`; None where there is none.
+        machine: processor and cores; empty where it is not known.
+        cpu_seconds: of processor time that training has taken; None where it is not known.
+    """
+
+    experiment: str
+    id: str
+    seed: int
+    steps: np.ndarray
+    seconds: np.ndarray
+    returns: np.ndarray
+    updates: np.ndarray
+    final: float | None = None
+    machine: str = ""
+    cpu_seconds: float | None = None
+
+
+def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
+    """Curves of run folders or of files, which may hold several runs.
+
+    Runs of one name whose settings differ in more than their seeds are experiments of their own,
+    named by the settings in which they differ.
+
+    Args:
+        paths: folders, or files of one of the forms of `published`.
+        metric: what is compared.
+
+    Raises:
+        RunError: one holds none of them, or two hold the same run.
+    """
+    metric = published.our_name(metric)
+    places = [Path(path) for path in paths]
+    names = _names(places)
+    curves: dict[tuple[str, str, int], Curve] = {}
+    for path in places:
+        file = path / "metrics.csv" if path.is_dir() else path
+        try:
+            rows = published.read(file)
+        except (OSError, ValueError) as error:
+            raise RunError(f"{path}: no metrics can be read: {error}") from None
+        if path in names:
+            own_name, shown = names[path]
+            rows = [
+                replace(row, exp_name=f"{shown}{row.exp_name.removeprefix(own_name)}")
+                for row in rows
+            ]
+        found = [row for row in rows if row.metric == metric]
+        if not found:
+            there = ", ".join(sorted({row.metric for row in rows})) or "nothing"
+            raise RunError(f"{path} has no {metric} yet; it has {there}")
+        runs: dict[tuple[str, str, int], list[metrics.Metric]] = {}
+        for row in found:
+            runs.setdefault(_run_of(row), []).append(row)
+        ends = {_run_of(row): row for row in rows if row.metric == metrics.FINAL}
+        spent = {_run_of(row): row.value for row in rows if row.metric == metrics.CPU_SECONDS}
+        if path.is_dir():
+            ends = _end(path, rows[0])
+        for run, own in runs.items():
+            if run in curves:
+                experiment, id, seed = run
+                raise RunError(
+                    f"{path} has {experiment}, seed {seed}, on {id} as another one has:"
+                    " give each experiment a name of its own (name=...)"
+                )
+            own.sort(key=lambda row: row.env_step)
+            end = ends.get(run)
+            curves[run] = Curve(
+                *run,
+                steps=np.array([row.env_step for row in own]),
+                seconds=np.array([row.wall_s for row in own]),
+                returns=np.array([row.value for row in own]),
+                updates=np.array([row.updates for row in own]),
+                final=None if end is None else end.value,
+                machine="" if end is None else end.machine,
+                cpu_seconds=spent.get(run),
+            )
+    return list(curves.values())
+
+
+def _run_of(row: metrics.Metric) -> tuple[str, str, int]:
+    return row.exp_name, known_name(row.env_name), row.seed
+
+
+def _names(paths: Sequence[Path]) -> dict[Path, tuple[str, str]]:
+    """Names of run folders that share theirs with others of other settings: before, and after."""
+    folders: dict[str, dict[Path, dict[str, Any]]] = {}
+    for path in paths:
+        if (path / "config.yaml").exists():
+            try:
+                settings = Run(path).settings()
+            except RunError:
+                continue  # its metrics can be compared all the same
+            name = str(settings.get("name") or settings["algorithm"])
+            folders.setdefault(name, {})[path] = settings
+    found = {}
+    for name, runs in folders.items():
+        by_setting = {k: {str(s.get(k)) for s in runs.values()} for s in runs.values() for k in s}
+        differ = [k for k in by_setting if len(by_setting[k]) > 1 and k not in OF_A_RUN]
+        for path, settings in runs.items() if differ else ():
+            words = (f"{k}={_word(settings.get(k))}" for k in differ)
+            found[path] = name, f"{name} {' '.join(words)}"
+    return found
+
+
+def _word(value: Any) -> str:
+    return str(value).replace(" ", "") if isinstance(value, list | dict) else str(value)
+
+
+OF_A_RUN = (
+    *("algorithm", "id", "module", "name", "seed", *BUDGETS, "threads", "torch_threads"),
+    *("evaluations", "evaluation_episodes", "log_every", "checkpoint_minutes", "tensorboard"),
+)
+"""Settings in which runs of one experiment may differ."""
+
+
+@functools.cache
+def known_name(name: str) -> str:
+    """The id of this package for the name that a task has elsewhere; another name as it is.
+
+    "dog-run", "dm_control/dog-run-v0", "Dmc-dog-run" and "dmc/dog-run" are all "dmc/dog-run-v0".
+    """
+    if name in registry.ids():
+        return name
+    suite = {_plain(id): id for id in registry.ids() if id.startswith("dmc/")}
+    return suite.get(_plain(name), name)
+
+
+def _plain(name: str) -> str:
+    """A task's name without suite and version, and with one sign between its words."""
+    short = re.sub(r"^(dm_control|dmc)[/_:-]|-v\d+$", "", name, flags=re.IGNORECASE)
+    short = re.sub(r"^cup-", "ball_in_cup-", short)
+    return re.sub(r"[_/ ]", "-", short)
+
+
+def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metrics.Metric]:
+    """The final score of a run's folder, with its machine; none where it has not been scored.
+
+    Args:
+        folder: of the run.
+        first: line of its metrics, which is the run's: agents of an ensemble follow.
+    """
+    about = _json(folder / "evaluation.json")
+    if about is None:
+        return {}
+    try:
+        score = float(about["mean"])
+    except (KeyError, TypeError, ValueError):
+        raise RunError(f"{folder / 'evaluation.json'} is damaged: it has no mean") from None
+    return {
+        _run_of(first): replace(
+            first, metric=metrics.FINAL, value=score, machine=machine_of(folder)
+        )
+    }
+
+
+def machine_of(folder: Path) -> str:
+    """The processor of a run's folder, and the cores that were allowed; empty if it is not known.
+
+    Raises:
+        RunError: its fingerprint is damaged.
+    """
+    found = _json(folder / "fingerprint.json")
+    if found is None:
+        return ""
+    try:
+        about = found["machine"]
+        cores = int(about["allowed_cores"])
+        return f"{about['processor']}, {cores} core{'s' if cores > 1 else ''}"
+    except (KeyError, TypeError, ValueError):
+        raise RunError(f"{folder / 'fingerprint.json'} is damaged: it names no machine") from None
+
+
+def _json(file: Path) -> Any:
+    """The content of a file; None where it is not there.
+
+    Raises:
+        RunError: it is damaged.
+    """
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    except ValueError as error:
+        raise RunError(f"{file} is damaged: {error}") from None
+
+
+def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> None:
+    """Put curves and final scores of several runs into one small file, which `read` reads.
+
+    Of each run, at most `KEPT` evaluations are kept, the last among them.
+
+    Args:
+        curves: of runs.
+        path: of the file.
+        metric: what the curves are of.
+    """
+    lines: list[metrics.Metric] = []
+    for curve in sorted(curves, key=lambda c: (c.id, c.experiment, c.seed)):
+        count = len(curve.steps)
+        kept = np.unique(np.linspace(count - 1, 0, min(count, KEPT)).round().astype(int))
+        lines += [_line(curve, int(k), metric, curve.returns[k]) for k in kept]
+        if curve.final is not None:
+            end = _line(curve, count - 1, metrics.FINAL, curve.final)
+            lines.append(replace(end, machine=curve.machine))
+        if curve.cpu_seconds is not None:
+            lines.append(_line(curve, count - 1, metrics.CPU_SECONDS, curve.cpu_seconds))
+    metrics.write(path, lines)
+
+
+def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
+    """A number of a run at the time of an evaluation."""
+    return metrics.Metric(
+        curve.experiment,
+        curve.id,
+        curve.seed,
+        metric,
+        int(curve.steps[k]),
+        float(value),
+        int(curve.updates[k]),
+        float(curve.seconds[k]),
+    )
+
+
+@dataclass(frozen=True)
+class Score:
+    """Score of one experiment on one task.
+
+    Args:
+        experiment: its name.
+        id: of the task.
+        runs: seeds, of which there is one run each.
+        last: mean over runs of the last evaluation, which selects nothing.
+        interval: of that mean, by Student's t over runs; None below three.
+        last_three: mean over runs of the last three evaluations.
+        steps: environment steps, the mean over runs.
+        minutes: of training, the mean over runs.
+        final: mean over the runs that `mjgym evaluate` has scored; None where it has none.
+    """
+
+    experiment: str
+    id: str
+    runs: int
+    last: float
+    interval: statistics.Interval | None
+    last_three: float
+    steps: float
+    minutes: float
+    final: float | None
+
+
+def scores(curves: Sequence[Curve]) -> list[Score]:
+    """Scores by task and experiment."""
+    found = []
+    for id, experiment in sorted({(curve.id, curve.experiment) for curve in curves}):
+        own = [c for c in curves if (c.id, c.experiment) == (id, experiment)]
+        last = np.array([curve.returns[-1] for curve in own])
+        finals = [curve.final for curve in own if curve.final is not None]
+        found.append(
+            Score(
+                experiment,
+                id,
+                len(own),
+                float(last.mean()),
+                statistics.mean_interval(last),
+                float(np.mean([curve.returns[-LAST:].mean() for curve in own])),
+                float(np.mean([curve.steps[-1] for curve in own])),
+                float(np.mean([curve.seconds[-1] for curve in own])) / 60,
+                float(np.mean(finals)) if finals else None,
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Score of one experiment over the scaled tasks that every experiment has.
+
+    Args:
+        experiment: its name.
+        tasks: how many these are.
+        runs: of them together.
+        interquartile_mean: of the last evaluations, divided by 1000.
+        interval: of it, by stratified bootstrap; None where a task has below three runs.
+        improvement: chance to score more than the first experiment does; None for that one.
+    """
+
+    experiment: str
+    tasks: int
+    runs: int
+    interquartile_mean: float
+    interval: statistics.Interval | None
+    improvement: float | None
+
+
+def summaries(curves: Sequence[Curve]) -> list[Summary]:
+    """Experiments over their common tasks that are `scaled`, in the order given."""
+    table = _table(curves)
+    names = list(dict.fromkeys(curve.experiment for curve in curves))
+    found = []
+    for name in names if table else ():
+        own = table[name]
+        better = statistics.probability_of_improvement(own, table[names[0]])
+        found.append(
+            Summary(
+                name,
+                len(own),
+                sum(map(len, own)),
+                statistics.interquartile_mean(own),
+                statistics.interval(statistics.interquartile_mean, own),
+                None if name == names[0] else better,
+            )
+        )
+    return found
+
+
+def scaled(id: str) -> bool:
+    """True if the return of an episode lies within 0 and 1000, so that tasks can be averaged.
+
+    That is so in the suite: 1000 steps with rewards within 0 and 1, but for the LQR's.
+    """
+    return id.startswith("dmc/") and not id.startswith("dmc/lqr-")
+
+
+def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
+    """Normalised last returns of each experiment, by the tasks that all of them have."""
+    ids: dict[str, dict[str, list[float]]] = {}
+    for curve in curves:
+        if not scaled(curve.id):
+            continue
+        runs = ids.setdefault(curve.experiment, {}).setdefault(curve.id, [])
+        runs.append(curve.returns[-1] / NORMALIZED)
+    names = {curve.experiment for curve in curves}
+    common = sorted(set.intersection(*(set(ids.get(name, ())) for name in names)))
+    if not common:
+        return {}
+    return {name: [np.array(tasks[id]) for id in common] for name, tasks in ids.items()}
+
+
+def plot(curves: Sequence[Curve], path: Path) -> None:
+    """Draw, for each task, returns over steps and over minutes, and the performance profile.
+
+    Lines are means over seeds, bands their 95 % t intervals, from three seeds on. Beyond the time
+    that all runs of an experiment share, a thin line goes on for each.
+
+    Args:
+        curves: of runs.
+        path: of the picture, whose ending names its kind.
+    """
+    from matplotlib.figure import Figure
+
+    ids = sorted({curve.id for curve in curves})
+    table = _table(curves)
+    rows = len(ids) + bool(table)
+    figure: Any = Figure(figsize=(10, 3 * rows), layout="constrained")
+    axes = figure.subplots(rows, 2, squeeze=False)
+    for row, id in enumerate(ids):
+        for axis, by in zip(axes[row], LABELS, strict=True):
+            panel(axis, curves, id, by)
+        axes[row][0].legend(fontsize=8)
+    if table:
+        thresholds = np.linspace(0, 1, 101)
+        for number, name in enumerate(table):
+            profile = statistics.performance_profile(table[name], thresholds)
+            axes[-1][0].plot(thresholds, profile, color=f"C{number}", label=name)
+        axes[-1][0].set_xlabel(f"return / {NORMALIZED:,.0f}")
+        axes[-1][0].set_ylabel("share of runs above it")
+        axes[-1][0].set_title("all tasks", fontsize=9)
+        axes[-1][0].grid(alpha=0.3)
+        axes[-1][1].set_axis_off()
+    figure.savefig(path, dpi=120)
+
+
+LABELS = {"steps": "environment steps, thousands", "seconds": "minutes of training"}
+_UNITS = {"steps": 1e3, "seconds": 60.0}
+
+
+def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
+    """Draw the curves of one task: means over seeds, with 95 % t intervals as bands.
+
+    Args:
+        axis: of matplotlib.
+        curves: of runs; the colour of an experiment is that of its place among all of theirs.
+        id: of the task.
+        by: "steps" or "seconds".
+    """
+    for number, name in enumerate(dict.fromkeys(curve.experiment for curve in curves)):
+        own = [c for c in curves if (c.id, c.experiment) == (id, name)]
+        if own:
+            x, y = _joined(own, by)
+            label = f"{name}, {len(own)} seed{'s' if len(own) > 1 else ''}"
+            axis.plot(x / _UNITS[by], y.mean(0), color=f"C{number}", label=label)
+            band = statistics.mean_intervals(y)
+            axis.fill_between(x / _UNITS[by], *band, color=f"C{number}", alpha=0.2, linewidth=0)
+            for curve in own:
+                for places, returns in _outside(curve, by, x[0], x[-1]):
+                    axis.plot(places / _UNITS[by], returns, color=f"C{number}", linewidth=0.7)
+    axis.set_xlabel(LABELS[by])
+    axis.set_ylabel("return")
+    axis.set_title(id, fontsize=9)
+    axis.set_xlim(left=0)
+    axis.set_ylim(bottom=0)
+    axis.grid(alpha=0.3)
+
+
+def _outside(
+    curve: Curve, by: str, first: float, last: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The parts of a curve before and behind what all runs of its experiment share."""
+    places = getattr(curve, by)
+    for edge, outside in ((first, places < first), (last, places > last)):
+        if outside.any():
+            joined = np.append(places[outside], edge)
+            order = np.argsort(joined)
+            yield joined[order], np.interp(joined[order], places, curve.returns)
+
+
+def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:
+    """Common places along an axis, up to where all curves reach, and the returns there."""
+    first = max(getattr(curve, by)[0] for curve in curves)
+    last = min(getattr(curve, by)[-1] for curve in curves)
+    x = np.linspace(first, max(first, last), POINTS)
+    return x, np.array([np.interp(x, getattr(curve, by), curve.returns) for curve in curves])

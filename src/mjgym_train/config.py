@@ -1,0 +1,653 @@
+"""Settings of a run: dataclasses, filled from YAML files and from `name=value`."""
+
+import contextlib
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+
+from mjgym.util.suggestions import or_else
+from mjgym_train.run_errors import ConfigError
+
+MAX_ENVS = 1_048_576
+MAX_EVALUATION_EPISODES = 100  # as many seeds as are set apart for evaluations during training
+MAX_WIDTH = 65_536  # of a layer: one of 1e9 fills the memory before anything can complain
+
+
+FIXED = {"fixed": True}
+"""Metadata of a field that a checkpoint fixes: a resumed run cannot change it."""
+
+BEFORE = "before"
+"""Key of a field's metadata: its value in a run that began before there was such a setting."""
+
+
+def fixed(default: Any) -> Any:
+    """A field that a checkpoint fixes, with a default that cannot be changed in place."""
+    return field(default=default, metadata=FIXED)
+
+
+SHARED_OUT = {"shared out": True}
+"""Metadata of a number of actions, which agents of an ensemble share out."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A group of settings, which checks its own; an algorithm's settings are made of groups."""
+
+    def __post_init__(self) -> None:
+        """Check the values; a group calls that of the next by `super()`.
+
+        Raises:
+            ConfigError: one is refused; the message begins with its name.
+        """
+
+
+BUDGETS = ("steps", "minutes", "cpu_minutes")
+"""Settings of which a run has one: its length."""
+
+
+@dataclass(frozen=True)
+class RunSettings(Settings):
+    """The task, the budget, evaluations, and what a run takes of the machine."""
+
+    algorithm: str = fixed("")  # its name, or "module:Class"
+    id: str = fixed("")  # of the task
+    module: str = ""  # name or file, which registers the task where the package does not
+    # Arguments of make_vec, as the task's fields.
+    env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
+    # What evaluations change in these: a reward that is shaped for training alone, for example.
+    evaluation_env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
+    name: str = fixed("")  # of the experiment in the metrics; the algorithm's where it is empty
+    seed: int = fixed(0)
+    steps: int | None = None  # of all sub-environments together, after which the run ends
+    minutes: float | None = None  # of wall clock, after which it ends
+    cpu_minutes: float | None = None  # of processor time of this process, after which it ends
+    action_repeat: int = fixed(1)  # control steps of an action, whose rewards are summed
+    num_envs: int = fixed(16)
+    threads: int | None = None  # that step the physics; None for all allowed cores
+    torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
+    matmul_precision: Literal["highest", "high", "medium"] = "highest"  # PyTorch's, of float32
+    stagger: bool = fixed(True)  # begin at different steps: episodes do not all end together
+    evaluations: int = 20  # during training, at equal parts of the budget
+    evaluation_episodes: int = 20  # each time
+    log_every: int = 2_000  # environment steps between two lines of training metrics
+    checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
+    tensorboard: bool = True
+    wandb: str = ""  # project of Weights & Biases that metrics go to as well; empty: none
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "action_repeat", "num_envs", "log_every")
+        at_least(self, 1, "evaluations", "evaluation_episodes")
+        at_least(self, 0, "seed")
+        at_most(self, MAX_ENVS, "num_envs")
+        at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
+        at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
+        positive(self, *BUDGETS, "threads", "torch_threads", "checkpoint_minutes")
+
+
+@dataclass(frozen=True)
+class NetworkSettings(Settings):
+    """Networks, how they see observations, and how fast they learn."""
+
+    history: int = fixed(1)  # observations that the networks see, the present one included
+    hidden: tuple[int, ...] = fixed((256, 256))  # widths of the layers, of actor and critics
+    layer_norm: bool = fixed(True)
+    # Of the layers of actor and critics; convolutions have ReLUs.
+    activation: Literal["relu", "leaky_relu", "elu", "silu", "gelu", "tanh"] = fixed("relu")
+    normalize_observations: bool = fixed(True)
+    # In standard deviations; None: not at all, as runs did that began before there was a bound.
+    clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
+    # Of entries of the observation, by name: what their normalised numbers are multiplied by.
+    entry_weights: dict[str, float] = field(default_factory=dict, metadata=FIXED)
+    learning_rate: float = 3e-4
+    learning_rate_left: float = 1.0  # share of every rate at the end of the budget, linearly
+    discount: float = fixed(0.99)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "history")
+        positive(self, "learning_rate", "clip_observations")
+        at_least(self, 0, "learning_rate_left")
+        at_most(self, 1, "learning_rate_left")
+        if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
+            raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
+        for name, weight in self.entry_weights.items():
+            if not 0 < weight < math.inf:
+                raise ConfigError(f"entry_weights: {name!r} must be more than 0, got {weight}")
+        if self.entry_weights and not self.normalize_observations:
+            raise ConfigError("entry_weights: they are of normalised observations")
+        if not 0 < self.discount < 1:
+            raise ConfigError(f"discount: must lie between 0 and 1, got {self.discount}")
+
+
+@dataclass(frozen=True)
+class Config(NetworkSettings, RunSettings):
+    """Settings that every algorithm has."""
+
+
+C = TypeVar("C", bound=Config)
+
+
+@dataclass(frozen=True)
+class ReplaySettings(Settings):
+    """The replay buffer, and how often is learned from it."""
+
+    buffer_size: int = fixed(1_000_000)  # transitions
+    keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
+    learning_starts: int = 2_000  # transitions of random actions before the first update
+    batch_size: int = 256
+    updates_per_step: float = 0.25  # for each transition (the update-to-data ratio)
+    updates_per_step_end: float | None = None  # at the end of the budget, linearly; None: the same
+    n_step: int = 3  # rewards before the value of the observation that follows
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "buffer_size", "batch_size", "n_step")
+        at_least(self, 0, "learning_starts")
+        positive(self, "updates_per_step", "updates_per_step_end")
+
+
+@dataclass(frozen=True)
+class CriticSettings(Settings):
+    """The critics' outputs, and the discounts of their heads."""
+
+    critic: str = fixed("categorical")  # "mean", "categorical", "quantile" or "module:Class"
+    atoms: int = fixed(101)  # of a categorical or quantile critic
+    value_min: float | None = fixed(None)  # of a categorical critic's support; None: as it needs
+    value_max: float | None = fixed(None)  # the same
+    discounting: Literal["exponential", "hyperbolic"] = fixed("exponential")
+    heads: int = fixed(10)  # discounts of hyperbolic discounting
+    hyperbolic_k: float = fixed(1.0)  # of the discount 1 / (1 + k t) that they approach
+    acting_value: Literal["largest", "mean", "hyperbolic"] = "largest"  # of the heads' values
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "atoms", "heads")
+        positive(self, "hyperbolic_k")
+        low, high = self.value_min, self.value_max
+        if low is not None and high is not None and low >= high:
+            raise ConfigError(
+                f"value_min: must be less than value_max, got {self.value_min} and {self.value_max}"
+            )
+
+
+@dataclass(frozen=True)
+class EncoderSettings(Settings):
+    """The convolutions that see pictures."""
+
+    channels: int = fixed(16)  # of each convolution
+    features: int = fixed(50)  # that actor and critics see of a history of pictures
+    shift: int = 4  # pixels, up to which pictures are moved before the networks learn from them
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "channels", "features")
+        at_least(self, 0, "shift")
+
+
+@dataclass(frozen=True)
+class DataSettings(Settings):
+    """The recorded episodes that are learned from."""
+
+    data: str = fixed("")  # name of the dataset
+    demonstrations: int | None = fixed(None)  # learn from its first episodes alone; None: from all
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self, "demonstrations")
+        if self.demonstrations is not None and not self.data:
+            raise ConfigError("demonstrations: they are those of a dataset; name it with --data")
+        if self.data and getattr(self, "action_repeat", 1) > 1:
+            raise ConfigError(
+                "action_repeat: recorded actions were taken for one control step each"
+            )
+
+
+@dataclass(frozen=True)
+class OfflineSettings(DataSettings):
+    """Settings of the algorithms that learn from recorded episodes alone.
+
+    `steps` counts updates, as no environment is stepped.
+    """
+
+    num_envs: int = fixed(1)  # that the spaces are known by
+    stagger: bool = fixed(False)
+    evaluations: int = 4
+    evaluation_episodes: int = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.data:
+            raise ConfigError("data: the algorithm learns from a dataset; name it with --data")
+
+
+@dataclass(frozen=True)
+class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySettings, Config):
+    """Settings of the algorithms that learn from a replay buffer.
+
+    The defaults are those of the default recipe for observations of states.
+    """
+
+    data_share: float = 0.5  # of each batch that the dataset gives, if there is one (RLPD)
+    # Hindsight experience replay, of tasks with goals: four of five transitions are learned from as
+    # if the goal had been what their episode achieved later. It sets env.observation=goal.
+    her: bool = fixed(False)
+
+    learning_rate: float = 1e-3
+    actor_learning_rate: float | None = None  # None: as the critics'
+    weight_decay: float = 1e-2
+    max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
+    target_rate: float = 0.02  # of the target networks towards the trained ones at each update
+    # Updates by PyTorch, or by compiled loops where the settings allow ("fast" insists on them).
+    engine: Literal["auto", "fast", "torch"] = "auto"
+    ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
+    # Who acts in training: each agent in sub-environments of its own, one that each episode draws,
+    # or all together, by the proposal of highest value or by a mean of the proposals.
+    ensemble_acting: Literal["slots", "episodes", "critics", "mean", "softmax"] = fixed("slots")
+    ensemble_temperature: float = fixed(1.0)  # of softmax(value / temperature), the mean's weights
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 0, "weight_decay", "data_share")
+        positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
+        positive(self, "ensemble_temperature")
+        if self.her:
+            self._take_goals()
+        at_most(self, 1, "target_rate", "data_share")
+        if self.learning_starts + self.num_envs > self.buffer_size:
+            raise ConfigError(
+                f"learning_starts: a buffer of {self.buffer_size} transitions never holds"
+                f" {self.learning_starts} of {self.num_envs} sub-environments; buffer_size must be"
+                f" at least {self.learning_starts + self.num_envs}"
+            )
+        if len(self.ensemble) > self.num_envs:
+            raise ConfigError(
+                f"ensemble: {len(self.ensemble)} agents need as many sub-environments, num_envs is"
+                f" {self.num_envs}"
+            )
+
+    def _take_goals(self) -> None:
+        """Let the environments show goals, as hindsight experience replay needs them.
+
+        Raises:
+            ConfigError: another setting forbids it.
+        """
+        observation = self.env.get("observation", "goal")
+        if observation != "goal":
+            raise ConfigError(f"her: needs env.observation=goal, not {observation}")
+        if self.data:
+            raise ConfigError("her: recorded episodes are not learned from with other goals")
+        if self.action_repeat > 1:
+            raise ConfigError("her: rewards of repeated actions cannot be computed again")
+        object.__setattr__(self, "env", {**self.env, "observation": "goal"})
+
+
+@dataclass(frozen=True)
+class OfflineReplaySettings(OfflineSettings):
+    """Settings of the offline algorithms that learn from transitions."""
+
+    # "success": 1 and the end of an episode at its first success, 0 before; "recorded": as they are
+    rewards: Literal["success", "recorded"] = fixed("success")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if getattr(self, "ensemble", ()):
+            raise ConfigError("ensemble: an algorithm that learns from a dataset alone has none")
+
+
+@dataclass(frozen=True)
+class CloningConfig(OfflineSettings, EncoderSettings, Config):
+    """Settings of behaviour cloning."""
+
+    network: Literal["perceptron", "gru"] = fixed("perceptron")  # gru: goes through the history
+    output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
+    modes: int = fixed(5)  # of a mixture
+    chunk: int = fixed(8)  # actions that are predicted at once, the present one included
+    ensembling: float = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
+    normalize_actions: bool = fixed(True)  # to the range that they have in the dataset
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    learning_rate_left: float = 0.0  # the last updates make it precise
+    weight_decay: float = 1e-2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "modes", "chunk", "batch_size")
+        at_least(self, 0, "ensembling", "weight_decay")
+        if self.output == "mixture":
+            at_least(self, 2, "modes")
+
+
+@dataclass(frozen=True)
+class OnPolicyConfig(Config):
+    """Settings of the algorithms that learn from rollouts of their present policy."""
+
+    rollout_steps: int = fixed(128)  # of every sub-environment, between updates
+    gae_lambda: float = 0.95  # of the generalised advantages
+    value_weight: float = 0.5  # c1, of the value's loss
+    entropy_weight: float = 0.0  # c2
+    max_gradient_norm: float = 0.5
+    deviation: float = fixed(0.5)  # of the policy's Gaussian, before the tanh, at the start
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "rollout_steps")
+        at_least(self, 0, "gae_lambda", "value_weight", "entropy_weight")
+        at_most(self, 1, "gae_lambda")
+        positive(self, "max_gradient_norm", "deviation")
+
+
+def read_run(
+    cls: type[C],
+    file: Path,
+    files: Iterable[str | Path] = (),
+    settings: Iterable[str] = (),
+    **given: Any,
+) -> C:
+    """Settings of a run that began earlier, and what is given now; see `read`.
+
+    Args:
+        cls: of the settings.
+        file: `config.yaml` in the run's folder.
+        files: YAML files that win over it.
+        settings: as in `read`.
+        **given: as in `read`.
+
+    Raises:
+        ConfigError: as in `read`.
+    """
+    known = {name for name, _, _ in in_file(file)}
+    added = {
+        f.name: f.metadata[BEFORE]
+        for f in dataclasses.fields(cls)
+        if BEFORE in f.metadata and f.name not in known
+    }
+    return read(cls, [file, *files], settings, _first=added, **given)
+
+
+def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], where: str) -> C:
+    """Settings with others over them.
+
+    Args:
+        cls: of the settings.
+        values: by name; the defaults hold for the others.
+        given: what wins over them, as YAML has it.
+        where: that is given, for messages.
+
+    Raises:
+        ConfigError: a name is unknown, or a value is refused.
+    """
+    whole = dict(values)
+    for name, value in given.items():
+        _set(cls, whole, name, value, where)
+    try:
+        return cls(**whole)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def differences(config: Config, before: Config) -> list[str]:
+    """Settings that a checkpoint fixes and that are not what they were, as sentences.
+
+    Args:
+        config: that a run is to continue with.
+        before: that it began with.
+    """
+    return [
+        f"{name} is {_shown(getattr(before, name))} in the run, not {_shown(getattr(config, name))}"
+        for name in marked(type(config), FIXED)
+        if getattr(config, name) != getattr(before, name)
+    ]
+
+
+def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
+    """The settings with this metadata, which a subclass that changes a default leaves out.
+
+    Args:
+        cls: of the settings.
+        metadata: `FIXED` or `SHARED_OUT`.
+    """
+    groups = [base for base in cls.__mro__ if dataclasses.is_dataclass(base)]
+    wanted = metadata.items()
+    found = {
+        f.name
+        for base in groups
+        for f in dataclasses.fields(base)
+        if wanted <= dict(f.metadata).items()
+    }
+    return [f.name for f in dataclasses.fields(cls) if f.name in found]
+
+
+def _shown(value: Any) -> str:
+    return str(list(value) if isinstance(value, tuple) else value) or "empty"
+
+
+def at_least(settings: Settings, lowest: float, *names: str) -> None:
+    """Check numbers.
+
+    Raises:
+        ConfigError: one is lower.
+    """
+    for name in names:
+        if getattr(settings, name) < lowest:
+            raise ConfigError(f"{name}: must be at least {lowest}, got {getattr(settings, name)}")
+
+
+def at_most(settings: Settings, highest: float, *names: str) -> None:
+    """Check numbers.
+
+    Raises:
+        ConfigError: one is higher.
+    """
+    for name in names:
+        if getattr(settings, name) > highest:
+            raise ConfigError(f"{name}: must be at most {highest}, got {getattr(settings, name)}")
+
+
+def positive(settings: Settings, *names: str) -> None:
+    """Check numbers; None passes.
+
+    Raises:
+        ConfigError: one is 0 or negative.
+    """
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value > 0:
+            raise ConfigError(f"{name}: must be positive, got {value}")
+
+
+def read(
+    cls: type[C],
+    files: Iterable[str | Path] = (),
+    settings: Iterable[str] = (),
+    *,
+    _first: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> C:
+    """Settings from files and from the command line; what comes later wins.
+
+    Args:
+        cls: of the settings.
+        files: YAML files, each a mapping from names to values.
+        settings: "name=value" each, the value in YAML; "env.speed=2" sets one entry of a mapping.
+        **given: settings that win over all others.
+
+    Raises:
+        ConfigError: a name is unknown (the message names the nearest), or a value is refused; the
+            message begins with the file and its line.
+    """
+    values: dict[str, Any] = dict(_first or {})
+    places: dict[str, str] = {}  # that each was set at last
+    for file in files:
+        for name, value, where in in_file(Path(file)):
+            places[_set(cls, values, name, value, where)] = where
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"{text!r} is not of the form name=value")
+        places[_set(cls, values, name.strip(), value_of(value), repr(text))] = repr(text)
+    for name, value in given.items():
+        places[_set(cls, values, name, value, name)] = name
+    try:
+        return cls(**values)
+    except ConfigError as error:
+        where = places.get(str(error).partition(":")[0], "")
+        raise ConfigError(f"{where}: {error}" if where else str(error)) from None
+
+
+ALIASES = {
+    "lr": "learning_rate",
+    "gamma": "discount",
+    "tau": "target_rate",
+    "batch": "batch_size",
+}
+"""Short names of settings, as papers write them."""
+
+
+def value_of(text: str) -> Any:
+    """The value of a setting on the command line: YAML, or the text as it is."""
+    with contextlib.suppress(*_YAML_ERRORS):
+        return yaml.safe_load(text)
+    return text
+
+
+_YAML_ERRORS = (yaml.YAMLError, ValueError, RecursionError)  # a date like 2020-13-01 is the second
+
+
+def mapping(file: Path) -> yaml.MappingNode | None:
+    """The names and values of a YAML file as nodes; None where it is empty.
+
+    Raises:
+        ConfigError: it cannot be read, or holds something else.
+    """
+    try:
+        node = yaml.compose(file.read_bytes().decode(), yaml.SafeLoader)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: is not text in UTF-8") from None
+    except _YAML_ERRORS as error:
+        raise ConfigError(_complaint(file, error)) from None
+    if node is not None and not isinstance(node, yaml.MappingNode):
+        raise ConfigError(f"{file}:1: expected names with values")
+    return node
+
+
+def settings_of(file: Path) -> dict[str, Any]:
+    """The settings in the file of a run, by name, as plain data.
+
+    Raises:
+        ConfigError: it cannot be read, or lacks one that every run has.
+    """
+    found = {name: value for name, value, _ in in_file(file)}
+    kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
+    later = {"evaluation_env": dict}  # which older runs lack
+    for name, kind in {**kinds, **later}.items():
+        if not (isinstance(found.get(name), kind) or (name in later and name not in found)):
+            raise ConfigError(f"{file}: is damaged: {name} must be {kind.__name__}")
+        if kind is dict and not all(isinstance(key, str) for key in found.get(name, {})):
+            raise ConfigError(f"{file}: is damaged: the names in {name} must be str")
+    return found
+
+
+def _complaint(file: Path, error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or " ".join(str(error).split())
+    return f"{file}{f':{mark.line + 1}' if mark else ''}: {problem}"
+
+
+def in_file(file: Path) -> Iterator[tuple[str, Any, str]]:
+    """Names, values and places of the settings in a YAML file.
+
+    Raises:
+        ConfigError: it cannot be read, or is no mapping from names.
+    """
+    node = mapping(file)
+    construct = yaml.SafeLoader("").construct_document
+    for key, content in node.value if node else ():
+        where = f"{file}:{key.start_mark.line + 1}"
+        if not isinstance(key, yaml.ScalarNode):
+            raise ConfigError(f"{where}: the name of a setting is a word")
+        try:
+            yield key.value, construct(content), where
+        except _YAML_ERRORS as error:
+            raise ConfigError(_complaint(file, error)) from None
+
+
+def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str) -> str:
+    """Add a value to those by name; returns the name.
+
+    Raises:
+        ConfigError: there is no such setting, or the value is of another type.
+    """
+    hints = typing.get_type_hints(cls)
+    name, _, entry = name.partition(".")
+    name = name if name in hints else ALIASES.get(name, name)
+    if name not in hints:
+        raise ConfigError(f"{where}: there is no setting {name!r}{or_else(name, hints)}")
+    if entry:
+        if hints[name] != dict[str, Any]:
+            raise ConfigError(f"{where}: {name} has no entries")
+        values[name] = {**values.get(name, {}), entry: value}
+        return name
+    try:
+        values[name] = _converted(value, hints[name])
+    except (TypeError, ValueError):
+        wanted = str(getattr(hints[name], "__name__", hints[name])).replace("typing.", "")
+        if typing.get_origin(hints[name]) is Literal:
+            known = [str(word) for word in typing.get_args(hints[name])]
+            wanted = f"one of {', '.join(known)}"
+        raise ConfigError(f"{where}: {name} must be {wanted}, got {value!r}") from None
+    return name
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    """A value as its type; 1 and "1e6" (text in YAML) are floats as well, 1e6 is an integer.
+
+    Raises:
+        TypeError, ValueError: it is not one.
+    """
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    converted: Any = value
+    if origin in (typing.Union, types.UnionType):
+        if value is not None or type(None) not in inner:
+            converted = _converted(value, next(k for k in inner if k is not type(None)))
+    elif origin is Literal:
+        _require(value in inner, value)
+    elif origin is tuple:
+        _require(isinstance(value, list | tuple), value)
+        converted = tuple(_converted(item, inner[0]) for item in value)
+    elif origin is dict:
+        _require(isinstance(value, Mapping), value)
+        converted = {str(k): v for k, v in value.items()}
+    elif hint in (int, float):
+        _require(not isinstance(value, bool) and math.isfinite(float(value)), value)
+        if hint is float:
+            converted = float(value)
+        elif not isinstance(value, int):
+            _require(float(value).is_integer(), value)
+            converted = int(float(value))
+    else:
+        _require(isinstance(value, hint), value)
+    return converted
+
+
+def _require(fits: bool, value: Any) -> None:
+    if not fits:
+        raise ValueError(value)
+
+
+def to_yaml(config: Config) -> str:
+    """All settings, in the order of their dataclass."""
+    plain = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in dataclasses.asdict(config).items()
+    }
+    return str(yaml.safe_dump(plain, sort_keys=False))

@@ -1,0 +1,109 @@
+"""Scores of a policy on fixed seeds, the same however many run beside each other."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym import registry
+from mjgym.policies.network import Policy, begin
+
+SEEDS = tuple(range(10_000, 10_100))
+"""Of the episodes whose scores are reported."""
+
+TRAINING_SEEDS = tuple(range(20_000, 20_100))
+"""Of the episodes during training, none of which is among `SEEDS`."""
+
+ENDLESS = 1_000  # steps of an episode that has no time limit
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Episodes of a policy.
+
+    Args:
+        seeds: of the episodes.
+        returns: sums of their rewards.
+        lengths: their steps.
+        successes: whether each was a success at any time; None for a task without a goal.
+    """
+
+    seeds: tuple[int, ...]
+    returns: np.ndarray
+    lengths: np.ndarray
+    successes: np.ndarray | None = None
+
+    def about(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        about = {
+            "episodes": len(self.seeds),
+            "mean": float(self.returns.mean()),
+            "std": float(self.returns.std()),
+            "lowest": float(self.returns.min()),
+            "highest": float(self.returns.max()),
+            "seeds": list(self.seeds),
+            "returns": self.returns.tolist(),
+            "lengths": self.lengths.tolist(),
+        }
+        if self.successes is not None:
+            about["success"] = float(self.successes.mean())
+        return about
+
+
+def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:
+    """Sub-environments to evaluate with, on MuJoCo itself, whatever was trained on.
+
+    Of a match, one team is the agent, as with `gymnasium.make`.
+
+    Args:
+        id: of the task.
+        num_envs: episodes beside each other.
+        threads: that step the physics.
+        **kwargs: of `gymnasium.make_vec`; those of another backend are left out.
+    """
+    options = {**registry.on_mujoco(kwargs), "threads": threads, "autoreset_mode": "SameStep"}
+    return gymnasium.make_vec(id, num_envs, **registry.one_agent(id, **options))
+
+
+def evaluate(
+    policy: Policy | Callable[[np.ndarray], np.ndarray], envs: Any, seeds: Sequence[int] = SEEDS
+) -> Evaluation:
+    """One episode for each seed, as many at once as there are sub-environments.
+
+    An episode depends on its seed alone: not on the number of sub-environments, nor on threads.
+
+    Args:
+        policy: from observations, with a leading axis, to actions.
+        envs: made by `make`.
+        seeds: of the episodes.
+    """
+    parts = [
+        _episodes(policy, envs, list(seeds[first : first + envs.num_envs]))
+        for first in range(0, len(seeds), envs.num_envs)
+    ]
+    returns, lengths, *successes = (
+        np.concatenate(part) for part in zip(*parts, strict=True) if part[0] is not None
+    )
+    return Evaluation(tuple(seeds), returns, lengths, successes[0] if successes else None)
+
+
+def _episodes(policy: Any, envs: Any, seeds: list[int]) -> tuple[Any, Any, Any]:
+    n, wanted = envs.num_envs, len(seeds)
+    begin(policy)
+    observation, _ = envs.reset(seed=seeds + seeds[:1] * (n - wanted))
+    returns, lengths = np.zeros(n), np.zeros(n, dtype=np.int64)
+    successes: np.ndarray | None = None
+    going = np.arange(n) < wanted
+    limit = envs.unwrapped.max_episode_steps or ENDLESS
+    while going.any():
+        observation, reward, terminated, truncated, info = envs.step(policy(observation))
+        returns += np.where(going, reward, 0.0)
+        lengths += going
+        for said in (info, info.get("final_info", {})):
+            if "success_once" in said:
+                successes = np.zeros(n, dtype=bool) if successes is None else successes
+                successes |= said["success_once"] & going
+        going &= ~(terminated | truncated) & (lengths < limit)
+    return returns[:wanted], lengths[:wanted], None if successes is None else successes[:wanted]

@@ -1,0 +1,40 @@
+"""Algorithms: one file each, which states its update as the paper does."""
+
+from typing import TYPE_CHECKING
+
+from mjgym.util import code_references
+from mjgym.util.suggestions import or_else
+from mjgym_train.run_errors import ConfigError
+
+if TYPE_CHECKING:
+    from mjgym_train.learn.algorithms.agent import Agent
+
+ALGORITHMS = {
+    "td3": "TD3",
+    "ddpg": "DDPG",
+    "d4pg": "D4PG",
+    "sac": "SAC",
+    "ppo": "PPO",
+    "a2c": "A2C",
+    "bc": "BC",
+    "td3_bc": "TD3BC",
+    "iql": "IQL",
+}
+
+
+def find(name: str) -> "type[Agent]":
+    """The algorithm of a name, or of "module:Class" for one's own.
+
+    Raises:
+        ConfigError: there is none; the message names the nearest.
+    """
+    reference = name
+    if ":" not in name:
+        if name.lower() not in ALGORITHMS:
+            raise ConfigError(f"there is no algorithm {name!r}{or_else(name, ALGORITHMS)}")
+        reference = f"{__name__}.{name.lower()}:{ALGORITHMS[name.lower()]}"
+    try:
+        found: type[Agent] = code_references.load(reference)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"algorithm {name}: {error}") from error
+    return found

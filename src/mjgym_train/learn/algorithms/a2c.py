@@ -1,0 +1,68 @@
+"""A2C, advantage actor-critic: A3C (Mnih et al., 2016) whose workers step and learn together.
+
+    R_t = r_t + gamma r_{t+1} + ... + gamma^k V(s_{t+k}), up to the end of the rollout
+    minimise  -log pi(u_t|s_t) (R_t - V(s_t)) + c1 (V(s_t) - R_t)^2 - c2 H(pi)
+
+with one step of RMSProp for each rollout. Time limits end a return with the value of what the
+episode had come to. Unlike the paper's, the networks have no recurrent layer, and the deviations of
+the policy are parameters of their own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from mjgym_train.config import OnPolicyConfig
+from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym_train.learn.collector import Size
+from mjgym_train.learn.rollout import Rollout, advantages
+
+
+@dataclass(frozen=True)
+class A2CConfig(OnPolicyConfig):
+    """Settings of A2C."""
+
+    rollout_steps: int = 10
+    gae_lambda: float = 1.0  # as the paper; less of it weighs shorter returns as well
+    learning_rate: float = 7e-4
+    entropy_weight: float = 1e-4  # of the paper's continuous tasks
+
+
+class A2C(OnPolicyAgent):
+    """A2C; see the module.
+
+    Args:
+        config: settings.
+        observation_size: of an observation.
+        action_size: numbers in an action.
+    """
+
+    Config: ClassVar[type[OnPolicyConfig]] = A2CConfig
+    config: A2CConfig
+
+    def __init__(self, config: A2CConfig, observation_size: Size, action_size: int) -> None:
+        super().__init__(config, observation_size, action_size)
+        rate = config.learning_rate
+        self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
+
+    def update(self, rollout: Rollout) -> Iterator[Metrics]:
+        """One step of the optimiser."""
+        config = self.config
+        value = self.value(rollout.observation)
+        with torch.no_grad():
+            following_value = self.value(rollout.following)
+            advantage = advantages(
+                rollout, value, following_value, config.discount, config.gae_lambda
+            )
+            target = advantage + value
+        surrogate = self.log_density(rollout.observation, rollout.latent) * advantage
+        loss = self.loss(surrogate, value, target)
+        self.step(self.optimizer, loss, config.max_gradient_norm)
+        yield {
+            "loss": loss.detach(),
+            "value": value.detach().mean(),
+            "entropy": self.entropy().detach(),
+        }

@@ -1,0 +1,168 @@
+"""Behaviour cloning: the actions of recorded episodes, by observations, as supervised learning.
+
+    deterministic:  minimise |a - tanh(f(s))|                                (Zhao et al., 2023: L1)
+    gaussian:       minimise -log normal(a; tanh(f(s)), d(s))
+    mixture:        minimise -log sum_k w_k(s) normal(a; tanh(f_k(s)), d_k(s))   (Mandlekar et al.,
+                    2021: robomimic's BC-GMM)
+
+a is a chunk: the action of a step and of the steps that follow it, as far as the episode goes (Zhao
+et al., 2023). In use, an action is the weighted mean of all that were predicted for its step; of a
+mixture the most probable mode predicts. s is a history of observations; the recurrent network goes
+through it from a state of zeros.
+"""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mjgym.policies.network import Policy
+from mjgym_train.config import CloningConfig
+from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
+from mjgym_train.learn.collector import Size
+from mjgym_train.learn.demonstrations import Chunks, Demonstrations
+from mjgym_train.learn.networks import perceptron
+from mjgym_train.learn.pictures import Encoder, random_shift
+from mjgym_train.run_errors import ConfigError
+
+NARROWEST = 0.01  # standard deviation: scripts repeat themselves, and a density has no bound
+SMALLEST = 1e-3  # part of the actions' range: what varies less is a constant
+
+
+class BC(OfflineAgent):
+    """Behaviour cloning; see the module.
+
+    Args:
+        config: settings.
+        observation_size: of an observation.
+        action_size: numbers in an action.
+    """
+
+    Config: ClassVar[type[CloningConfig]] = CloningConfig
+    config: CloningConfig
+    action_low: Tensor
+    action_high: Tensor
+
+    def __init__(self, config: CloningConfig, observation_size: Size, action_size: int) -> None:
+        super().__init__(config, observation_size, action_size)
+        self.encoder: Encoder | None = None
+        self.memory: nn.GRU | None = None
+        if not isinstance(observation_size, int):
+            self.encoder = Encoder.of(config, observation_size)
+            self.inputs = config.features
+        if config.network == "gru":
+            if self.encoder is not None:
+                raise ConfigError("network: gru sees vectors; of pictures, take perceptron")
+            self.memory = nn.GRU(self.inputs // config.history, config.hidden[0], batch_first=True)
+            self.inputs = config.hidden[0]
+        self.register_buffer("action_low", -torch.ones(action_size))
+        self.register_buffer("action_high", torch.ones(action_size))
+        self.modes = config.modes if config.output == "mixture" else 1
+        self.means = self.modes * config.chunk * action_size
+        self.logits = self.modes if self.modes > 1 else 0
+        deviations = 0 if config.output == "deterministic" else self.means
+        self.body = perceptron(
+            self.inputs,
+            config.hidden,
+            self.means + self.logits + deviations,
+            **self.layers,
+        )
+        self.optimizer = torch.optim.AdamW(
+            self.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=True
+        )
+
+    def actor_body(self) -> nn.Sequential:
+        """The perceptron; its first outputs are the means."""
+        return self.body
+
+    def learn_from(self, demonstrations: Demonstrations) -> None:
+        """Take the range of the actions, and draw from this dataset from now on."""
+        super().learn_from(demonstrations)
+        if self.config.normalize_actions:
+            self.action_low, self.action_high = demonstrations.action.aminmax(dim=0)
+
+    def normalized(self, action: Tensor) -> Tensor:
+        """Actions within -1 and 1 of the dataset's range; 0 for what never changes."""
+        middle, half = self._range()
+        return torch.where(half > SMALLEST, (action - middle) / half.clamp_min(SMALLEST), 0.0)
+
+    def _range(self) -> tuple[Tensor, Tensor]:
+        middle = (self.action_low + self.action_high) / 2
+        return middle, self.action_high - middle
+
+    def outputs(self, observation: Tensor) -> Tensor:
+        """Outputs of the perceptron, (B, outputs), for raw histories."""
+        if self.encoder is not None:
+            seen = self.encoder(observation)
+        elif self.memory is not None:
+            seen = self.memory(self.normalizer(observation))[0][:, -1]
+        else:
+            seen = self.normalizer(observation).flatten(1)
+        found: Tensor = self.body(seen)
+        return found
+
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """Plans of the deterministic policy, (n, chunk * action size), within -1 and 1."""
+        outputs = self.outputs(observation)
+        means = outputs[:, : self.means].reshape(len(outputs), self.modes, -1)
+        if self.modes > 1:
+            likeliest = outputs[:, self.means : self.means + self.modes].argmax(1)
+            return torch.tanh(means[torch.arange(len(means)), likeliest])
+        return torch.tanh(means[:, 0])
+
+    def update(self) -> Metrics:
+        """One step on a batch of chunks."""
+        config = self.config
+        drawn = self.demonstrations.chunks(config.batch_size, config.history, config.chunk)
+        observation = drawn.observation
+        if self.encoder is not None:
+            observation = random_shift(observation, config.shift)
+        loss = self.loss(self.outputs(observation), drawn)
+        self.step(self.optimizer, loss)
+        return {"cloning_loss": loss.detach()}
+
+    def loss(self, outputs: Tensor, drawn: Chunks) -> Tensor:
+        """The loss of a batch, a mean over the numbers of the actions; see the module.
+
+        Args:
+            outputs: of the perceptron, (B, outputs).
+            drawn: what it is to predict.
+        """
+        shape = (len(outputs), self.modes, self.config.chunk, self.action_size)
+        mean = torch.tanh(outputs[:, : self.means].reshape(shape))
+        error = self.normalized(drawn.action)[:, None] - mean  # (B, modes, chunk, action size)
+        there = drawn.there[:, None, :, None]
+        numbers = there.sum() * self.action_size
+        if self.config.output == "deterministic":
+            return (error.abs() * there).sum() / numbers
+        scale = outputs[:, self.means + self.logits :].reshape(shape)
+        deviation = functional.softplus(scale) + NARROWEST
+        density = -0.5 * (error / deviation).square() - deviation.log()
+        density = ((density - 0.5 * math.log(2 * math.pi)) * there).sum((2, 3))  # (B, modes)
+        if self.modes > 1:
+            density = density + outputs[:, self.means : self.means + self.modes].log_softmax(1)
+        return -density.logsumexp(1).sum() / numbers
+
+    def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
+        """The policy, with history, plans and all that it acts by."""
+        made = super().policy(low, high)
+        layers = made.layers[:-1]
+        last = {k: v.detach().numpy().copy() for k, v in self.body[-1].named_parameters()}
+        made.layers = [*layers, {k: v[: self.means + self.logits] for k, v in last.items()}]
+        made.chunk, made.modes = self.config.chunk, self.modes
+        made.ensembling = self.config.ensembling if made.chunk > 1 else 0.0
+        middle, half = (value.numpy() for value in self._range())
+        span = (high - low) / 2
+        made.low = (low + (middle - half + 1) * span).astype(np.float32)
+        made.high = (low + (middle + half + 1) * span).astype(np.float32)
+        if self.encoder is not None:
+            self.encoder.complete(made)
+        if self.memory is not None:
+            named = self.memory.named_parameters()
+            made.memory = {name: value.detach().numpy().copy() for name, value in named}
+        return made

@@ -1,0 +1,62 @@
+"""DDPG, deep deterministic policy gradient (Lillicrap et al., 2016).
+
+    y = sum_k gamma^k r_k + gamma^n Q'(s_n, pi'(s_n))
+    critic:   minimise loss(Q(s, a), y)
+    actor:    maximise Q(s, pi(s))
+    targets:  Q' += rate (Q - Q'), pi' += rate (pi - pi')
+
+Unlike the paper's, the noise of actions is Gaussian; the paper's networks have 400 and 300 units,
+and its rewards are summed over one step.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from mjgym_train.config import OffPolicyConfig
+from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.deterministic import DeterministicAgent, DeterministicConfig
+from mjgym_train.learn.buffer import Batch
+
+
+@dataclass(frozen=True)
+class DDPGConfig(DeterministicConfig):
+    """Settings of DDPG."""
+
+    critic: str = "mean"
+    n_step: int = 1
+    hidden: tuple[int, ...] = (400, 300)
+
+
+class DDPG(DeterministicAgent):
+    """DDPG; see the module.
+
+    Args:
+        config: settings.
+        observation_size: of an observation.
+        action_size: numbers in an action.
+    """
+
+    Config: ClassVar[type[OffPolicyConfig]] = DDPGConfig
+    critics_count = 1
+
+    def update(self, batch: Batch) -> Metrics:
+        """One update of the critic, the actor and the targets."""
+        critic_loss = self.critic_loss(batch, self.target(batch))
+        self.step(self.critic_optimizer, critic_loss)
+
+        action = self.actor(batch.observation)
+        value = self.acting_value(self.critics(batch.observation, action)).mean()
+        self.step(self.actor_optimizer, -value)
+
+        self.soft_update(self.target_critics, self.critics)
+        self.soft_update(self.target_actor, self.actor)
+        return self.critic_metrics(critic_loss) | {"value": value.detach()}
+
+    @torch.no_grad()
+    def target(self, batch: Batch) -> Tensor:
+        """The target y, (B, heads, size)."""
+        outputs = self.target_critics(batch.following, self.target_actor(batch.following))[0]
+        return self.critic.backup(outputs, *self.returns(batch))

@@ -1,0 +1,182 @@
+"""Several agents of different settings that learn from one buffer."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from mjgym.policies.network import AnyPolicy, EnsemblePolicy
+from mjgym_train.config import OffPolicyConfig
+from mjgym_train.learn.algorithms import members
+from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym_train.learn.buffer import Batch
+from mjgym_train.learn.collector import Size
+from mjgym_train.learn.critics import ReturnRange
+
+BY_CRITICS = ("critics", "softmax")  # values of `ensemble_acting` by which critics choose
+
+
+class Ensemble(nn.Module):
+    """Agents that share sub-environments, buffer and statistics of observations.
+
+    All learn from the same transitions, of whose histories and rewards each sees its own length.
+    The setting `ensemble_acting` says who acts in training: "slots": of K agents, agent k in the
+    sub-environments k, k + K, k + 2 K and so on; "episodes": each episode draws its agent. With the
+    others each agent proposes an action, with its own noise, in every sub-environment, and one
+    comes of them: "critics", that of highest mean Q, by the critics of all; "mean", their mean;
+    "softmax", their mean weighted by softmax(mean Q / ensemble_temperature). (The scale of a value
+    is that of its discount: where discounts differ, the far-sighted weigh more.)
+
+    Their policy together, without noise, is that of "critics" where each acts by itself.
+
+    Args:
+        algorithm: of the agents that name none.
+        config: settings of the run.
+        observation_size: of an observation.
+        action_size: numbers in an action.
+
+    Attributes:
+        members: the agents, by the setting `ensemble`.
+        names: what is particular about each.
+    """
+
+    def __init__(
+        self,
+        algorithm: type[OffPolicyAgent],
+        config: OffPolicyConfig,
+        observation_size: Size,
+        action_size: int,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        made = members.of(config, algorithm)
+        self.names = [member.name for member in made]
+        self.members: list[OffPolicyAgent] = [
+            member.algorithm(member.config, observation_size, action_size) for member in made
+        ]
+        normalizers = [agent.normalizer for agent in self.members if agent.normalizer.enabled]
+        self.normalizer = normalizers[0] if normalizers else self.members[0].normalizer
+        for agent in self.members:
+            if config.ensemble_acting != "mean":
+                agent.valuation()  # says what a critic lacks before anything is learned
+            if agent.normalizer.enabled:
+                agent.normalizer.share(self.normalizer)
+        if config.ensemble_acting == "episodes":
+            self.acting = self._drawn()  # agent of each sub-environment's episode, (n,)
+        self._registered = nn.ModuleList(self.members)  # what they are made of is in state_dict
+
+    def act(self, observation: Tensor) -> Tensor:
+        """Actions to explore with, as `ensemble_acting` says."""
+        acting = self.config.ensemble_acting
+        if acting == "slots":
+            action = torch.empty(len(observation), self.members[0].action_size)
+            for slots, agent in self._slots():
+                action[slots] = agent.act(observation[slots, -agent.config.history :])
+            return action
+        proposed = torch.stack(
+            [agent.act(observation[:, -agent.config.history :]) for agent in self.members], 1
+        )
+        if acting == "mean":
+            return proposed.mean(1)
+        if acting == "softmax":
+            values = self._values(observation, proposed) / self.config.ensemble_temperature
+            return (values.softmax(1)[..., None] * proposed).sum(1)
+        if acting == "critics":
+            chosen = self._values(observation, proposed).argmax(1)
+        else:
+            chosen = self.acting
+        return proposed[torch.arange(len(proposed)), chosen]
+
+    @torch.no_grad()
+    def _values(self, observation: Tensor, proposed: Tensor) -> Tensor:
+        """Mean values by all critics, (n, agents), of raw histories with proposals."""
+        total = torch.zeros(proposed.shape[:2])
+        for agent in self.members:
+            seen = agent.encode(observation[:, -agent.config.history :])
+            for k, action in enumerate(proposed.unbind(1)):
+                total[:, k] += agent.acting_value(agent.critics(seen, action)).mean(0)
+        return total / len(self.members)
+
+    def begin(self, begun: Tensor) -> None:
+        """Note which sub-environments, (n,) bool, begin an episode with the next action."""
+        for slots, agent in self._slots():
+            agent.begin(begun[slots])
+        if self.config.ensemble_acting == "episodes":
+            self.acting = torch.where(begun, self._drawn(), self.acting)
+
+    def _drawn(self) -> Tensor:
+        return torch.randint(len(self.members), (self.config.num_envs,))
+
+    def _slots(self) -> list[tuple[slice, OffPolicyAgent]]:
+        """The sub-environments that each agent acts in, or proposes for."""
+        if self.config.ensemble_acting != "slots":
+            return [(slice(None), agent) for agent in self.members]
+        count = len(self.members)
+        return [(slice(k, None, count), agent) for k, agent in enumerate(self.members)]
+
+    def preprocess(self, batch: Batch) -> Batch:
+        """Transitions as they are: each agent prepares its own."""
+        return batch
+
+    def update(self, batch: Batch) -> Metrics:
+        """One update of each agent, on the same transitions; losses by agent and name."""
+        losses: Metrics = {}
+        for name, agent in zip(self.names, self.members, strict=True):
+            drawn = batch.over(agent.config.n_step).recent(agent.config.history)
+            own = agent.update(agent.preprocess(drawn))
+            losses |= {f"{loss} {name}": value for loss, value in own.items()}
+        return losses
+
+    def scale_rates(self, share: float) -> None:
+        """Set all learning rates to a share of the settings'."""
+        for agent in self.members:
+            agent.scale_rates(share)
+
+    def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
+        """Move the bounds of the agents' supports to where returns lie."""
+        for agent in self.members:
+            agent.fit_support(range_, begun=begun)
+
+    # What is kept.
+
+    def policy(self, low: np.ndarray, high: np.ndarray) -> EnsemblePolicy:
+        """Policy of all agents together.
+
+        Args:
+            low: bounds of the action, (size,).
+            high: the same.
+        """
+        config = self.config
+        policies = [agent.policy(low, high) for agent in self.members]
+        if config.ensemble_acting == "mean":
+            return EnsemblePolicy(policies)
+        temperature = config.ensemble_temperature if config.ensemble_acting == "softmax" else None
+        return EnsemblePolicy(policies, [m.valuation() for m in self.members], temperature)
+
+    def valuation(self) -> None:
+        """None: the policy holds the agents' critics."""
+
+    def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
+        """Policies to evaluate by name: all agents together (an empty name), and each."""
+        alone = [agent.policy(low, high) for agent in self.members]
+        return {"": self.policy(low, high), **dict(zip(self.names, alone, strict=True))}
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Those of the agents."""
+        found: dict[str, Any] = {
+            "normalizer": self.normalizer.state_dict(),
+            "agents": [agent.checkpoint() for agent in self.members],
+        }
+        if self.config.ensemble_acting == "episodes":
+            found["acting"] = self.acting
+        return found
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Go on from a checkpoint of an ensemble with the same settings."""
+        self.normalizer.load_state_dict(checkpoint["normalizer"])
+        for agent, own in zip(self.members, checkpoint["agents"], strict=True):
+            agent.restore(own)
+        if self.config.ensemble_acting == "episodes":
+            self.acting = checkpoint["acting"]

@@ -1,0 +1,126 @@
+"""Agents that a run's settings describe: those of its ensemble, or the one."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mjgym_train.config import (
+    SHARED_OUT,
+    DataSettings,
+    OfflineSettings,
+    OffPolicyConfig,
+    ReplaySettings,
+    RunSettings,
+    changed,
+    marked,
+)
+from mjgym_train.learn.algorithms import find
+from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym_train.run_errors import ConfigError
+
+_OWN = {"algorithm", "n_step"}  # of the groups below, what an agent has for itself
+_GROUPS = (RunSettings, ReplaySettings, DataSettings)
+OF_RUN = {field.name for group in _GROUPS for field in dataclasses.fields(group)} - _OWN
+OF_RUN |= {"entry_weights", "data_share", "ensemble", "ensemble_acting", "ensemble_temperature"}
+"""Settings that are the same for all agents."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One agent.
+
+    Args:
+        name: what is particular about it; empty for the only one.
+        algorithm: its class.
+        config: its settings; `num_envs` are the sub-environments that it acts in.
+    """
+
+    name: str
+    algorithm: type[OffPolicyAgent]
+    config: OffPolicyConfig
+
+
+def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]:
+    """The agents of a run; without an ensemble there is one.
+
+    An agent has the run's settings, and its own over them. One of another algorithm has that
+    algorithm's defaults where the run's setting is the default of the run's algorithm.
+
+    Args:
+        config: settings of the run.
+        algorithm: that it names.
+
+    Raises:
+        ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
+    """
+    if not config.ensemble:
+        return [Member("", algorithm, config)]
+    found = []
+    for k, (own, name) in enumerate(zip(config.ensemble, _names(config.ensemble), strict=True)):
+        for setting in own:
+            if setting in OF_RUN:
+                raise ConfigError(f"ensemble: {setting} is the same for all agents")
+        cls = _algorithm(own["algorithm"], k) if "algorithm" in own else algorithm
+        slots = config.ensemble_acting == "slots"
+        envs = len(range(k, config.num_envs, len(config.ensemble) if slots else 1))
+        envs = envs if slots else config.num_envs
+        values = _inherited(config, cls.Config) | {"ensemble": (), "num_envs": envs}
+        made = changed(cls.Config, values, own, f"ensemble[{k}]")
+        shares = {
+            setting: max(1, round(getattr(made, setting) * envs / config.num_envs))
+            for setting in marked(cls.Config, SHARED_OUT)
+        }
+        found.append(Member(name, cls, dataclasses.replace(made, **shares)))
+    return found
+
+
+def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
+    """The algorithm of an agent.
+
+    Raises:
+        ConfigError: there is none of that name, or it does not learn from the run's buffer.
+    """
+    try:
+        found = find(str(name))
+    except ConfigError as error:
+        raise ConfigError(f"ensemble[{k}]: {error}") from None
+    if not issubclass(found, OffPolicyAgent) or issubclass(found.Config, OfflineSettings):
+        raise ConfigError(
+            f"ensemble[{k}]: {name} does not learn from a buffer that others fill, as td3, ddpg,"
+            " d4pg and sac do"
+        )
+    return found
+
+
+def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str, Any]:
+    """The run's settings that hold for an agent with settings of a class."""
+    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    if cls is type(config):
+        return values
+    usual = {field.name: _default(field) for field in dataclasses.fields(config)}
+    known = {field.name for field in dataclasses.fields(cls)}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in known and (name in OF_RUN or value != usual[name])
+    }
+
+
+def _default(field: "dataclasses.Field[Any]") -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def _names(settings: tuple[Mapping[str, Any], ...]) -> list[str]:
+    """Names of the agents: their own settings, with a number where several are alike."""
+    names = [
+        ",".join(
+            str(value) if name == "algorithm" else f"{name}={value}" for name, value in own.items()
+        )
+        for own in settings
+    ]
+    counted = Counter(names)
+    return [name if name and counted[name] == 1 else f"{name}#{k}" for k, name in enumerate(names)]

@@ -1,0 +1,214 @@
+"""Base class of the off-policy algorithms: critics, their targets and n-step returns."""
+
+import copy
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from mjgym.policies.network import Policy, Valuation
+from mjgym_train.config import OffPolicyConfig
+from mjgym_train.learn import discounts
+from mjgym_train.learn.algorithms.agent import Agent, Metrics
+from mjgym_train.learn.buffer import Batch
+from mjgym_train.learn.collector import Size
+from mjgym_train.learn.critics import Categorical, ReturnRange, make_critic, value_weights
+from mjgym_train.learn.networks import Critics, plain
+from mjgym_train.learn.pictures import Encoder, random_shift
+
+
+class OffPolicyAgent(Agent):
+    """An algorithm that learns from a replay buffer: its critics, and its update.
+
+    Args:
+        config: settings.
+        observation_size: of an observation.
+        action_size: numbers in an action.
+    """
+
+    Config: ClassVar[type[OffPolicyConfig]] = OffPolicyConfig
+    config: OffPolicyConfig
+    critics_count: ClassVar[int] = 2
+
+    def __init__(self, config: OffPolicyConfig, observation_size: Size, action_size: int) -> None:
+        super().__init__(config, observation_size, action_size)
+        self.encoder: Encoder | None = None
+        if not isinstance(observation_size, int):
+            self.inputs = config.features
+            self.encoder = Encoder.of(config, observation_size)
+        self.critic = make_critic(config)
+        gammas, weights = discounts.of_heads(
+            config.discounting,
+            config.discount,
+            config.heads,
+            config.hyperbolic_k,
+            config.acting_value,
+        )
+        self.discounts = torch.tensor(gammas)
+        self.head_weights = torch.tensor(weights)
+        self.critics = Critics(
+            self.critics_count,
+            self.inputs + action_size,
+            config.hidden,
+            len(gammas),
+            self.critic.initial,
+            **self.layers,
+        )
+        self.target_critics = self.target_copy(self.critics)
+        seeing = self.encoder.parameters() if self.encoder else ()
+        self.critic_optimizer = self.optimizer([*seeing, *self.critics.parameters()])
+
+    @abstractmethod
+    def update(self, batch: Batch) -> Metrics:
+        """Learn from transitions that `preprocess` returned; losses by name."""
+
+    def encode(self, observation: Tensor) -> Tensor:
+        """Inputs of the networks for raw histories, (B, history, size) or (B, features)."""
+        encoded: Tensor = (self.encoder or self.normalizer)(observation)
+        return encoded
+
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        outputs = self.actor_body()(self.encode(observation).flatten(1))
+        return torch.tanh(outputs[:, : self.action_size])
+
+    def preprocess(self, batch: Batch) -> Batch:
+        """Transitions with the networks' inputs instead of raw histories.
+
+        Pictures are shifted at random. It is the critics' loss alone that trains their encoder:
+        gradients reach it by the observations, not by those that follow.
+        """
+        observation, following = batch.observation, batch.following
+        if self.encoder is not None:
+            observation = random_shift(observation, self.config.shift)
+            following = random_shift(following, self.config.shift)
+        observation = self.encode(observation)
+        with torch.no_grad():
+            following = self.encode(following)
+        return replace(batch, observation=observation, following=following)
+
+    def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
+        """Move the bounds of a categorical critic's support to where returns lie.
+
+        What the critics have learned stays: their logits are interpolated by their last layers.
+
+        Args:
+            range_: of rewards and returns so far.
+            begun: whether the critics have learned already.
+        """
+        critic = self.critic
+        if not isinstance(critic, Categorical):
+            return
+        bounds = critic.fitted(range_, begun=begun)
+        if bounds == critic.bounds:
+            return
+        matrix, bias = critic.resampled(*bounds)
+        if not begun:
+            matrix, bias = torch.eye(critic.size), -critic.initial
+        critic.set_bounds(*bounds)
+        if not begun:
+            bias = bias + critic.initial
+        for critics in (self.critics, self.target_critics):
+            critics.map_outputs(matrix, bias, self.critic_optimizer)
+
+    # What the updates are made of.
+
+    def optimizer(
+        self, parameters: Iterable[nn.Parameter], rate: float | None = None
+    ) -> torch.optim.Optimizer:
+        """AdamW with the settings' decay, and their rate where none is given."""
+        config = self.config
+        return torch.optim.AdamW(
+            parameters, rate or config.learning_rate, weight_decay=config.weight_decay, fused=True
+        )
+
+    def step(
+        self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
+    ) -> None:
+        """One step down a loss, with the gradient clipped as the settings say."""
+        super().step(optimizer, loss, min(max_norm, self.config.max_gradient_norm or math.inf))
+
+    def target_copy(self, module: nn.Module) -> Any:
+        """A copy that no gradient changes, to be a target network."""
+        return copy.deepcopy(module).requires_grad_(False)
+
+    @torch.no_grad()
+    def soft_update(self, target: nn.Module, source: nn.Module) -> None:
+        """Move a target network towards the trained one: target += rate (source - target)."""
+        moved: list[Tensor] = list(target.parameters())
+        torch._foreach_lerp_(moved, list(source.parameters()), self.config.target_rate)
+
+    def returns(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Discounted sums of the rewards, and the discounts of what follows, (B, heads) each.
+
+        Every head sums the rewards by its own discount.
+        """
+        powers = self.discounts ** torch.arange(batch.rewards.shape[1])[:, None]
+        following = self.discounts ** batch.steps[:, None]
+        return batch.rewards @ powers, following * ~batch.terminated[:, None]
+
+    def lowest_critic(self, outputs: Tensor) -> Tensor:
+        """For each head, the outputs of the critic whose value is the smallest.
+
+        Args:
+            outputs: (critics, B, heads, size).
+
+        Returns:
+            (B, heads, size): a whole distribution, not the smallest of each number.
+        """
+        index = self.critic.value(outputs).argmin(0)
+        return outputs.gather(0, index[None, ..., None].expand(1, *outputs.shape[1:]))[0]
+
+    def critic_loss(self, batch: Batch, target: Tensor) -> Tensor:
+        """Losses of all critics and heads against a target (B, heads, size), summed over them."""
+        outputs = self.critics(batch.observation, batch.action)
+        return self.critic.loss(outputs, target).mean(1).sum()
+
+    def acting_value(self, outputs: Tensor) -> Tensor:
+        """Objective of the actor, (...): weighted values of the heads, of (..., heads, size)."""
+        return self.critic.value(outputs) @ self.head_weights
+
+    def critic_metrics(self, loss: Tensor) -> Metrics:
+        """The critics' loss, and the share of their target that lay outside a support."""
+        found = {"critic_loss": loss.detach()}
+        if isinstance(self.critic, Categorical):
+            found["clipped_target"] = self.critic.clipped
+        return found
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Weights, statistics, the optimisers' moments and the critic's support."""
+        bounds = self.critic.bounds if isinstance(self.critic, Categorical) else None
+        return {**super().checkpoint(), "bounds": bounds}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        super().restore(checkpoint)
+        bounds = checkpoint.get("bounds")
+        if bounds is not None and isinstance(self.critic, Categorical):
+            self.critic.set_bounds(*bounds)
+
+    def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
+        """The deterministic policy; of pictures, with their encoder."""
+        made = super().policy(low, high)
+        if self.encoder is not None:
+            self.encoder.complete(made)
+        return made
+
+    def valuation(self) -> Valuation:
+        """The critics as plain arrays.
+
+        Raises:
+            ConfigError: the value of a critic of one's own is none of the package's.
+        """
+        weights, distribution = value_weights(self.critic)
+        of_heads = self.head_weights[:, None] * weights
+        bodies = [plain(body.children()) for body in self.critics.bodies]
+        return Valuation(
+            bodies, of_heads.cpu().numpy().copy(), distribution, self.config.activation
+        )

@@ -1,0 +1,28 @@
+"""Base class of the algorithms that learn from recorded episodes alone."""
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from mjgym_train.learn.algorithms.agent import Agent, Metrics
+from mjgym_train.learn.demonstrations import Demonstrations
+
+
+class OfflineAgent(Agent):
+    """An algorithm that draws its batches from demonstrations."""
+
+    demonstrations: Demonstrations
+
+    def learn_from(self, demonstrations: Demonstrations) -> None:
+        """Draw from this dataset from now on."""
+        self.demonstrations = demonstrations
+
+    @abstractmethod
+    def update(self) -> Metrics:
+        """One update, by a batch that it draws; losses by name."""
+
+    @torch.no_grad()
+    def act(self, observation: Tensor) -> Tensor:
+        """Actions of the deterministic policy."""
+        return self.mean_action(observation)[:, : self.action_size]

@@ -1,0 +1,97 @@
+"""Base class of the on-policy algorithms: a Gaussian policy, a value and their loss."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from mjgym_train.config import OnPolicyConfig
+from mjgym_train.learn.algorithms.agent import Agent, Metrics
+from mjgym_train.learn.collector import Size
+from mjgym_train.learn.networks import Actor, perceptron
+from mjgym_train.learn.rollout import Rollout
+from mjgym_train.run_errors import ConfigError
+
+
+class OnPolicyAgent(Agent):
+    """An algorithm that learns from rollouts of its present policy.
+
+    The policy draws a latent u from a Gaussian, whose mean a perceptron gives and whose deviations
+    are parameters; the action is tanh(u). As u is what is stored, ratios and gradients of densities
+    are those of the Gaussian: the tanh's derivatives cancel. Another perceptron gives the value, in
+    units of 1 / (1 - discount), the largest return of rewards within 0 and 1.
+
+    Args:
+        config: settings.
+        observation_size: of an observation.
+        action_size: numbers in an action.
+    """
+
+    Config: ClassVar[type[OnPolicyConfig]] = OnPolicyConfig
+    config: OnPolicyConfig
+
+    def __init__(self, config: OnPolicyConfig, observation_size: Size, action_size: int) -> None:
+        super().__init__(config, observation_size, action_size)
+        if not isinstance(observation_size, int):
+            raise ConfigError(
+                f'env: {config.algorithm} learns from vectors, observation="flat"; from pictures'
+                " learn td3, ddpg, d4pg and sac"
+            )
+        self.actor = Actor(self.inputs, action_size, config.hidden, **self.layers)
+        self.log_deviation = nn.Parameter(torch.full((action_size,), math.log(config.deviation)))
+        self.critic = perceptron(self.inputs, config.hidden, 1, **self.layers)
+
+    @abstractmethod
+    def update(self, rollout: Rollout) -> Iterator[Metrics]:
+        """Learn from a rollout; yields losses by name after each step of the optimiser."""
+
+    def actor_body(self) -> nn.Sequential:
+        """The actor's perceptron."""
+        return self.actor.body
+
+    @torch.no_grad()
+    def act(self, observation: Tensor) -> Tensor:
+        """Actions drawn from the policy."""
+        return torch.tanh(self.draw(self.normalizer(observation))[0])
+
+    @torch.no_grad()
+    def draw(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """Latents, (n, action size), drawn for normalised histories, and their log densities."""
+        mean = self.mean(observation)
+        latent = mean + self.log_deviation.exp() * torch.randn_like(mean)
+        return latent, self.log_density(observation, latent)
+
+    def mean(self, observation: Tensor) -> Tensor:
+        """Means of the latents, for normalised histories (..., history, size)."""
+        mean: Tensor = self.actor.body(observation.flatten(-2))
+        return mean
+
+    def log_density(self, observation: Tensor, latent: Tensor) -> Tensor:
+        """Log densities of latents, (...)."""
+        z = (latent - self.mean(observation)) / self.log_deviation.exp()
+        return (-0.5 * z.square() - self.log_deviation - 0.5 * math.log(2 * math.pi)).sum(-1)
+
+    def entropy(self) -> Tensor:
+        """The entropy of a latent, in nats; it is the same everywhere."""
+        return (self.log_deviation + 0.5 * math.log(2 * math.pi * math.e)).sum()
+
+    def value(self, observation: Tensor) -> Tensor:
+        """Values of normalised histories, (...)."""
+        value: Tensor = self.critic(observation.flatten(-2))[..., 0]
+        return value / (1 - self.config.discount)
+
+    def loss(self, surrogate: Tensor, value: Tensor, target: Tensor) -> Tensor:
+        """Loss: -surrogate + c1 (V - target)^2 - c2 entropy.
+
+        Args:
+            surrogate: (B,), whose gradient is the policy's.
+            value: (B,).
+            target: (B,), of the value; the error is in the value's units.
+        """
+        config = self.config
+        error = ((value - target) * (1 - config.discount)).square()
+        bonus = config.entropy_weight * self.entropy()
+        return (config.value_weight * error - surrogate).mean() - bonus

@@ -1,0 +1,239 @@
+"""Replay of transitions, from which n-step returns and histories are made when they are drawn."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from mjgym_train.learn.collector import Size
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Transitions over n steps; the leading axis is theirs.
+
+    Args:
+        observation: (B, history, size), the present one last; of pictures (B, history, height,
+            width, channels), uint8.
+        action: (B, size), within -1 and 1.
+        rewards: (B, n), 0 behind the end of what was stored or of the episode.
+        steps: (B,) how many rewards there are, at least 1.
+        following: the same after those steps.
+        terminated: (B,) bool, whether the episode has terminated there: nothing follows. Where it
+            was truncated, by a time limit for example, the following observation has a value.
+        shorter: the same transitions over fewer steps, if someone learns from those.
+    """
+
+    observation: Tensor
+    action: Tensor
+    rewards: Tensor
+    steps: Tensor
+    following: Tensor
+    terminated: Tensor
+    shorter: "tuple[Batch, ...]" = ()
+
+    def over(self, n_step: int) -> "Batch":
+        """The same transitions over so many steps."""
+        return next(one for one in (self, *self.shorter) if one.rewards.shape[1] == n_step)
+
+    def recent(self, history: int) -> "Batch":
+        """The same with the last observations of each history alone."""
+        return replace(
+            self,
+            observation=self.observation[:, -history:],
+            following=self.following[:, -history:],
+            shorter=(),
+        )
+
+    def at(self, rows: Tensor) -> "Batch":
+        """Some of these transitions, by their places."""
+        tensors = (value[rows] for value in self._tensors())
+        return _batch(tensors, (one.at(rows) for one in self.shorter))
+
+    def beside(self, other: "Batch") -> "Batch":
+        """These transitions and others, in one batch."""
+        pairs = zip(self._tensors(), other._tensors(), strict=True)
+        shorter = zip(self.shorter, other.shorter, strict=True)
+        return _batch(map(torch.cat, pairs), (a.beside(b) for a, b in shorter))
+
+    def split(self, size: int) -> "list[Batch]":
+        """Batches of `size` each."""
+        parts = list(zip(*(torch.split(value, size) for value in self._tensors()), strict=True))
+        shorter = [one.split(size) for one in self.shorter]
+        return [_batch(part, (one[k] for one in shorter)) for k, part in enumerate(parts)]
+
+    def _tensors(self) -> list[Tensor]:
+        return [getattr(self, name) for name in _TENSORS]
+
+
+_TENSORS = [field.name for field in fields(Batch)][:-1]
+
+
+def _batch(tensors: Iterable[Any], shorter: Iterable[Batch]) -> Batch:
+    values: dict[str, Any] = dict(zip(_TENSORS, tensors, strict=True))
+    return Batch(**values, shorter=tuple(shorter))
+
+
+class Replay(Protocol):
+    """Stored transitions, as `ReplayBuffer` has them."""
+
+    def __len__(self) -> int:
+        """Transitions that can be drawn."""
+        ...
+
+    def add(self, **step: Tensor) -> None:
+        """Store a step of every sub-environment."""
+        ...
+
+    def sample(self, count: int) -> Batch:
+        """Transitions drawn uniformly, with replacement."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Contents, for a checkpoint."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Store again what `state_dict` gave."""
+        ...
+
+
+class ReplayBuffer:
+    """The last transitions of several sub-environments, a ring over time.
+
+    Args:
+        size: transitions of all sub-environments together.
+        num_envs: number of sub-environments.
+        observation_size: of an observation; pictures are kept as uint8.
+        action_size: numbers in an action.
+        n_step: rewards of a transition that is drawn.
+        shorter: lengths, less than `n_step`, over which the same transitions are drawn as well.
+        history: observations of one.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        num_envs: int,
+        observation_size: Size,
+        action_size: int,
+        *,
+        n_step: int = 1,
+        shorter: Sequence[int] = (),
+        history: int = 1,
+    ) -> None:
+        self.num_envs = num_envs
+        self._length = max(size // num_envs, n_step, history)
+        self._n_steps, self._history = (n_step, *shorter), history
+        rows = self._length * num_envs
+        vector = isinstance(observation_size, int)
+        shape = (observation_size,) if isinstance(observation_size, int) else observation_size
+        kind = torch.float32 if vector else torch.uint8
+        # Memory that is not touched is not there: a buffer grows with what is in it.
+        self._arrays = {
+            "observation": torch.empty(rows, *shape, dtype=kind),
+            "action": torch.empty(rows, action_size),
+            "reward": torch.empty(rows),
+            "following": torch.empty(rows, *shape, dtype=kind),
+            "terminated": torch.empty(rows, dtype=torch.bool),
+            "ended": torch.empty(rows, dtype=torch.bool),
+            "age": torch.empty(rows, dtype=torch.int32),  # steps since the episode began
+        }
+        self._added = 0  # steps of every sub-environment, ever
+
+    def __len__(self) -> int:
+        """Transitions that can be drawn."""
+        return min(self._added, self._length) * self.num_envs
+
+    def add(self, **step: Tensor) -> None:
+        """Store a step of every sub-environment, arrays with a leading axis of `num_envs`.
+
+        Args:
+            **step: `observation`, `action`, `reward`, `following` (the observation after the step,
+                also where that ended the episode), `terminated`, `ended` (terminated or truncated)
+                and `age` (steps since the episode began).
+        """
+        first = self._added % self._length * self.num_envs
+        for name, array in self._arrays.items():
+            array[first : first + self.num_envs] = step[name]
+        self._added += 1
+
+    def cut(self) -> None:
+        """End the episodes that are stored: what is added next does not follow on them."""
+        if self._added:
+            last = (self._added - 1) % self._length * self.num_envs
+            self._arrays["ended"][last : last + self.num_envs] = True
+
+    def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
+        """Transitions drawn uniformly, with replacement.
+
+        A return ends with its episode, and with what is stored: the newest transitions have fewer
+        than n rewards. A history reaches back to the beginning of its episode, of which it repeats
+        the first observation.
+
+        Args:
+            count: number of transitions.
+            generator: that draws them.
+        """
+        return self._batch(*self._places(count, generator))
+
+    def _places(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        """Times and sub-environments of steps drawn uniformly, (count,) each."""
+        stored = min(self._added, self._length)
+        time = torch.randint(stored, (count,), generator=generator) + self._added - stored
+        return time, torch.randint(self.num_envs, (count,), generator=generator)
+
+    def _batch(self, time: Tensor, env: Tensor) -> Batch:
+        """The transitions that begin at some places."""
+        oldest = self._added - min(self._added, self._length)
+        observation = self._past(time, env, oldest, self._history)
+        action = self._arrays["action"][self._rows(time, env)]
+        longest, *shorter = (
+            _batch((observation, action, *self._steps(time, env, oldest, n)), ())
+            for n in self._n_steps
+        )
+        return replace(longest, shorter=tuple(shorter))
+
+    def _steps(self, time: Tensor, env: Tensor, oldest: int, n_step: int) -> tuple[Tensor, ...]:
+        """Rewards, their numbers, what they lead to and whether that is the end."""
+        count = len(time)
+        going = torch.ones(count, dtype=torch.bool)
+        rewards, last = [], time
+        for k in range(n_step):
+            here = self._rows(time + k, env)
+            going = going & (time + k < self._added)
+            rewards.append(torch.where(going, self._arrays["reward"][here], 0.0))
+            last = torch.where(going, time + k, last)
+            going = going & ~self._arrays["ended"][here]
+        end = self._rows(last, env)
+        following = self._arrays["following"][end][:, None]
+        if self._history > 1:
+            # What precedes the last observation: those from which its step and earlier ones began.
+            before = self._past(last, env, oldest, self._history - 1)
+            following = torch.cat([before, following], 1)
+        terminated = self._arrays["terminated"][end]
+        return torch.stack(rewards, 1), last - time + 1, following, terminated
+
+    def _rows(self, time: Tensor, env: Tensor) -> Tensor:
+        return time % self._length * self.num_envs + env
+
+    def _past(self, time: Tensor, env: Tensor, oldest: int, count: int) -> Tensor:
+        """The last observations up to a time, (B, count, ...)."""
+        age = self._arrays["age"][self._rows(time, env)]
+        back = torch.arange(count - 1, -1, -1)[None]
+        reach = torch.minimum(age, time - oldest)[:, None]
+        rows = self._rows(time[:, None] - torch.minimum(back, reach), env[:, None])
+        return self._arrays["observation"][rows]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Contents, for a checkpoint."""
+        arrays = {name: array[: len(self)].clone() for name, array in self._arrays.items()}
+        return {"added": self._added, "arrays": arrays}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Store again what `state_dict` gave, of a buffer of the same size."""
+        self._added = state["added"]
+        for name, array in state["arrays"].items():
+            self._arrays[name][: len(array)] = array

@@ -1,0 +1,324 @@
+"""Sub-environments that an algorithm acts in, and the transitions that come of it."""
+
+import contextlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from mjgym import registry
+from mjgym.actions import UNLIMITED
+from mjgym.policies.network import joined
+from mjgym.task.goal_entries import DESIRED
+from mjgym.util.suggestions import or_else
+from mjgym_train.config import Config
+from mjgym_train.run_errors import ConfigError, RunError
+
+Size = int | tuple[int, int, int]
+"""Of an observation: numbers in a vector, or height, width and channels of a picture.
+
+Pictures from several cameras are one picture, with the channels of all.
+"""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A decision in every sub-environment; the leading axis, of length n, is theirs.
+
+    Args:
+        observation: before the decision, (n, size), or (n, height, width, channels) uint8.
+        action: (n, action size), within -1 and 1.
+        reward: (n,), the sum over the control steps that repeat the action.
+        following: the observation after them, also where they ended the episode.
+        terminated: (n,) bool.
+        ended: (n,) bool, terminated or truncated.
+        age: (n,) int32, decisions since the episode began, before this one.
+    """
+
+    observation: Tensor
+    action: Tensor
+    reward: Tensor
+    following: Tensor
+    terminated: Tensor
+    ended: Tensor
+    age: Tensor
+
+
+class Collector:
+    """A batch of sub-environments, the histories of their observations and their returns.
+
+    Of a batch that gives tensors (`env.backend=warp`) those tensors are learned from, where they
+    are: all others here, and the networks, are on the same device.
+
+    Args:
+        config: settings of the run.
+        history: observations of a stack; as many as the settings say by default.
+
+    Attributes:
+        envs: the vector environment.
+        device: of PyTorch, that the sub-environments are on.
+        low: bounds of an action, (action size,).
+        high: the same.
+        observation_size: of an observation.
+        weights: of the observation's numbers, (size,); None where the settings name none.
+        stack: the last observations, (n, history, ...), the present one last.
+        returns: of the episodes that have ended with the last step, from their start.
+        sampler: index of the one that took the last step; 0 here, where there is none.
+
+    Raises:
+        ConfigError: observations are neither vectors nor coloured pictures of one size.
+    """
+
+    def __init__(self, config: Config, history: int | None = None) -> None:
+        self._config, self._history = config, history or config.history
+        n = config.num_envs
+        options = {**config.env, "autoreset_mode": "SameStep"}
+        if options.get("backend", "mujoco") == "mujoco":
+            options["threads"] = config.threads
+        try:
+            self.envs: Any = gymnasium.make_vec(
+                config.id, n, **registry.one_agent(config.id, **options)
+            )
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"env: {error}") from error
+        self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
+        self.observation_size = _size(self.envs.single_observation_space)
+        # Numbers are kept in single precision, pictures as they are.
+        self._kind = torch.float32 if isinstance(self.observation_size, int) else torch.uint8
+        self.low, self.high = _bounds(self.envs.single_action_space)
+        self.returns: list[float] = []
+        self.sampler = 0
+        self.stack: Tensor
+        self.weights = self._entry_weights()
+        with self.use():
+            self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)
+            self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
+            self._age = torch.zeros(n, dtype=torch.int32)
+            self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
+
+    def _entry_weights(self) -> np.ndarray | None:
+        """Weights of the observation's numbers, (size,), by the settings' of its entries.
+
+        Raises:
+            ConfigError: there is no such entry.
+        """
+        given = self._config.entry_weights
+        if not given:
+            return None
+        shapes = self.envs.unwrapped.entry_shapes
+        for name in given:
+            if name not in shapes or not isinstance(self.observation_size, int):
+                raise ConfigError(f"entry_weights: no entry {name!r}{or_else(name, shapes)}")
+        counts = [math.prod(shape) for shape in shapes.values()]
+        return np.repeat([given.get(name, 1.0) for name in shapes], counts)
+
+    def use(self) -> contextlib.AbstractContextManager[Any]:
+        """Make new tensors on the device; the processor needs nothing, and this would cost time."""
+        return contextlib.nullcontext() if self.device.type == "cpu" else self.device
+
+    def _tensor(self, values: Any) -> Tensor:
+        """Output of the batch as a tensor on its device; a tensor is not copied."""
+        return torch.as_tensor(values, device=self.device)
+
+    def begin(self) -> Tensor:
+        """Begin all episodes; returns the first observations, (n, ...)."""
+        config = self._config
+        seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
+        observation, _ = self.envs.reset(seed=seeds.tolist())
+        observation = joined(observation)
+        self._gives_tensors = isinstance(observation, Tensor)
+        limit = self.envs.unwrapped.max_episode_steps
+        if config.stagger and limit is not None:
+            steps = np.arange(config.num_envs) * limit // config.num_envs
+            steps -= steps % config.action_repeat  # whole decisions are left
+            observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
+            self._whole = self._tensor(steps == 0)
+        start = self._tensor(observation).to(self._kind, copy=True)
+        self.stack = start[:, None].repeat_interleave(self._history, 1)
+        return start
+
+    @property
+    def observation(self) -> Tensor:
+        """The present observations, (n, ...)."""
+        return self.stack[:, -1]
+
+    def observed(self, recorded: Any) -> np.ndarray | None:
+        """Recorded observations as they are learned from, (rows, ...); None if they are others.
+
+        Args:
+            recorded: rows of an array, or of a dict's entries, whose order does not matter, and of
+                which some may be left over.
+        """
+        space = self.envs.single_observation_space
+        names = list(getattr(space, "spaces", self.envs.unwrapped.entry_shapes))
+        if isinstance(recorded, Mapping):
+            whole = recorded.get("flat" if isinstance(self.observation_size, int) else "pixels")
+            if whole is not None:
+                return self.observed(whole)
+            if not set(names) <= set(recorded):
+                return None
+            parts = {name: np.asarray(recorded[name]) for name in names}
+            if isinstance(self.observation_size, int):
+                rows = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], 1)
+            else:
+                rows = np.asarray(joined(parts))
+        else:
+            rows = np.asarray(recorded)
+        size = self.observation_size
+        shape = (size,) if isinstance(size, int) else size
+        if rows.shape[1:] != shape or (len(shape) == 3) != (rows.dtype == np.uint8):
+            return None
+        return rows if len(shape) == 3 else rows.astype(np.float32)
+
+    def step(self, action: Tensor) -> Transition:
+        """One decision in all sub-environments; what has ended begins anew.
+
+        Args:
+            action: (n, action size), within -1 and 1, for the bounds; it is taken for
+                `action_repeat` control steps.
+        """
+        scaled = self._low + (action + 1) / 2 * self._range
+        given = scaled if self._gives_tensors else scaled.cpu().numpy()
+        now, following, rewards, terminated, ended = self._repeated(given)
+        transition = Transition(
+            observation=self.observation,
+            action=action,
+            reward=rewards.float(),
+            following=following,
+            terminated=terminated,
+            ended=ended,
+            age=self._age,
+        )
+        self._sums += rewards
+        self._age = torch.where(ended, 0, self._age + 1)
+        self.stack = torch.cat([self.stack[:, 1:], now[:, None]], 1)
+        self.returns = self._sums[ended & self._whole].tolist()
+        if ended.any():
+            self._sums[ended] = 0
+            self._whole = self._whole | ended
+            self.stack[ended] = now[ended][:, None]
+        return transition
+
+    def _repeated(self, action: Any) -> tuple[Tensor, ...]:
+        """Control steps with one action, `action_repeat` of them or until the episode ends.
+
+        An episode that begins while others still repeat is put back to its start in the end.
+
+        Args:
+            action: as the environments take it.
+
+        Returns:
+            As of `_advance`, the rewards being sums.
+        """
+        whole = self._advance(action)
+        left = self._config.action_repeat - 1
+        starts: list[tuple[np.ndarray, Any]] = []  # of episodes that have begun, and which
+        begun = whole[-1]
+        while left and not whole[-1].all():
+            if begun.any():
+                ids = np.flatnonzero(begun.cpu().numpy())
+                starts.append((ids, self.envs.unwrapped.get_state(ids)))
+            step = self._advance(action)
+            whole, begun = _continued(whole, step), step[-1] & ~whole[-1]
+            left -= 1
+        for ids, state in starts:
+            self.envs.unwrapped.set_state(state, ids)
+        return whole
+
+    def _advance(self, action: Any) -> tuple[Tensor, ...]:
+        """One control step of all sub-environments; what has ended begins anew.
+
+        Returns:
+            The observations then, those that the step led to, the rewards, and who has terminated
+            and who has ended.
+        """
+        observation, reward, terminated, truncated, info = self.envs.step(action)
+        now = self._tensor(joined(observation)).to(self._kind)
+        ended = self._tensor(terminated | truncated)
+        following = now
+        if ended.any():
+            following = self._following(now, ended, info["final_obs"])
+        return now, following, self._tensor(reward), self._tensor(terminated), ended
+
+    def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
+        """Next observations: where a step ended the episode, that episode's last one."""
+        if isinstance(final, Tensor):  # a whole batch
+            return torch.where(ended[:, None], final.to(self._kind), now)
+        following = now.clone()
+        last = np.stack([joined(seen) for seen in final[ended.cpu().numpy()]])
+        following[ended] = self._tensor(last).to(self._kind)
+        return following
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next steps depend on."""
+        state = self.envs.unwrapped.get_state()
+        envs = {name: torch.from_numpy(np.asarray(value)) for name, value in state.items()}
+        return {"envs": envs, "own": {name: getattr(self, name) for name in _KEPT}}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` gave, with the same settings.
+
+        Raises:
+            RunError: it is that of a run with samplers elsewhere.
+        """
+        if "envs" not in state:
+            raise RunError("the run has samplers: go on with it with --ray")
+        for name, value in state["own"].items():
+            setattr(self, name, value)
+        self.envs.unwrapped.set_state({k: v.numpy() for k, v in state["envs"].items()})
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.envs.close()
+
+
+_KEPT = ("stack", "_sums", "_age", "_whole")
+
+
+def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Control steps so far and one more, which counts where the episode has not ended before."""
+    now, following, rewards, terminated, ended = whole
+    over = ended.view(-1, *(1,) * (now.ndim - 1))
+    return (
+        torch.where(over, now, step[0]),
+        torch.where(over, following, step[1]),
+        rewards + torch.where(ended, 0.0, step[2]),
+        terminated | (step[3] & ~ended),
+        ended | step[4],
+    )
+
+
+def _size(space: Any) -> Size:
+    """The size of an observation; that of a vector with goals includes them.
+
+    Raises:
+        ConfigError: it is neither a vector nor made of coloured pictures of one size.
+    """
+    parts = list(space.spaces.values()) if isinstance(space, gymnasium.spaces.Dict) else [space]
+    shapes = [part.shape or () for part in parts]
+    if len(parts) == 1 and len(shapes[0]) == 1:
+        return int(shapes[0][0])
+    if DESIRED in getattr(space, "spaces", ()):
+        return sum(int(shape[0]) for shape in shapes)
+    sides = {shape[:2] for shape in shapes}
+    pictures = all(len(s) == 3 and p.dtype == np.uint8 for s, p in zip(shapes, parts, strict=True))
+    if pictures and len(sides) == 1:
+        ((height, width),) = sides
+        return height, width, sum(shape[2] for shape in shapes)
+    raise ConfigError(
+        'env: observations must be one vector, observation="flat", or with goals, "goal", or'
+        ' coloured pictures of one size, observation="pixels", without frame_stack: the setting'
+        " history stacks them"
+    )
+
+
+def _bounds(space: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of an action; -1 and 1 where there are none."""
+    low = np.where(space.low > -UNLIMITED, space.low, -1.0).astype(np.float32)
+    high = np.where(space.high < UNLIMITED, space.high, 1.0).astype(np.float32)
+    return low, high

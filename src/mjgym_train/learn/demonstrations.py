@@ -1,0 +1,261 @@
+"""Recorded episodes as tensors: checked against the task, and drawn from."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from mjgym import datasets
+from mjgym.datasets import DemonstrationError, Episode
+from mjgym_train.config import Config, DataSettings
+from mjgym_train.learn.buffer import ReplayBuffer
+from mjgym_train.learn.collector import Collector
+from mjgym_train.learn.critics import ReturnRange
+from mjgym_train.run_errors import ConfigError, RunError
+
+_TO_LOOK_AT = {"observation", "dtype", "pixels", "observables"}  # compared by what they show
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Observations and the actions that followed them; the leading axis is that of the draws.
+
+    Args:
+        observation: (B, history, ...), the present one last; at the beginning of an episode, its
+            first observation stands for what is missing.
+        action: (B, chunk, action size), within -1 and 1, from the present one on.
+        there: (B, chunk) bool, whether the episode goes as far.
+    """
+
+    observation: Tensor
+    action: Tensor
+    there: Tensor
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """Recorded episodes, one after the other; the leading axis is that of their steps.
+
+    Args:
+        observation: before each step, (N, size), or (N, height, width, channels) uint8.
+        following: after it.
+        action: (N, action size), within -1 and 1.
+        reward: (N,).
+        success: (N,) bool, of the state after the step.
+        terminated: (N,) bool.
+        ended: (N,) bool, whether it is the last of its episode.
+        age: (N,) int32, steps since the episode began.
+    """
+
+    observation: Tensor
+    following: Tensor
+    action: Tensor
+    reward: Tensor
+    success: Tensor
+    terminated: Tensor
+    ended: Tensor
+    age: Tensor
+
+    def __len__(self) -> int:
+        """The number of steps."""
+        return len(self.action)
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that is learned from, in hexadecimal."""
+        found = hashlib.sha256()
+        for name, value in vars(self).items():
+            found.update(f"{name} {tuple(value.shape)} ".encode())
+            found.update(value.numpy().tobytes())
+        return found.hexdigest()[:16]
+
+    def chunks(self, count: int, history: int, chunk: int) -> Chunks:
+        """Steps drawn uniformly, with replacement."""
+        rows = torch.randint(len(self), (count,))
+        back = torch.arange(history - 1, -1, -1)
+        before = rows[:, None] - torch.minimum(back[None], self.age[rows, None])
+        ahead = (rows[:, None] + torch.arange(chunk)).clamp_max(len(self) - 1)
+        there = self.age[ahead] == self.age[rows, None] + torch.arange(chunk)
+        return Chunks(self.observation[before], self.action[ahead], there)
+
+    def replay(self, *, n_step: int, history: int, shorter: Sequence[int] = ()) -> ReplayBuffer:
+        """A buffer that holds all steps; see `ReplayBuffer`."""
+        size = tuple(self.observation.shape[1:])
+        buffer = ReplayBuffer(
+            len(self),
+            1,
+            size[0] if len(size) == 1 else (size[0], size[1], size[2]),
+            self.action.shape[1],
+            n_step=n_step,
+            shorter=shorter,
+            history=history,
+        )
+        arrays = {name: value for name, value in vars(self).items() if name != "success"}
+        buffer.load_state_dict({"added": len(self), "arrays": arrays})
+        return buffer
+
+    def returns(self, discount: float) -> ReturnRange:
+        """Extremes of the rewards, and of the discounted sums of those so far in each episode."""
+        found, total = ReturnRange(), 0.0
+        sums = []
+        for reward, age in zip(self.reward.tolist(), self.age.tolist(), strict=True):
+            total = reward + (discount * total if age else 0.0)
+            sums.append(total)
+        found.add(self.reward, torch.tensor(sums))
+        return found
+
+    def sparse(self) -> "Demonstrations":
+        """The same with a reward of 1 and the end of the episode at the first success, 0 before."""
+        episode = torch.cumsum(self.age == 0, 0)
+        before = torch.cumsum(self.success, 0) - self.success.long()
+        since = before - before[(self.age == 0).nonzero()[:, 0]][episode - 1]
+        kept = since == 0
+        cut = {name: value[kept] for name, value in vars(self).items()}
+        cut["reward"] = cut["success"].float()
+        cut["terminated"] = cut["terminated"] | cut["success"]
+        cut["ended"] = cut["ended"] | cut["success"]
+        return Demonstrations(**cut)
+
+
+def read(config: Config, collector: Collector) -> Demonstrations:
+    """The demonstrations that the settings name, for the task of a run.
+
+    Args:
+        config: with the settings `data` and `demonstrations`.
+        collector: of the run, whose observations and actions they must have.
+
+    Raises:
+        ConfigError: there is no such dataset, it is damaged, or of something else; the message says
+            what differs. Nothing is changed by it.
+    """
+    assert isinstance(config, DataSettings)
+    try:
+        found = datasets.load(config.data)
+        count = found.count if config.demonstrations is None else config.demonstrations
+        if count > found.count:
+            raise DemonstrationError(f"it has {found.count} episodes, not {count}")
+        if not count:
+            raise DemonstrationError("it has no episodes")
+        check(found.about, config, collector)
+        return of_episodes((found.episode(k) for k in range(count)), collector)
+    except DemonstrationError as error:
+        raise ConfigError(f"data: {config.data}: {error}") from None
+
+
+def check(about: datasets.About, config: Config, collector: Collector) -> None:
+    """See whether a dataset is of the task of a run.
+
+    Raises:
+        DemonstrationError: it is of another one, or of one with other arguments.
+    """
+    if not about.id:
+        return  # spaces alone can be compared
+    if about.id != config.id:
+        raise DemonstrationError(f"it is of {about.id}, not of {config.id}")
+    task = collector.envs.unwrapped.task
+    fields = {field.name for field in dataclasses.fields(task)} - _TO_LOOK_AT
+    recorded = _defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
+    for name in sorted(fields & ({*about.kwargs} | {*config.env})):
+        there, here = recorded[name], getattr(task, name)
+        if _plain(there) != _plain(here):
+            raise DemonstrationError(f"it was recorded with {name}={there!r}, here it is {here!r}")
+
+
+def _defaults(task: Any) -> dict[str, Any]:
+    """The values of the fields of a task where nothing else is said."""
+    found = {}
+    for field in dataclasses.fields(task):
+        if field.default_factory is not dataclasses.MISSING:
+            found[field.name] = field.default_factory()
+        elif field.default is not dataclasses.MISSING:
+            found[field.name] = field.default
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Values as JSON has them: what was written and read is a list, and was a tuple."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrations:
+    """Episodes as tensors, for the observations and actions of a collector.
+
+    Raises:
+        DemonstrationError: they have others, or numbers that are not finite; the message names the
+            episode.
+    """
+    columns: dict[str, list[np.ndarray]] = {}
+    low, high = collector.low, collector.high
+    for k, episode in enumerate(episodes):
+        steps = len(episode)
+        seen = collector.observed(episode.observations)
+        if seen is None or seen.shape[0] != steps + 1:
+            raise DemonstrationError(
+                f"episode {k} observes {_described(episode.observations)}, the task here"
+                f" {_of_space(collector.envs.single_observation_space)}"
+            )
+        actions = np.asarray(episode.actions)
+        if actions.shape != (steps, len(low)):
+            raise DemonstrationError(
+                f"episode {k} has actions of {actions.shape[-1]} numbers, the task here of"
+                f" {len(low)}"
+            )
+        for name, values in (("observations", seen), ("actions", actions)):
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise DemonstrationError(f"episode {k} has {name} that are not finite")
+        width = np.where(high > low, high - low, 1.0)
+        step = {
+            "observation": seen[:-1],
+            "following": seen[1:],
+            "action": np.clip(2 * (actions - low) / width - 1, -1, 1).astype(np.float32),
+            "reward": np.asarray(episode.rewards, np.float32),
+            "success": np.asarray(episode.successes, bool),
+            "terminated": np.asarray(episode.terminations, bool),
+            "ended": np.arange(steps) == steps - 1,
+            "age": np.arange(steps, dtype=np.int32),
+        }
+        for name, values in step.items():
+            columns.setdefault(name, []).append(values)
+    joined = {name: torch.from_numpy(np.concatenate(parts)) for name, parts in columns.items()}
+    return Demonstrations(**joined)
+
+
+def _described(observations: Any) -> str:
+    if isinstance(observations, Mapping):
+        parts = (f"{name} {np.shape(rows)[1:]}" for name, rows in observations.items())
+        return f"entries {', '.join(parts)}"
+    shape = np.shape(observations)[1:]
+    return _of_shape(shape, np.asarray(observations).dtype)
+
+
+def _of_space(space: Any) -> str:
+    if isinstance(space, gymnasium.spaces.Dict):
+        parts = (f"{name} {part.shape}" for name, part in space.spaces.items())
+        return f"entries {', '.join(parts)}"
+    return _of_shape(space.shape, space.dtype)
+
+
+def _of_shape(shape: tuple[int, ...], dtype: Any) -> str:
+    if len(shape) == 1:
+        return f"{shape[0]} numbers"
+    return f"{'pictures' if dtype == np.uint8 else 'arrays'} of {' x '.join(map(str, shape))}"
+
+
+def require_same(name: str, digest: str, before: str) -> None:
+    """See whether a dataset is the one that a run began with.
+
+    Raises:
+        RunError: it is another one by that name.
+    """
+    if digest != before:
+        raise RunError(f"the dataset {name} is not the one that the run began with: it has changed")

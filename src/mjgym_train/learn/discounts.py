@@ -1,0 +1,67 @@
+"""Discounts of the heads of a critic, and how their values make one.
+
+Exponential discounting has one head. Hyperbolic discounting (Fedus et al., 2019) weighs a reward
+after t steps with 1 / (1 + k t), the integral of x^(k t) over x from 0 to 1: heads with the
+discounts x_i^k, x_i = 1 - b^i, are its supports, with b such that the last one is the largest
+discount that can be learned.
+"""
+
+import itertools
+import math
+
+from mjgym_train.run_errors import ConfigError
+
+
+def hyperbolic_discounts(heads: int, k: float, largest: float) -> list[float]:
+    """The discounts (1 - b^i)^k, i from 1 to heads, b = exp(log(1 - largest^(1/k)) / heads).
+
+    Args:
+        heads: how many.
+        k: of 1 / (1 + k t).
+        largest: the last of them, between 0 and 1.
+    """
+    return [x**k for x in _supports(heads, k, largest)]
+
+
+def hyperbolic_weights(heads: int, k: float, largest: float) -> list[float]:
+    """The widths of a Riemann sum over x: sum of weight_i discount_i^t is about 1 / (1 + k t).
+
+    Each support stands for the interval below it, the last one also for what is above it.
+    """
+    supports = _supports(heads, k, largest)
+    edges = [0.0, *((a + b) / 2 for a, b in itertools.pairwise(supports)), 1.0]
+    return [b - a for a, b in itertools.pairwise(edges)]
+
+
+def _supports(heads: int, k: float, largest: float) -> list[float]:
+    base = math.exp(math.log1p(-(largest ** (1 / k))) / heads)
+    return [1 - base**i for i in range(1, heads + 1)]
+
+
+def of_heads(
+    discounting: str, discount: float, heads: int, k: float, acting_value: str
+) -> tuple[list[float], list[float]]:
+    """Discounts, and weights whose sum of the heads' values is what the actor maximises.
+
+    Args:
+        discounting: "exponential" (one head, whatever `heads` says) or "hyperbolic".
+        discount: the one, or the largest.
+        heads: of hyperbolic discounting.
+        k: of 1 / (1 + k t).
+        acting_value: "largest" (the head of the largest discount, as Catalyst.RL's paper has it),
+            "mean" (of all heads, as its code trains) or "hyperbolic" (the sum that approaches
+            1 / (1 + k t)).
+
+    Raises:
+        ConfigError: `largest^(1/k)` is so small that the heads are all the same.
+    """
+    if discounting == "exponential":
+        return [discount], [1.0]
+    if not discount ** (1 / k) > 1e-12:
+        raise ConfigError(f"hyperbolic_k: {k} is too small for the discount {discount}")
+    discounts = hyperbolic_discounts(heads, k, discount)
+    if acting_value == "largest":
+        return discounts, [0.0] * (heads - 1) + [1.0]
+    if acting_value == "mean":
+        return discounts, [1 / heads] * heads
+    return discounts, hyperbolic_weights(heads, k, discount)

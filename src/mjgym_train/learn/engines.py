@@ -1,0 +1,67 @@
+"""The engines that update an off-policy agent: PyTorch, or the loops of `fast` where they can."""
+
+import importlib.util
+from collections.abc import Callable
+
+from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.d4pg import D4PG
+from mjgym_train.learn.algorithms.ddpg import DDPG
+from mjgym_train.learn.algorithms.ensemble import Ensemble
+from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym_train.learn.algorithms.sac import SAC
+from mjgym_train.learn.algorithms.td3 import TD3
+from mjgym_train.learn.buffer import Batch
+from mjgym_train.learn.critics import Categorical, Mean, Quantile
+from mjgym_train.run_errors import ConfigError
+
+FAST, TORCH, AUTO = "fast", "torch", "auto"
+
+
+def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
+    """Why an agent needs PyTorch for its updates; empty if it does not."""
+    if type(agent) not in (TD3, DDPG, D4PG, SAC):
+        return f"{type(agent).__name__} has no fast update"
+    assert isinstance(agent, OffPolicyAgent)
+    config = agent.config
+    reasons = {
+        "observations are images": agent.encoder is not None,
+        f"critic={config.critic} is a class of your own": type(agent.critic)
+        not in (Categorical, Mean, Quantile),
+        f"discounting={config.discounting}": config.discounting != "exponential",
+        f"activation={config.activation}": config.activation != "relu",
+        "the networks are on a GPU": next(agent.parameters()).device.type != "cpu",
+        "numba is not installed (the extra `fast`)": importlib.util.find_spec("numba") is None,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
+
+
+def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:
+    """Name of the engine that updates an agent, and why it is not the fast one.
+
+    Args:
+        wanted: the setting `engine`.
+        agent: to be updated.
+
+    Raises:
+        ConfigError: the fast engine is asked for and cannot be had.
+    """
+    if wanted == TORCH:
+        return TORCH, "engine=torch"
+    reason = hindrance(agent)
+    if wanted == FAST and reason:
+        raise ConfigError(f"engine: no fast updates here: {reason}")
+    return (TORCH, reason) if reason else (FAST, "")
+
+
+def update_of(name: str, agent: OffPolicyAgent | Ensemble) -> Callable[[Batch], Metrics]:
+    """The update of an agent by an engine.
+
+    The fast one takes over the agent's parameters and the optimisers' moments as they are now: a
+    checkpoint has to be restored before.
+    """
+    if name == TORCH:
+        return agent.update
+    from mjgym_train.learn.fast.updates import fast_update
+
+    assert isinstance(agent, OffPolicyAgent)
+    return fast_update(agent).update

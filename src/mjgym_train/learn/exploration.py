@@ -1,0 +1,284 @@
+"""Noise that deterministic actors explore with: of actions, of parameters, or mixtures of both.
+
+Each episode of each sub-environment draws its strategy: "gaussian", noise of its actions;
+"parameter", noise of the actor's weights, the same for the whole episode (Plappert et al., 2018);
+"none"; or noise of one's own by "module:Class", see `Noise`.
+"""
+
+import inspect
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from mjgym.util.suggestions import or_else
+from mjgym_train.config import FIXED, SHARED_OUT, Settings, at_least, positive
+from mjgym_train.learn.named_classes import imported
+from mjgym_train.run_errors import ConfigError
+
+STRATEGIES = ("gaussian", "parameter", "none")
+PROBES = 256  # observations on which the distance of perturbed actions is measured
+SIGMA = (1e-5, 1e2)  # bounds of the search for the scale of the weights' noise
+SEARCH = 16  # halvings of their ratio's logarithm: sigma is found to 0.03 %
+
+
+@dataclass(frozen=True)
+class ExplorationSettings(Settings):
+    """Settings of the noise of a deterministic actor."""
+
+    exploration: dict[str, Any] = field(  # shares of the strategies, by name or "module:Class"
+        default_factory=lambda: {"gaussian": 1.0}, metadata=FIXED
+    )
+    noise_min: float = 0.05  # of actions within -1 and 1; each episode draws its scale (FastTD3)
+    noise_max: float = 0.4
+    parameter_noise: float = 0.2  # distance of actions with noisy weights from those without
+    noise_schedule: Literal["constant", "linear", "exponential"] = "constant"
+    noise_final: float = 0.1  # factor of all noise at the end of the schedule, 1 at its beginning
+    noise_steps: int = field(default=200_000, metadata=SHARED_OUT)  # actions of the schedule
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 0, "noise_min")
+        at_least(self, self.noise_min, "noise_max")
+        at_least(self, 1, "noise_steps")
+        if not 0 < self.parameter_noise < 1:
+            raise ConfigError(
+                f"parameter_noise: must lie between 0 and 1, got {self.parameter_noise}"
+            )
+        positive(self, "noise_final")
+        for name, share in self.exploration.items():
+            if name not in STRATEGIES and ":" not in name:
+                raise ConfigError(f"exploration: there is no {name!r}{or_else(name, STRATEGIES)}")
+            if isinstance(share, bool) or not isinstance(share, int | float) or share < 0:
+                raise ConfigError(f"exploration.{name}: must be a share, at least 0, got {share!r}")
+        if not sum(self.exploration.values()) > 0:
+            raise ConfigError("exploration: the shares are all 0")
+
+
+class Noise(Protocol):
+    """Noise of one's own, a subclass of `torch.nn.Module`; its buffers are in checkpoints.
+
+    It is made with the settings, the number n of sub-environments and the size of an action. All
+    that it draws comes from PyTorch's global generator, so that resumed runs go on bit for bit.
+    """
+
+    def begin(self, begun: Tensor) -> None:
+        """Begin the episodes, (n,) bool, that have drawn this noise."""
+
+    def forward(self, action: Tensor, inputs: Tensor, factor: float) -> Tensor:
+        """Actions to explore with, (n, action size), which are then clipped to -1 and 1.
+
+        Args:
+            action: of the actor, (n, action size) within -1 and 1. Where an episode has drawn
+                another strategy, it is not taken.
+            inputs: of the actor, (n, inputs).
+            factor: of all noise, by `noise_schedule`.
+        """
+
+
+def made_noise(name: str, config: ExplorationSettings, n: int, action_size: int) -> nn.Module:
+    """The noise of "module:Class".
+
+    Raises:
+        ConfigError: there is none, or it is not as `Noise` says.
+    """
+    cls = imported(name, "exploration", STRATEGIES)
+    if not issubclass(cls, nn.Module):
+        raise ConfigError(
+            f"exploration: {name} is no torch.nn.Module, whose buffers checkpoints keep"
+        )
+    # nn.Module's own forward takes anything.
+    has_forward = cls.forward is not nn.Module.forward
+    methods = {"begin": ("begun",), "forward": ("action", "inputs", "factor")}
+    for method, wanted in methods.items():
+        found = getattr(cls, method, None)
+        if not callable(found) or (method == "forward" and not has_forward):
+            raise ConfigError(f"exploration: {name} has no {method}")
+        try:
+            inspect.signature(found).bind(cls, *wanted)
+        except TypeError as error:
+            words = ", ".join(wanted)
+            raise ConfigError(f"exploration: {name}.{method} takes ({words}): {error}") from None
+    try:
+        inspect.signature(cls).bind(config, n, action_size)
+    except TypeError as error:
+        raise ConfigError(
+            f"exploration: {name} is made with (config, n, action_size): {error}"
+        ) from None
+    noise: nn.Module = cls(config, n, action_size)
+    return noise
+
+
+class Exploration(nn.Module):
+    """Exploration noise: draws a strategy for each episode; its state is in checkpoints.
+
+    Noisy weights are those of the linear layers alone: normalisations stay as they are, so that one
+    scale sigma suits all layers. A sub-environment draws the direction of its noise when an episode
+    begins. Sigma is then found by bisection such that actions differ by `parameter_noise`, as the
+    root of the mean square over the last observations and over the numbers of an action. (Plappert
+    et al. approach that distance over many episodes; Catalyst.RL searches as here.) The noise is
+    added to the weights as they are at each step: the actor goes on learning meanwhile.
+
+    Args:
+        config: settings.
+        n: sub-environments.
+        body: the actor's perceptron, whose shapes matter here.
+
+    Attributes:
+        names: of the strategies: `STRATEGIES`, then those of one's own.
+        strategies: of each sub-environment's episode, (n,), places in `names`.
+        scales: of the noise of actions, (n, 1); 0 where the strategy is another.
+        sigmas: of the noise of weights, (n,); 0 where the strategy is another.
+        steps: actions so far, of all sub-environments together.
+    """
+
+    strategies: Tensor
+    scales: Tensor
+    sigmas: Tensor
+    steps: Tensor
+    _begun: Tensor
+    _probes: Tensor
+    _probed: Tensor
+
+    def __init__(self, config: ExplorationSettings, n: int, body: nn.Sequential) -> None:
+        super().__init__()
+        self._config = config
+        own = sorted(set(config.exploration) - set(STRATEGIES))
+        self.names = (*STRATEGIES, *own)
+        layers = [layer for layer in body if isinstance(layer, nn.Linear)]
+        size = layers[-1].out_features
+        self._own = nn.ModuleList(made_noise(name, config, n, size) for name in own)
+        shares = torch.tensor([float(config.exploration.get(name, 0)) for name in self.names])
+        self._shares = shares / shares.sum()
+        self.register_buffer("strategies", torch.zeros(n, dtype=torch.int64))
+        self.register_buffer("scales", torch.zeros(n, 1))
+        self.register_buffer("sigmas", torch.zeros(n))
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("_begun", torch.ones(n, dtype=torch.bool))
+        self._parametric = bool(self._shares[STRATEGIES.index("parameter")] > 0)
+        if self._parametric:
+            self.register_buffer("_probes", torch.zeros(PROBES, layers[0].in_features))
+            self.register_buffer("_probed", torch.zeros((), dtype=torch.int64))
+            for k, layer in enumerate(layers):
+                self.register_buffer(f"_weights{k}", torch.zeros(n, *layer.weight.T.shape))
+                self.register_buffer(f"_biases{k}", torch.zeros(n, 1, *layer.bias.shape))
+
+    def begin(self, begun: Tensor) -> None:
+        """Note which sub-environments, (n,) bool, begin an episode with the next action."""
+        self._begun = self._begun | begun
+
+    def factor(self) -> float:
+        """Present factor of all noise."""
+        config = self._config
+        done = min(int(self.steps) / config.noise_steps, 1.0)
+        if config.noise_schedule == "linear":
+            return 1 + done * (config.noise_final - 1)
+        if config.noise_schedule == "exponential":
+            return math.exp(done * math.log(config.noise_final))
+        return 1.0
+
+    @torch.no_grad()
+    def forward(self, body: nn.Sequential, inputs: Tensor) -> Tensor:
+        """Actions within -1 and 1, (n, action size).
+
+        Args:
+            body: the actor's perceptron.
+            inputs: what it sees, (n, inputs).
+        """
+        if self._parametric:
+            self._remember(inputs)
+        if self._begun.any():
+            self._draw(body)
+        action = torch.tanh(body(inputs))
+        still = action.clone() if self._own else action
+        for place, noise in enumerate(self._own, len(STRATEGIES)):
+            rows = self.strategies == place
+            if rows.any():
+                found = noise(still.clone(), inputs, self.factor())
+                self._require_actions(self.names[place], found, action.shape)
+                action[rows] = found[rows]
+        noisy = self.sigmas.nonzero()[:, 0]
+        if len(noisy):
+            perturbed = self.perturbed(body, inputs[noisy, None], noisy, self.sigmas[noisy])
+            action[noisy] = perturbed[:, 0]
+        self.steps += len(inputs)
+        return (action + self.scales * torch.randn_like(action)).clamp(-1, 1)
+
+    @staticmethod
+    def _require_actions(name: str, found: Any, shape: torch.Size) -> None:
+        """See that noise of one's own gives actions.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        if not isinstance(found, Tensor) or found.shape != shape:
+            given = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise ConfigError(f"exploration: {name} gives {given}, not actions {tuple(shape)}")
+        if not found.isfinite().all():
+            raise ConfigError(f"exploration: {name} gives actions that are not finite")
+
+    def perturbed(self, body: nn.Sequential, x: Tensor, envs: Tensor, sigmas: Tensor) -> Tensor:
+        """Actions by noisy weights, (k, m, action size).
+
+        Args:
+            body: the actor's perceptron.
+            x: what it sees, (k, m, inputs).
+            envs: whose noise is taken, (k,).
+            sigmas: its scales, (k,).
+        """
+        number = 0
+        for layer in body:
+            if isinstance(layer, nn.Linear):
+                weights, biases = (
+                    getattr(self, f"{name}{number}")[envs] for name in ("_weights", "_biases")
+                )
+                x = layer(x) + sigmas[:, None, None] * torch.baddbmm(biases, x, weights)
+                number += 1
+            else:
+                x = layer(x)
+        return torch.tanh(x)
+
+    def _remember(self, inputs: Tensor) -> None:
+        """Keep the last observations, as the actor sees them, in a ring."""
+        last = inputs[-PROBES:]
+        places = (self._probed + torch.arange(len(last))) % PROBES
+        self._probes[places] = last
+        self._probed += len(last)
+
+    def _draw(self, body: nn.Sequential) -> None:
+        """Draw strategies and noise for the episodes that have begun."""
+        begun, n = self._begun, len(self._begun)
+        factor = self.factor()
+        drawn = torch.multinomial(self._shares, n, replacement=True)
+        self.strategies = torch.where(begun, drawn, self.strategies)
+        low, high = self._config.noise_min, self._config.noise_max
+        scales = factor * (low + (high - low) * torch.rand(n, 1))
+        scales = scales * (drawn == STRATEGIES.index("gaussian"))[:, None]
+        self.scales = torch.where(begun[:, None], scales, self.scales)
+        self.sigmas = torch.where(begun, 0.0, self.sigmas)
+        noisy = (begun & (drawn == STRATEGIES.index("parameter"))).nonzero()[:, 0]
+        for name, noise in self._buffers.items():
+            if len(noisy) and name.startswith(("_weights", "_biases")) and noise is not None:
+                noise[noisy] = torch.randn(len(noisy), *noise.shape[1:])
+        if len(noisy):
+            self.sigmas[noisy] = self._found(body, noisy, factor * self._config.parameter_noise)
+        own: Any = self._own
+        for place, one in enumerate(own, len(STRATEGIES)):
+            if (has_drawn_it := begun & (drawn == place)).any():
+                one.begin(has_drawn_it)
+        self._begun = torch.zeros_like(begun)
+
+    def _found(self, body: nn.Sequential, envs: Tensor, distance: float) -> Tensor:
+        """The scales, (k,), of some sub-environments' noise that move actions by a distance."""
+        known = min(int(self._probed), PROBES)
+        probes = self._probes[:known].expand(len(envs), -1, -1)
+        still = torch.tanh(body(self._probes[:known]))
+        low, high = (torch.full((len(envs),), math.log(bound)) for bound in SIGMA)
+        for _ in range(SEARCH):
+            middle = (low + high) / 2
+            moved = self.perturbed(body, probes, envs, middle.exp()) - still
+            far = moved.square().mean((1, 2)).sqrt() > distance
+            low, high = torch.where(far, low, middle), torch.where(far, middle, high)
+        return ((low + high) / 2).exp()

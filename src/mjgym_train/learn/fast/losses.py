@@ -1,0 +1,216 @@
+"""Critics of the settings, as `mjgym_train.learn.critics` has them, with derivatives beside losses.
+
+Outputs o are (rows, size). The actor maximises `value`, whose derivative by the outputs is
+
+    mean         V = o                        dV/do = 1
+    categorical  V = sum p z, p = softmax(o)  dV/do_k = p_k (z_k - V)
+    quantile     V = mean o                   dV/do_k = 1 / size
+
+and a critic's loss against a target y, for each row,
+
+    mean         (o - y)^2                      dL/do = 2 (o - y)
+    categorical  -sum y log p                   dL/do = p - y
+    quantile     sum_i mean_j |l_i - [y_j < o_i]| huber(o_i - y_j)
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from mjgym_train.learn import critics
+from mjgym_train.learn.critics import HUBER
+from mjgym_train.learn.fast.layers import Array, compiled
+
+
+class Loss(Protocol):
+    """A critic's loss on arrays; see the module."""
+
+    clipped: float | None  # share of the last target outside the support; None without a support
+
+    def value(self, outputs: Array) -> Array:
+        """Values, (rows,)."""
+
+    def value_gradient(self, outputs: Array) -> Array:
+        """Derivative of each row's value by its outputs, of the shape of the outputs."""
+
+    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
+        """Target of rewards (rows,) and the discounted return that the outputs predict."""
+
+    def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
+        """Mean loss over the rows, and its derivative by the outputs."""
+
+
+class Mean:
+    """The expected return, learned by squared errors."""
+
+    clipped: float | None = None
+
+    def value(self, outputs: Array) -> Array:
+        """The output itself."""
+        return np.asarray(outputs[:, 0])
+
+    def value_gradient(self, outputs: Array) -> Array:
+        """One."""
+        return np.ones_like(outputs)
+
+    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
+        """The rewards and the discounted value."""
+        return np.asarray(rewards[:, None] + discount[:, None] * outputs)
+
+    def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
+        """The squared error."""
+        error = outputs - target
+        return float(np.mean(error * error)), error * np.float32(2 / len(error))
+
+
+@compiled
+def _normalize(p, total):
+    for i in range(p.shape[0]):
+        inverse = np.float32(1) / total[i]
+        for j in range(p.shape[1]):
+            p[i, j] *= inverse
+
+
+@compiled
+def _project(p, rewards, discount, low, high, target):
+    """Probability of moved atoms, shared by their neighbours; returns what lay outside."""
+    rows, atoms = p.shape
+    spacing = (high - low) / np.float32(atoms - 1)
+    slack = np.float32(1e-3) * spacing
+    outside = np.float32(0)
+    target[:] = 0
+    for i in range(rows):
+        for j in range(atoms):
+            moved = rewards[i] + discount[i] * (low + np.float32(j) * spacing)
+            if moved < low - slack or moved > high + slack:
+                outside += p[i, j]
+            place = (min(max(moved, low), high) - low) / spacing
+            below = min(int(place), atoms - 2)
+            share = place - np.float32(below)
+            target[i, below] += p[i, j] * (np.float32(1) - share)
+            target[i, below + 1] += p[i, j] * share
+    return outside / np.float32(rows)
+
+
+class Categorical:
+    """Probabilities of evenly spaced returns, whose logits are the outputs.
+
+    Args:
+        critic: with the support, whose bounds move while learning.
+    """
+
+    def __init__(self, critic: critics.Categorical) -> None:
+        self._critic = critic
+        self.clipped: float | None = 0.0
+
+    def _probabilities(self, outputs: Array) -> tuple[Array, Array, Array]:
+        """Probabilities, and the logits' maximum and the logarithm of their sum, (rows,) each."""
+        highest = outputs.max(1)
+        p = outputs - highest[:, None]
+        np.exp(p, out=p)
+        total = p.sum(1)
+        _normalize(p, total)
+        return p, highest, np.log(total)
+
+    @property
+    def _support(self) -> Array:
+        support: Array = self._critic.support.numpy()
+        return support
+
+    def value(self, outputs: Array) -> Array:
+        """The mean of the distribution."""
+        return np.asarray(self._probabilities(outputs)[0] @ self._support)
+
+    def value_gradient(self, outputs: Array) -> Array:
+        """p (z - V)."""
+        p = self._probabilities(outputs)[0]
+        return np.asarray(p * (self._support - (p @ self._support)[:, None]))
+
+    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
+        """Probabilities of the moved distribution, each shared by the two nearest atoms."""
+        low, high = (np.float32(bound) for bound in self._critic.bounds)
+        target = np.empty_like(outputs)
+        p = self._probabilities(outputs)[0]
+        self.clipped = float(_project(p, rewards, discount, low, high, target))
+        return target
+
+    def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
+        """The cross entropy, -sum y (o - max o - log sum exp(o - max o)); y adds up to 1."""
+        p, highest, log_total = self._probabilities(outputs)
+        entropy = highest + log_total - np.einsum("ij,ij->i", target, outputs)
+        p -= target
+        p *= np.float32(1 / len(p))
+        return float(np.mean(entropy)), p
+
+
+@compiled
+def _quantile(outputs, target, levels, gradient):
+    """Sum of the losses; `target` is sorted, float64 as its squares need."""
+    rows, size = outputs.shape
+    count = target.shape[1]
+    total = 0.0
+    first = np.empty(count + 1)
+    second = np.empty(count + 1)
+    scale = 1 / (count * HUBER)
+    for i in range(rows):
+        first[0] = second[0] = 0
+        for j in range(count):
+            first[j + 1] = first[j] + target[i, j]
+            second[j + 1] = second[j] + target[i, j] * target[i, j]
+        for k in range(size):
+            q = np.float64(outputs[i, k])
+            low = np.searchsorted(target[i], q - HUBER)
+            middle = np.searchsorted(target[i], q)
+            high = np.searchsorted(target[i], q + HUBER)
+            below = HUBER * ((q - HUBER / 2) * low - first[low])
+            below += 0.5 * (
+                second[middle]
+                - second[low]
+                - 2 * q * (first[middle] - first[low])
+                + q * q * (middle - low)
+            )
+            above = HUBER * (first[count] - first[high] - (q + HUBER / 2) * (count - high))
+            above += 0.5 * (
+                second[high]
+                - second[middle]
+                - 2 * q * (first[high] - first[middle])
+                + q * q * (high - middle)
+            )
+            d_below = HUBER * low + q * (middle - low) - (first[middle] - first[low])
+            d_above = q * (high - middle) - (first[high] - first[middle]) - HUBER * (count - high)
+            total += ((1 - levels[k]) * below + levels[k] * above) * scale
+            slope = ((1 - levels[k]) * d_below + levels[k] * d_above) * scale
+            gradient[i, k] = slope / rows
+    return total / rows
+
+
+class Quantile:
+    """Quantiles of the return, learned by the quantile Huber loss."""
+
+    clipped: float | None = None
+
+    def value(self, outputs: Array) -> Array:
+        """The mean of the quantiles."""
+        return np.asarray(outputs.mean(1))
+
+    def value_gradient(self, outputs: Array) -> Array:
+        """One for each quantile, divided by their number."""
+        return np.full_like(outputs, 1 / outputs.shape[1])
+
+    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
+        """The moved quantiles."""
+        return np.asarray(rewards[:, None] + discount[:, None] * outputs)
+
+    def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
+        """The quantile Huber loss, by differences of running sums over the sorted target."""
+        levels = (np.arange(outputs.shape[1]) + 0.5) / outputs.shape[1]
+        gradient = np.empty_like(outputs)
+        ordered = np.sort(target.astype(np.float64), 1)
+        return float(_quantile(outputs, ordered, levels, gradient)), gradient
+
+
+def loss_of(critic: critics.Critic) -> Loss:
+    """The loss of one of the package's critics."""
+    if isinstance(critic, critics.Categorical):
+        return Categorical(critic)
+    return Mean() if isinstance(critic, critics.Mean) else Quantile()

@@ -1,0 +1,120 @@
+"""AdamW (Loshchilov & Hutter, 2019) and moving target networks, each one loop over memory.
+
+m += (1 - b1) (g - m),  v += (1 - b2) (g g - v)
+p = (1 - rate decay) p - rate m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps)
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from mjgym_train.learn.fast.layers import Array, compiled
+
+
+@compiled
+def _adam(p, g, m, v, shrink, rate, root, b1, b2, epsilon):
+    for i in range(p.size):
+        m[i] += b1 * (g[i] - m[i])
+        v[i] += b2 * (g[i] * g[i] - v[i])
+        p[i] = p[i] * shrink - rate * m[i] / (np.sqrt(v[i]) * root + epsilon)
+
+
+@compiled
+def _lerp(target, source, rate):
+    for i in range(target.size):
+        target[i] += rate * (source[i] - target[i])
+
+
+@compiled
+def _squares(g):
+    total = 0.0
+    for i in range(g.size):
+        total += g[i] * g[i]
+    return total
+
+
+def flatten(parameters: Iterable[nn.Parameter]) -> Tensor:
+    """Move parameters into one vector, of which they become views."""
+    tensors = list(parameters)
+    vector = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
+    for tensor, part in zip(tensors, _parts(vector, tensors), strict=True):
+        tensor.data = part
+    return vector
+
+
+def _parts(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
+    pieces = torch.split(vector, [tensor.numel() for tensor in like])
+    return [piece.view_as(tensor) for piece, tensor in zip(pieces, like, strict=True)]
+
+
+def lerp(target: Array, source: Array, rate: float) -> None:
+    """Move a target towards its source: target += rate (source - target)."""
+    _lerp(target, source, np.float32(rate))
+
+
+class AdamW:
+    """The steps of one of PyTorch's AdamW optimisers, whose state these arrays are.
+
+    Args:
+        optimizer: of one group of parameters; its moments move into vectors.
+        max_norm: of the gradient, which is scaled down to it.
+
+    Attributes:
+        parameters: all of them, a vector that the optimiser's tensors are views of.
+        gradient: of the same size.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, max_norm: float = math.inf) -> None:
+        (self._group,) = optimizer.param_groups
+        tensors: list[nn.Parameter] = self._group["params"]
+        self._max_norm = max_norm
+        self._vector = flatten(tensors)
+        moments = [torch.zeros_like(self._vector) for _ in _MOMENTS]
+        self._counts: list[Tensor] = []
+        for name, vector in zip(_MOMENTS, moments, strict=True):
+            for tensor, part in zip(tensors, _parts(vector, tensors), strict=True):
+                state = optimizer.state[tensor]
+                if name in state:  # of a checkpoint
+                    part.copy_(state[name])
+                state[name] = part
+        for tensor in tensors:
+            count = optimizer.state[tensor].setdefault("step", torch.zeros((), dtype=torch.float32))
+            self._counts.append(count)
+        self.parameters: Array = self._vector.numpy()
+        self.gradient: Array = np.zeros_like(self.parameters)
+        self._m, self._v = (vector.numpy() for vector in moments)
+        self._shapes = [tuple(tensor.shape) for tensor in tensors]
+
+    def pieces(self) -> tuple[list[Array], list[Array]]:
+        """Views of the parameters and of their gradients, in the optimiser's order."""
+        ends = np.cumsum([math.prod(shape) for shape in self._shapes])[:-1]
+        parameters, gradients = (
+            [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+            for parts in (np.split(self.parameters, ends), np.split(self.gradient, ends))
+        )
+        return parameters, gradients
+
+    def step(self) -> None:
+        """One step down the gradient."""
+        if self._max_norm < math.inf:
+            norm = math.sqrt(_squares(self.gradient))
+            self.gradient *= np.float32(min(1.0, self._max_norm / (norm + 1e-6)))
+        torch._foreach_add_(self._counts, 1)
+        t = float(self._counts[0])
+        b1, b2 = self._group["betas"]
+        rate = self._group["lr"]
+        scalars = (
+            1 - rate * self._group["weight_decay"],
+            rate / (1 - b1**t),
+            1 / math.sqrt(1 - b2**t),
+            1 - b1,
+            1 - b2,
+            self._group["eps"],
+        )
+        _adam(self.parameters, self.gradient, self._m, self._v, *(np.float32(x) for x in scalars))
+
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")

@@ -1,0 +1,250 @@
+"""The updates of TD3, DDPG, D4PG and SAC, as their modules define them."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.deterministic import DeterministicAgent
+from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym_train.learn.algorithms.sac import SAC
+from mjgym_train.learn.algorithms.td3 import TD3
+from mjgym_train.learn.buffer import Batch
+from mjgym_train.learn.fast.layers import Array, Perceptron
+from mjgym_train.learn.fast.losses import loss_of
+from mjgym_train.learn.fast.optimizer import AdamW, flatten, lerp
+from mjgym_train.learn.networks import LOG_STD
+from mjgym_train.run_errors import DivergedError
+
+
+class FastUpdate(ABC):
+    """The update of an agent on arrays that share its memory.
+
+    Args:
+        agent: whose networks, optimisers and settings these are.
+    """
+
+    def __init__(self, agent: OffPolicyAgent) -> None:
+        config = agent.config
+        self.agent, self.config = agent, config
+        self.rows = config.batch_size
+        self.loss = loss_of(agent.critic)
+        self.max_norm = config.max_gradient_norm or math.inf
+        self.critic_optimizer = AdamW(agent.critic_optimizer, self.max_norm)
+        parameters, gradients = self.critic_optimizer.pieces()
+        bodies: Any = agent.critics.bodies
+        each = len(parameters) // len(bodies)
+        self.critics = [
+            Perceptron(body, parameters[k : k + each], gradients[k : k + each], self.rows)
+            for k, body in zip(range(0, len(parameters), each), bodies, strict=True)
+        ]
+        self._target_vector = flatten(agent.target_critics.parameters()).numpy()
+        self.target_critics = [self._frozen(body) for body in agent.target_critics.bodies]
+        self.powers = (config.discount ** np.arange(config.n_step)).astype(np.float32)
+
+    def _frozen(self, body: Any) -> Perceptron:
+        """A network that is only evaluated."""
+        parameters = [parameter.detach().numpy() for parameter in body.parameters()]
+        return Perceptron(body, parameters, parameters, self.rows)
+
+    @abstractmethod
+    def update(self, batch: Batch) -> Metrics:
+        """One update; losses by name, as `OffPolicyAgent.update`."""
+
+    def returns(self, batch: Batch) -> tuple[Array, Array]:
+        """Discounted sums of the rewards, and the discounts of what follows, (rows,) each."""
+        following = self.config.discount ** batch.steps.numpy() * ~batch.terminated.numpy()
+        return batch.rewards.numpy() @ self.powers, following.astype(np.float32)
+
+    def lowest(self, x: Array) -> Array:
+        """Outputs of the target critic whose value is the smallest, row by row."""
+        first, *others = [critic.forward(x) for critic in self.target_critics]
+        for other in others:
+            first = np.where(
+                (self.loss.value(first) <= self.loss.value(other))[:, None], first, other
+            )
+        return first
+
+    def learn_critics(self, observation: Array, batch: Batch, target: Array) -> Metrics:
+        """A step of all critics towards a target; their summed loss."""
+        x = np.concatenate([observation, batch.action.numpy()], 1)
+        total = 0.0
+        for critic in self.critics:
+            loss, gradient = self.loss.gradient(critic.forward(x), target)
+            critic.backward(gradient)
+            total += loss
+        _require_finite(total)
+        self.critic_optimizer.step()
+        metrics = {"critic_loss": torch.tensor(total)}
+        if self.loss.clipped is not None:
+            metrics["clipped_target"] = torch.tensor(self.loss.clipped)
+        return metrics
+
+    def move_critics(self) -> None:
+        """Move the target critics towards the critics."""
+        lerp(self._target_vector, self.critic_optimizer.parameters, self.config.target_rate)
+
+
+class Deterministic(FastUpdate):
+    """The update of TD3, DDPG and D4PG.
+
+    Args:
+        agent: of one of these.
+    """
+
+    agent: DeterministicAgent
+
+    def __init__(self, agent: DeterministicAgent) -> None:
+        super().__init__(agent)
+        self.actor_optimizer = AdamW(agent.actor_optimizer, self.max_norm)
+        self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
+        self._target_actor_vector = flatten(agent.target_actor.parameters()).numpy()
+        self.target_actor = self._frozen(agent.target_actor.body)
+
+    def update(self, batch: Batch) -> Metrics:
+        """One update of the critics, and of the actor and the targets where it is their turn."""
+        observation, following = _flat(batch.observation), _flat(batch.following)
+        action = self.smoothed(np.tanh(self.target_actor.forward(following)))
+        outputs = self.lowest(np.concatenate([following, action], 1))
+        target = self.loss.target(outputs, *self.returns(batch))
+        metrics = self.learn_critics(observation, batch, target)
+        if not self.turn():
+            return metrics
+        metrics["value"] = torch.tensor(self.learn_actor(observation))
+        self.move_critics()
+        lerp(self._target_actor_vector, self.actor_optimizer.parameters, self.config.target_rate)
+        return metrics
+
+    def smoothed(self, action: Array) -> Array:
+        """The target's action; TD3 adds clipped noise."""
+        agent = self.agent
+        if not isinstance(agent, TD3):
+            return action
+        clip = agent.config.target_noise_clip
+        noise = torch.randn(*action.shape).numpy() * np.float32(agent.config.target_noise)
+        return np.asarray(np.clip(action + np.clip(noise, -clip, clip), -1, 1))
+
+    def turn(self) -> bool:
+        """Whether the actor is updated now; TD3 delays it."""
+        agent = self.agent
+        if not isinstance(agent, TD3):
+            return True
+        agent.updates += 1
+        return int(agent.updates) % agent.config.policy_delay == 0
+
+    def learn_actor(self, observation: Array) -> float:
+        """A step of the actor: maximise Q_1(s, a), a = tanh(u), so dL/du = -dQ/da (1 - a^2)."""
+        action = np.tanh(self.actor.forward(observation))
+        critic = self.critics[0]
+        outputs = critic.forward(np.concatenate([observation, action], 1))
+        value = float(self.loss.value(outputs).mean())
+        _require_finite(value)
+        gradient = self.loss.value_gradient(outputs) * np.float32(-1 / self.rows)
+        d_action = _of_action(critic, gradient, action)
+        self.actor.backward(d_action * (1 - action * action))
+        self.actor_optimizer.step()
+        return value
+
+
+class SoftActorCritic(FastUpdate):
+    """The update of SAC.
+
+    Args:
+        agent: of that algorithm.
+    """
+
+    agent: SAC
+
+    def __init__(self, agent: SAC) -> None:
+        super().__init__(agent)
+        self.actor_optimizer = AdamW(agent.actor_optimizer, self.max_norm)
+        self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
+
+    def update(self, batch: Batch) -> Metrics:
+        """One update of critics, actor, temperature and targets."""
+        agent = self.agent
+        observation, following = _flat(batch.observation), _flat(batch.following)
+        action, log_density, *_ = self.sample(following)
+        outputs = self.lowest(np.concatenate([following, action], 1))
+        rewards, discount = self.returns(batch)
+        alpha = np.float32(agent.alpha.item())
+        target = self.loss.target(outputs, rewards - discount * alpha * log_density, discount)
+        metrics = self.learn_critics(observation, batch, target)
+
+        value, entropy = self.learn_actor(observation, alpha)
+        if agent.config.adapt_temperature:
+            loss = agent.log_alpha * (entropy - agent.target_entropy)
+            agent.step(agent.temperature_optimizer, loss)
+        self.move_critics()
+        return metrics | {
+            "value": torch.tensor(value),
+            "entropy": torch.tensor(entropy),
+            "temperature": agent.alpha,
+        }
+
+    def sample(self, observation: Array) -> tuple[Array, ...]:
+        """Actions, log densities, and what their derivatives need: deviation * noise, clamping.
+
+        a = tanh(u), u = mean + exp(s) n, and log pi = sum of -n^2/2 - s - log(2 pi)/2 less
+        log(1 - a^2) = 2 (log 2 - u - softplus(-2 u)).
+        """
+        mean, raw = np.split(self.actor.forward(observation), 2, axis=1)
+        noise = torch.randn(*mean.shape).numpy()
+        log_std = np.clip(raw, *LOG_STD)
+        spread = np.exp(log_std) * noise
+        u = mean + spread
+        squash = 2 * (np.float32(math.log(2)) - u - np.logaddexp(0, -2 * u))
+        density = -0.5 * noise * noise - log_std - np.float32(0.5 * math.log(2 * math.pi))
+        return np.tanh(u), (density - squash).sum(1), spread, raw == log_std
+
+    def learn_actor(self, observation: Array, alpha: np.float32) -> tuple[float, float]:
+        """A step of the actor down mean(alpha log pi - min_i Q_i); mean value and entropy.
+
+        d log pi/du = 2 a,  d log pi/ds = -1 besides,  du/ds = exp(s) n,  da/du = 1 - a^2.
+        """
+        action, log_density, spread, free = self.sample(observation)
+        x = np.concatenate([observation, action], 1)
+        outputs = [critic.forward(x) for critic in self.critics]
+        values = np.stack([self.loss.value(o) for o in outputs])
+        lowest = values.argmin(0)
+        loss = float((alpha * log_density - values.min(0)).mean())
+        _require_finite(loss)
+        d_action = np.zeros_like(action)
+        for k, critic in enumerate(self.critics):
+            weight = np.where(lowest == k, np.float32(-1 / self.rows), np.float32(0))
+            gradient = self.loss.value_gradient(outputs[k]) * weight[:, None]
+            d_action += _of_action(critic, gradient, action)
+        share = alpha / np.float32(self.rows)
+        d_mean = d_action * (1 - action * action) + 2 * share * action
+        d_log_std = (d_mean * spread - share) * free
+        self.actor.backward(np.concatenate([d_mean, d_log_std], 1, dtype=np.float32))
+        self.actor_optimizer.step()
+        return float(values.min(0).mean()), -float(log_density.mean())
+
+
+def fast_update(agent: OffPolicyAgent) -> FastUpdate:
+    """The update of an agent; its parameters move into vectors."""
+    if isinstance(agent, SAC):
+        return SoftActorCritic(agent)
+    assert isinstance(agent, DeterministicAgent)
+    return Deterministic(agent)
+
+
+def _flat(observation: Tensor) -> Array:
+    flat: Array = observation.flatten(1).numpy()
+    return flat
+
+
+def _of_action(critic: Perceptron, gradient: Array, action: Array) -> Array:
+    """Derivative by the action, the last of a critic's inputs."""
+    d_inputs: Array = critic.backward(gradient, parameters=False, inputs=True)
+    return np.ascontiguousarray(d_inputs[:, -action.shape[1] :])
+
+
+def _require_finite(loss: float) -> None:
+    if not math.isfinite(loss):
+        raise DivergedError(f"a loss is {loss}")

@@ -1,0 +1,29 @@
+"""Classes of one's own that settings name as "module:Class"."""
+
+from collections.abc import Iterable
+
+from mjgym.util import code_references
+from mjgym.util.suggestions import or_else
+from mjgym_train.run_errors import ConfigError
+
+
+def imported(name: str, setting: str, known: Iterable[str]) -> type:
+    """The class that "module:Class" names.
+
+    Args:
+        name: as the settings give it.
+        setting: that gives it, for messages.
+        known: names of the package's own, for suggestions.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if ":" not in name:
+        raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
+    try:
+        found: type = code_references.load(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"{setting}: {name}: {error}") from None
+    if not isinstance(found, type):
+        raise ConfigError(f"{setting}: {name} is no class")
+    return found

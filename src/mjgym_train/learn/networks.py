@@ -1,0 +1,183 @@
+"""Networks: perceptrons, actors on them, and several critics side by side."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from mjgym.policies.activations import LEAK
+
+ACTOR_SCALE = 1e-2  # of an actor's last weights: the first actions are near the middle
+_MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
+LOG_STD = (-10.0, 2.0)  # bounds of a Gaussian actor's log standard deviation
+
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": lambda: nn.ReLU(inplace=True),
+    "leaky_relu": lambda: nn.LeakyReLU(LEAK, inplace=True),
+    "elu": lambda: nn.ELU(inplace=True),
+    "silu": nn.SiLU,
+    "gelu": lambda: nn.GELU("tanh"),
+    "tanh": nn.Tanh,
+}
+"""As `mjgym.policies.activations` has them."""
+
+
+def perceptron(
+    inputs: int, hidden: Sequence[int], outputs: int, *, layer_norm: bool, activation: str = "relu"
+) -> nn.Sequential:
+    """Linear layers with activations in between, each normalised before if `layer_norm`."""
+    layers: list[nn.Module] = []
+    for width in hidden:
+        layers.append(nn.Linear(inputs, width))
+        if layer_norm:
+            layers.append(nn.LayerNorm(width))
+        layers.append(ACTIVATIONS[activation]())
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
+    """The layers of a perceptron as arrays that no later update changes."""
+    return [
+        {name: value.detach().cpu().numpy().copy() for name, value in layer.named_parameters()}
+        for layer in body
+        if next(layer.parameters(), None) is not None
+    ]
+
+
+@torch.no_grad()
+def centre(body: nn.Sequential) -> None:
+    """Scale the last layer of an actor's perceptron down."""
+    for parameter in body[-1].parameters():
+        parameter.mul_(ACTOR_SCALE)
+
+
+class _Actor(nn.Module):
+    """A perceptron that begins near the middle of the actions.
+
+    Args:
+        inputs: numbers in a history of observations.
+        outputs: numbers in an action.
+        hidden: widths of the layers.
+        layer_norm: normalise them.
+        activation: between them.
+    """
+
+    outputs_per_action = 1
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        hidden: Sequence[int],
+        *,
+        layer_norm: bool,
+        activation: str = "relu",
+    ) -> None:
+        super().__init__()
+        outputs *= self.outputs_per_action
+        self.body = perceptron(
+            inputs, hidden, outputs, layer_norm=layer_norm, activation=activation
+        )
+        centre(self.body)
+
+
+class Actor(_Actor):
+    """A deterministic actor, tanh of a perceptron."""
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """Actions within -1 and 1, (B, outputs), for histories (B, history, size)."""
+        return torch.tanh(self.body(observation.flatten(1)))
+
+
+class GaussianActor(_Actor):
+    """A stochastic actor, tanh of a Gaussian whose mean and deviation a perceptron gives."""
+
+    outputs_per_action = 2
+
+    def forward(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Actions and the logarithms of their densities.
+
+        Args:
+            observation: (B, history, size).
+            noise: (B, outputs), of the standard normal distribution.
+
+        Returns:
+            Actions within -1 and 1, (B, outputs), and log densities, (B,): of the Gaussian, less
+            log(1 - tanh(u)^2) of each entry, written as 2 (log 2 - u - softplus(-2 u)).
+        """
+        mean, log_std = self.body(observation.flatten(1)).chunk(2, -1)
+        log_std = log_std.clamp(*LOG_STD)
+        u = mean + log_std.exp() * noise
+        density = -0.5 * noise.square() - log_std - 0.5 * math.log(2 * math.pi)
+        squash = 2 * (math.log(2) - u - nn.functional.softplus(-2 * u))
+        return torch.tanh(u), (density - squash).sum(-1)
+
+
+class Critics(nn.Module):
+    """Several critics of the same shape; each a perceptron of observation and action.
+
+    They are separate networks: on CPU that takes less time than their weights in one stack.
+
+    Args:
+        count: of them.
+        inputs: numbers in a history of observations and an action.
+        hidden: widths of the layers.
+        heads: of each, one for each discount.
+        initial: outputs of a head that learning begins near, (size,).
+        layer_norm: normalise the layers.
+        activation: between them.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        inputs: int,
+        hidden: Sequence[int],
+        heads: int,
+        initial: Tensor,
+        *,
+        layer_norm: bool,
+        activation: str = "relu",
+    ) -> None:
+        super().__init__()
+        self._shape = (heads, len(initial))
+        outputs = heads * len(initial)
+        bodies = [
+            perceptron(inputs, hidden, outputs, layer_norm=layer_norm, activation=activation)
+            for _ in range(count)
+        ]
+        with torch.no_grad():
+            for body in bodies:
+                *_, bias = body.parameters()
+                bias.add_(initial.repeat(heads))
+        self.bodies = nn.ModuleList(bodies)
+
+    @torch.no_grad()
+    def map_outputs(self, matrix: Tensor, bias: Tensor, optimizer: torch.optim.Optimizer) -> None:
+        """Change the last layers so that each head's outputs become `matrix @ outputs + bias`.
+
+        Args:
+            matrix: (size, size).
+            bias: (size,).
+            optimizer: whose moments of these layers change with them.
+        """
+        heads, size = self._shape
+        for body in self.bodies:
+            *_, weight, old = body.parameters()
+            for parameter in (weight, old):
+                state = optimizer.state.get(parameter, {})
+                for tensor in (parameter, *(state[k] for k in _MOMENTS if k in state)):
+                    mapped = matrix @ tensor.view(heads, size, -1)
+                    tensor.copy_(mapped.view_as(tensor))
+            old.add_(bias.repeat(heads))
+
+    def forward(self, observation: Tensor, action: Tensor, count: int | None = None) -> Tensor:
+        """Outputs of all critics, or of the first ones, (critics, B, heads, size)."""
+        inputs = torch.cat([observation.flatten(1), action], -1)
+        return torch.stack(
+            [body(inputs).unflatten(-1, self._shape) for body in self.bodies[:count]]
+        )

@@ -1,0 +1,195 @@
+"""The loop of the algorithms that learn from a replay buffer: act, store, learn."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mjgym_train.config import OffPolicyConfig
+from mjgym_train.learn import demonstrations, engines
+from mjgym_train.learn.algorithms import members
+from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.ensemble import Ensemble
+from mjgym_train.learn.algorithms.members import Member
+from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym_train.learn.buffer import Batch, Replay, ReplayBuffer
+from mjgym_train.learn.collector import Collector, Transition
+from mjgym_train.learn.critics import ReturnRange
+from mjgym_train.learn.hindsight import HindsightBuffer, Relabelling
+from mjgym_train.learn.trainer import Trainer
+
+
+class OffPolicyTrainer(Trainer):
+    """A run of an off-policy algorithm; see `Trainer`.
+
+    A run that is resumed without its buffer (`keep_buffer`) collects anew before it learns.
+    """
+
+    config: OffPolicyConfig
+    algorithm: type[OffPolicyAgent]
+    agent: OffPolicyAgent | Ensemble
+
+    @functools.cached_property
+    def members(self) -> list[Member]:
+        """The agents of the settings."""
+        return members.of(self.config, self.algorithm)
+
+    @functools.cached_property
+    def engine(self) -> tuple[str, str]:
+        """The engine of the updates, and why it is not the fast one."""
+        return engines.engine(self.config.engine, self.agent)
+
+    @functools.cached_property
+    def update(self) -> Callable[[Batch], Metrics]:
+        """The update of the agent; needed first after a checkpoint has been restored."""
+        return engines.update_of(self.engine[0], self.agent)
+
+    def about(self) -> dict[str, Any]:
+        """Fingerprint of the run, with the engine of its updates."""
+        about = super().about()
+        name, reason = self.engine
+        about["learner"] |= {"engine": name} | ({"engine_reason": reason} if reason else {})
+        return about
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """Histories and numbers of steps that transitions are drawn with, for all agents."""
+        configs = [member.config for member in self.members]
+        longest, *shorter = sorted({config.n_step for config in configs}, reverse=True)
+        history = max(config.history for config in configs)
+        return {"n_step": longest, "shorter": shorter, "history": history}
+
+    @functools.cached_property
+    def relabelling(self) -> Relabelling | None:
+        """Places of goals in observations; None if goals are learned from as they were set."""
+        return Relabelling.of(self.collector.envs) if self.config.her else None
+
+    def make_collector(self) -> Collector:
+        """Make the sub-environments, with histories for all agents."""
+        return Collector(self.config, self.drawn["history"])
+
+    def make_agent(self) -> OffPolicyAgent | Ensemble:
+        """One agent, or the ensemble of the settings."""
+        sizes = self.collector.observation_size, len(self.low)
+        if self.config.ensemble:
+            return Ensemble(self.algorithm, self.config, *sizes)
+        return self.algorithm(self.config, *sizes)
+
+    def prepare(self) -> None:
+        """Make the buffer, and read the demonstrations that are learned from beside it."""
+        self.buffer = self.make_buffer()
+        self.recorded: ReplayBuffer | None = None
+        self.digest = ""  # of the demonstrations
+        _ = self.engine  # says at once that there is none
+        self.owed = 0.0  # updates
+        self.range = ReturnRange()
+        self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
+        config = self.config
+        if config.data:
+            found = demonstrations.read(config, self.collector)
+            self.digest = found.digest
+            self.recorded = found.replay(**self.drawn)
+            self.agent.normalizer.update(found.observation)
+            self.range = found.returns(config.discount)
+
+    def make_buffer(self) -> Replay:
+        """Make the replay buffer."""
+        return self.replay(self.config.buffer_size)
+
+    def replay(self, size: int) -> ReplayBuffer:
+        """A buffer of the run's sub-environments for so many transitions."""
+        collector = self.collector
+        sizes = size, self.config.num_envs, collector.observation_size, len(collector.low)
+        if self.relabelling is not None:
+            return HindsightBuffer(*sizes, relabelling=self.relabelling, **self.drawn)
+        return ReplayBuffer(*sizes, **self.drawn)
+
+    def step(self) -> None:
+        """One decision in all sub-environments, and the updates that belong to it."""
+        config = self.config
+        transition = self.interact(self.action())
+        self.buffer.add(**vars(transition))
+        self._note_returns(transition)
+        if len(self.buffer) >= min(config.learning_starts, config.buffer_size):
+            ratio = config.updates_per_step
+            if config.updates_per_step_end is not None:
+                ratio = self.scheduled(ratio, config.updates_per_step_end)
+            self.owed += ratio * config.num_envs
+            count = int(self.owed)
+            self.owed -= count
+            if count:
+                self._learn(count)
+
+    def interact(self, action: Tensor) -> Transition:
+        """A decision in all sub-environments; what they achieve is counted as goals, too."""
+        transition = super().interact(action)
+        if self.relabelling is not None:
+            # Goals that never vary would have no deviation, and those of hindsight be clipped.
+            self.agent.normalizer.update(self.relabelling.fulfilled(self.collector.observation))
+        return transition
+
+    def _note_returns(self, transition: Transition) -> None:
+        """Note how large returns are; once learning has begun, supports of critics follow."""
+        key = self.collector.sampler
+        sums = self.sums.get(key, 0) * self.config.discount + transition.reward
+        self.range.add(transition.reward, torch.as_tensor(sums))
+        self.sums[key] = torch.where(transition.ended, 0.0, sums)
+        if self.updates:
+            self.agent.fit_support(self.range, begun=True)
+
+    def action(self) -> Tensor:
+        """Actions to explore with, at first random ones, (n, action size)."""
+        config = self.config
+        if self.env_step < config.learning_starts * config.action_repeat:
+            return torch.rand(config.num_envs, len(self.collector.low)) * 2 - 1
+        return self.agent.act(self.collector.stack)
+
+    def _learn(self, count: int) -> None:
+        if not self.updates:
+            self.agent.fit_support(self.range, begun=False)
+        for batch in self._batches(count):
+            self.note(self.update(self.agent.preprocess(batch)))
+        self.updates += count
+
+    def _batches(self, count: int) -> list[Batch]:
+        """Batches to learn from, of which the demonstrations give their share (Ball et al., 2023).
+
+        Args:
+            count: of batches.
+        """
+        size, recorded = self.config.batch_size, self.recorded
+        share = 0 if recorded is None else round(self.config.data_share * size)
+        own = self.buffer.sample(count * (size - share)).split(size - share) if size > share else []
+        if recorded is None or not share:
+            return own
+        given = recorded.sample(count * share).split(share)
+        return [one.beside(other) for one, other in zip(own, given, strict=True)] if own else given
+
+    def state(self) -> dict[str, Any]:
+        """All that the run goes on from."""
+        buffer = self.buffer.state_dict() if self.config.keep_buffer else None
+        returns = {"range": vars(self.range).copy(), "sums": self.sums}
+        return {
+            **super().state(),
+            "owed": self.owed,
+            "buffer": buffer,
+            "returns": returns,
+            "data": self.digest,
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state.
+
+        Raises:
+            RunError: the demonstrations are others by now.
+        """
+        demonstrations.require_same(self.config.data, self.digest, state.get("data", ""))
+        super().load_state(state)
+        self.owed = state["owed"]
+        if "returns" in state:
+            self.range = ReturnRange(**state["returns"]["range"])
+            self.sums = state["returns"]["sums"]
+        if state["buffer"] is not None:
+            self.buffer.load_state_dict(state["buffer"])

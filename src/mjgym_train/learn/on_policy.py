@@ -1,0 +1,57 @@
+"""The loop of the algorithms that learn from what their present policy does."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mjgym_train.config import OnPolicyConfig
+from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym_train.learn.rollout import Rollout
+from mjgym_train.learn.trainer import Trainer
+
+
+class OnPolicyTrainer(Trainer):
+    """A run of an on-policy algorithm; see `Trainer`."""
+
+    config: OnPolicyConfig
+    agent: OnPolicyAgent
+
+    def prepare(self) -> None:
+        """Begin a rollout."""
+        self.rollout: list[dict[str, Tensor]] = []  # its steps so far
+
+    def step(self) -> None:
+        """One decision in all sub-environments, and the updates by a rollout that is complete."""
+        agent, stack = self.agent, self.collector.stack
+        observation = agent.normalizer(stack)
+        latent, log_density = agent.draw(observation)
+        transition = self.interact(torch.tanh(latent))
+        following = torch.cat([stack[:, 1:], transition.following[:, None]], 1)
+        self.rollout.append(
+            {
+                "observation": observation,
+                "latent": latent,
+                "log_density": log_density,
+                "reward": transition.reward,
+                "following": agent.normalizer(following),
+                "terminated": transition.terminated,
+                "ended": transition.ended,
+            }
+        )
+        if len(self.rollout) == self.config.rollout_steps:
+            names = self.rollout[0]
+            steps = {name: torch.stack([step[name] for step in self.rollout]) for name in names}
+            self.rollout = []
+            for losses in agent.update(Rollout(**steps)):
+                self.note(losses)
+                self.updates += 1
+
+    def state(self) -> dict[str, Any]:
+        """All that the run goes on from."""
+        return {**super().state(), "rollout": self.rollout}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        super().load_state(state)
+        self.rollout = state["rollout"]

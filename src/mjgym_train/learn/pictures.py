@@ -1,0 +1,107 @@
+"""Pictures as inputs: random shifts and a convolutional encoder.
+
+Both are DrQ-v2's (Yarats et al., 2022) at the size of a CPU: the convolutions' strides are larger.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from mjgym.policies import network as policy
+from mjgym_train.run_errors import ConfigError
+
+KERNEL = 3
+LEAST = 31  # pixels of a side, of which one is left behind all convolutions
+
+
+def random_shift(pictures: Tensor, most: int) -> Tensor:
+    """Pictures moved by up to so many pixels; the pixels of the edge are repeated.
+
+    All pictures of a history move alike, each history by a displacement of its own, drawn uniformly
+    from the (2 most + 1)^2 that there are.
+
+    Args:
+        pictures: (B, history, height, width, channels).
+        most: pixels.
+    """
+    height, width = pictures.shape[2:4]
+    sides = (most, most)
+    # NumPy's takes a tenth of the time of PyTorch's, which also has none for uint8.
+    padded = torch.from_numpy(
+        np.pad(pictures.numpy(), ((0, 0), (0, 0), sides, sides, (0, 0)), mode="edge")
+    )
+    corners = torch.randint(2 * most + 1, (len(pictures), 2)).tolist()
+    return torch.stack(
+        [
+            histories[:, top : top + height, left : left + width]
+            for histories, (top, left) in zip(padded, corners, strict=True)
+        ]
+    )
+
+
+class Encoder(nn.Module):
+    """Features of a history of pictures: convolutions, a linear layer, its normalisation and tanh.
+
+    Args:
+        size: height, width and channels of a picture.
+        history: pictures of a history.
+        channels: of the convolutions.
+        features: numbers that come out.
+
+    Raises:
+        ConfigError: the pictures are too small for the convolutions.
+    """
+
+    def __init__(
+        self, size: tuple[int, int, int], history: int, channels: int, features: int
+    ) -> None:
+        super().__init__()
+        self.size = size
+        if min(size[:2]) < LEAST:
+            raise ConfigError(
+                f"env: pictures must have at least {LEAST} x {LEAST} pixels,"
+                f" got {size[0]} x {size[1]}"
+            )
+        layers: list[nn.Module] = []
+        inputs = history * size[2]
+        for stride in policy.STRIDES:
+            layers += [nn.Conv2d(inputs, channels, KERNEL, stride), nn.ReLU(inplace=True)]
+            inputs = channels
+        self.convolutions = nn.Sequential(*layers)
+        with torch.no_grad():
+            flat = self._convolved(torch.zeros(1, history, *size, dtype=torch.uint8))
+        self.linear = nn.Linear(flat.shape[1], features)
+        self.norm = nn.LayerNorm(features)
+
+    @classmethod
+    def of(cls, config: Any, size: tuple[int, int, int]) -> "Encoder":
+        """The encoder of the settings, for pictures of a size."""
+        return cls(size, config.history, config.channels, config.features)
+
+    def complete(self, made: policy.Policy) -> None:
+        """Make a policy one that sees pictures by this encoder."""
+        made.mean = np.full(self.size, policy.GREY, np.float32)
+        made.deviation = np.full(self.size, policy.WHITE, np.float32)
+        made.encoder = self.arrays()
+
+    def _convolved(self, pictures: Tensor) -> Tensor:
+        """Outputs of the convolutions, (B, numbers)."""
+        stacked = pictures.movedim(-1, 2).flatten(1, 2).float()  # (B, history * channels, ...)
+        scaled = stacked.sub_(policy.GREY).div_(policy.WHITE)
+        convolved: Tensor = self.convolutions(scaled)
+        return convolved.flatten(1)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Features within -1 and 1, (B, features), of (B, history, height, width, channels)."""
+        return torch.tanh(self.norm(self.linear(self._convolved(pictures))))
+
+    def arrays(self) -> list[dict[str, np.ndarray]]:
+        """Weights and biases of all layers, in order."""
+        layers = [*self.convolutions, self.linear, self.norm]
+        return [
+            {name: value.detach().numpy().copy() for name, value in layer.named_parameters()}
+            for layer in layers
+            if not isinstance(layer, nn.ReLU)
+        ]

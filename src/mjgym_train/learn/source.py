@@ -1,0 +1,52 @@
+"""Source code of a run: the package's commit, and copies of the user's own modules."""
+
+import contextlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import mjgym
+from mjgym_train.config import Config
+from mjgym_train.run import code_of_learner
+
+
+def commit() -> str:
+    """The commit of the package's checkout, with "+" if files differ; empty outside a checkout."""
+    folder = Path(mjgym.__file__).parent
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        tracked = _git(folder, "ls-files", "--", "__init__.py")
+        if tracked:
+            changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
+            return _git(folder, "rev-parse", "HEAD") + ("+" if changed else "")
+    return ""
+
+
+def _git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words], capture_output=True, text=True, check=True, timeout=10
+    )
+    return done.stdout.strip()
+
+
+def keep(config: Config, algorithm: type, folder: Path) -> None:
+    """Copy the files of the modules that a run uses and that are not the package's.
+
+    They are those of the task, algorithms, critics and noise. A file of the same name is replaced.
+
+    Args:
+        config: settings of the run.
+        algorithm: its class, or that of an ensemble.
+        folder: where the copies go; it is made if there is something to copy.
+    """
+    task = [config.module] if config.module else []
+    names = [algorithm.__module__, *task, *code_of_learner(vars(config))]
+    files = [Path(config.module)] if config.module.endswith(".py") else []
+    for name in names:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file and name.partition(".")[0] not in ("mjgym", *sys.stdlib_module_names):
+            files.append(Path(file))
+    for file in dict.fromkeys(files):
+        if file.is_file():
+            folder.mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / file.name)

@@ -1,0 +1,458 @@
+"""The training loop: budget, evaluations, metrics, checkpoints, stopping and resuming."""
+
+import contextlib
+import shlex
+import signal
+import sys
+import threading
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import mjgym
+from mjgym.util import atomic
+from mjgym_train import evaluation, metrics
+from mjgym_train.config import BUDGETS, Config
+from mjgym_train.learn import source
+from mjgym_train.learn.algorithms.agent import Agent
+from mjgym_train.learn.algorithms.ensemble import Ensemble
+from mjgym_train.learn.collector import Collector, Transition
+from mjgym_train.learn.writers import Writer, writers
+from mjgym_train.run import Run
+from mjgym_train.run_errors import ConfigError, DivergedError, RunError
+
+MOST_CLIPPED = 0.01  # of a target's probability outside the support, before there is a warning
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of a run.
+
+    Args:
+        env_step: steps of all sub-environments together.
+        updates: of the networks.
+        seconds: of training.
+        fraction: of the budget.
+        score: mean return of the last evaluation; None before the first.
+        training_return: mean of the last episodes of training; None before the first has ended.
+    """
+
+    env_step: int
+    updates: int
+    seconds: float
+    fraction: float
+    score: float | None
+    training_return: float | None
+
+
+@contextlib.contextmanager
+def signalled(stop: Callable[[], None]) -> Iterator[None]:
+    """Answer SIGINT and SIGTERM by `stop`, a second SIGINT by an interruption.
+
+    Without effect outside the main thread, where signals cannot be had.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    stopped = False
+
+    def answer(number: int, frame: Any) -> None:
+        nonlocal stopped
+        if stopped and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stopped = True
+        stop()
+
+    before = {number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Trainer:
+    """A run of an algorithm on a batch of sub-environments.
+
+    `training.make_trainer` picks the subclass that an algorithm needs. With the same settings and a
+    budget in steps, a run that was stopped and resumed ends as one that was not, bit for bit. All
+    noise comes from PyTorch's global generator, which it seeds: one trainer at a time in a process.
+
+    Args:
+        run: folder that the run was created in.
+        config: its settings.
+        algorithm: its class.
+        resume: continue from the checkpoint, if there is one.
+        show: called with the progress, a few times a second.
+
+    Attributes:
+        collector: sub-environments, in which the agent acts.
+        agent: what learns.
+        env_step: steps of all sub-environments together.
+        updates: of the networks.
+
+    Raises:
+        ConfigError: the settings do not fit the task, or into the memory.
+        RunError: the checkpoint or the metrics cannot be read.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        config: Config,
+        algorithm: type[Agent],
+        *,
+        resume: bool = False,
+        show: Callable[[Progress], None] | None = None,
+    ) -> None:
+        if sum(getattr(config, name) is not None for name in BUDGETS) != 1:
+            raise ConfigError(f"steps: give one of {', '.join(BUDGETS)}")
+        self.run_folder, self.config, self.algorithm = run, config, algorithm
+        self._show = show or (lambda progress: None)
+        torch.set_num_threads(config.torch_threads)
+        torch.set_float32_matmul_precision(config.matmul_precision)
+        torch.manual_seed(config.seed)
+
+        self.collector = self.make_collector()
+        self.low, self.high = self.collector.low, self.collector.high
+        device = self.collector.device
+        # Where the generator is from which all noise comes.
+        self._random: Any = torch.cuda if device.type == "cuda" else torch
+        self._random_of = (device,) if device.type == "cuda" else ()
+        with self.collector.use():
+            self.agent: Agent | Ensemble = self.make_agent()
+            if self.collector.weights is not None:
+                self.agent.normalizer.weigh(torch.as_tensor(self.collector.weights))
+        self._evaluation_envs: Any = None
+        self.env_step = self.updates = 0
+        self._seconds = 0.0  # until the last resumption
+        self._cpu_seconds = 0.0  # the same, of this process's processor time
+        self._logged = (0, 0, 0.0)  # steps, updates and seconds then
+        self._score: float | None = None
+        self._best: float | None = None  # of all evaluations
+        self._last_return: float | None = None
+        self._evaluated: tuple[int, float, float] = (
+            0,
+            0.0,
+            0.0,
+        )  # what was spent until the last evaluation
+        self._ended: list[float] = []  # returns since the last line of metrics
+        self._losses: dict[str, list[float]] = {}  # the same
+        self._stop = self._warned = False
+        self._writers: list[Writer] = []
+        with self.collector.use():
+            self.prepare()
+            self.begin()
+            if resume:
+                self._restore()
+
+    # What the subclasses say.
+
+    def make_collector(self) -> Collector:
+        """Make the sub-environments."""
+        return Collector(self.config)
+
+    def make_agent(self) -> Agent | Ensemble:
+        """Make the networks of the algorithm."""
+        return self.algorithm(self.config, self.collector.observation_size, len(self.low))
+
+    def about(self) -> dict[str, Any]:
+        """Fingerprint of the run: all that results depend on beside the settings."""
+        learner = {
+            "torch": torch.__version__,
+            "torch_threads": torch.get_num_threads(),
+            "command": shlex.join(sys.argv),
+            "source": source.commit(),
+        }
+        return {**mjgym.fingerprint(self.collector.envs), "learner": learner}
+
+    def prepare(self) -> None:
+        """Make what is learned from; the agent and the collector are there."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begin the first episodes."""
+        self.agent.normalizer.update(self.collector.begin())
+
+    def step(self) -> None:
+        """One decision in all sub-environments, and the updates that belong to it."""
+        raise NotImplementedError
+
+    def interact(self, action: Tensor) -> Transition:
+        """Act in all sub-environments, and count what comes of it.
+
+        Args:
+            action: (n, action size), within -1 and 1.
+        """
+        transition = self.collector.step(action)
+        self.agent.normalizer.update(self.collector.observation)
+        self.env_step += self.config.num_envs * self.config.action_repeat
+        self._ended += self.collector.returns
+        if transition.ended.any():
+            self.agent.begin(transition.ended)
+        return transition
+
+    def note(self, losses: Mapping[str, Tensor]) -> None:
+        """Note losses of an update, whose means are logged."""
+        for name, value in losses.items():
+            self._losses.setdefault(name, []).append(value.item())
+
+    # A whole run.
+
+    def train(self) -> Progress:
+        """Train until the budget is spent, or until SIGINT or SIGTERM, and keep the state.
+
+        A second SIGINT interrupts at once.
+
+        Raises:
+            DivergedError: a loss is not finite; the last checkpoint is kept.
+        """
+        began = time.perf_counter() - self._seconds
+        kept = shown = began + self._seconds
+        logged = self.env_step // self.config.log_every
+        try:
+            metrics.keep_until(self.run_folder.metrics_file, self.env_step)
+            cpu_began = time.process_time() - self._cpu_seconds
+            source.keep(self.config, type(self.agent), self.run_folder.source)
+            self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
+            self._writers = writers(self.run_folder, self.config, self.env_step)
+            with signalled(self.stop), self.collector.use():
+                while not self._stop and self._fraction() < 1:
+                    self._schedule()
+                    self.step()
+                    now = time.perf_counter()
+                    self._seconds = now - began
+                    self._cpu_seconds = time.process_time() - cpu_began
+                    if self.env_step // self.config.log_every > logged:
+                        logged = self.env_step // self.config.log_every
+                        self._log()
+                    if self._evaluation_is_due():
+                        self._evaluate()
+                        self.save()
+                        kept = time.perf_counter()
+                    elif now - kept > 60 * self.config.checkpoint_minutes:
+                        self.save()
+                        kept = now
+                    if now - shown > 0.2:
+                        shown = now
+                        self._show(self.progress())
+                    self._seconds = time.perf_counter() - began
+                    self._cpu_seconds = time.process_time() - cpu_began
+                self.save()
+        except DivergedError as error:
+            last = "the last checkpoint is kept" if self.run_folder.policy_file.exists() else ""
+            raise DivergedError(f"{error} after {self.env_step} steps; {last}") from error
+        finally:
+            self.close()
+        self._show(self.progress())
+        return self.progress()
+
+    def scheduled(self, begin: float, end: float) -> float:
+        """A value that goes from one to another, linearly, as the budget is spent."""
+        return begin + (end - begin) * min(self._fraction(), 1.0)
+
+    def _schedule(self) -> None:
+        left = self.config.learning_rate_left
+        if left < 1:
+            self.agent.scale_rates(self.scheduled(1.0, left))
+
+    def stop(self) -> None:
+        """Let the run end after the step that it is in."""
+        self._stop = True
+
+    def progress(self) -> Progress:
+        """Progress so far."""
+        return Progress(
+            self.env_step,
+            self.updates,
+            self._seconds,
+            min(self._fraction(), 1.0),
+            self._score,
+            self._last_return,
+        )
+
+    def _spent(self) -> tuple[int, float, float]:
+        """Steps, seconds and seconds of processor time so far."""
+        return self.env_step, self._seconds, self._cpu_seconds
+
+    def _fraction(self, spent: tuple[int, float, float] | None = None) -> float:
+        """The part of the budget that is spent, now or at another time."""
+        config = self.config
+        steps, seconds, cpu_seconds = spent or self._spent()
+        if config.steps is not None:
+            return steps / config.steps
+        if config.cpu_minutes is not None:
+            return cpu_seconds / 60 / config.cpu_minutes
+        return seconds / 60 / (config.minutes or 1)
+
+    def _evaluation_is_due(self) -> bool:
+        """True if another part of the present budget has been spent."""
+        parts = self.config.evaluations
+        return int(self._fraction() * parts) > int(self._fraction(self._evaluated) * parts)
+
+    def _evaluate(self) -> None:
+        config = self.config
+        if self._evaluation_envs is None:
+            count = config.evaluation_episodes
+            arguments = {**config.env, **config.evaluation_env}
+            self._evaluation_envs = evaluation.make(config.id, count, config.threads, **arguments)
+        seeds = evaluation.TRAINING_SEEDS[: config.evaluation_episodes]
+        for agent, policy in self.agent.policies(self.low, self.high).items():
+            found = evaluation.evaluate(policy, self._evaluation_envs, seeds)
+            returns = found.returns
+            if not agent:
+                self._score = float(returns.mean())
+                if self._best is None or self._score > self._best:
+                    self._best = self._score
+                    policy.save(self.run_folder.best_file)
+            values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
+            if found.successes is not None:
+                values[metrics.SUCCESS] = found.successes.mean()
+            if not agent and self._logged[0] != self.env_step:  # a line there says it already
+                values[metrics.CPU_SECONDS] = self._cpu_seconds
+            self._write(values, agent)
+        self._evaluated = self._spent()
+
+    def _log(self) -> None:
+        values = {f"training/{name}": float(np.mean(v)) for name, v in self._losses.items()}
+        if self._ended:
+            self._last_return = float(np.mean(self._ended))
+            values[metrics.TRAINING_RETURN] = self._last_return
+        self._losses, self._ended = {}, []
+        self._write(values | self._speeds())
+        self._warn(values)
+
+    def _speeds(self) -> dict[str, float]:
+        """Processor time so far, and rates since the last line of metrics."""
+        now = self.env_step, self.updates, self._seconds
+        steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
+        self._logged = now
+        return {
+            metrics.CPU_SECONDS: self._cpu_seconds,
+            "speed/steps_per_second": steps / max(seconds, 1e-9),
+            "speed/updates_per_second": updates / max(seconds, 1e-9),
+        }
+
+    def _warn(self, values: Mapping[str, float]) -> None:
+        """Warn, once, of a support that returns do not fit into."""
+        clipped = max((v for k, v in values.items() if "clipped_target" in k), default=0.0)
+        if clipped > MOST_CLIPPED and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{clipped:.0%} of the critic's target lies outside its support: leave out"
+                " value_min and value_max, or set them further apart",
+                stacklevel=2,
+            )
+
+    def _write(self, values: dict[str, float], agent: str = "") -> None:
+        """Add numbers; those of one agent of an ensemble are an experiment of their own."""
+        config = self.config
+        name = f"{config.name or config.algorithm} {agent}".strip()
+        metrics.append(
+            self.run_folder.metrics_file,
+            (
+                metrics.Metric(
+                    name,
+                    config.id,
+                    config.seed,
+                    metric,
+                    self.env_step,
+                    float(value),
+                    self.updates,
+                    self._seconds,
+                )
+                for metric, value in values.items()
+            ),
+        )
+        for writer in self._writers:
+            for metric, value in values.items():
+                writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
+
+    # What is kept.
+
+    def state(self) -> dict[str, Any]:
+        """All that the run goes on from: tensors and plain data."""
+        return {
+            "agent": self.agent.checkpoint(),
+            "collector": self.collector.state_dict(),
+            "random": self._random.get_rng_state(*self._random_of),
+            "trainer": {name: getattr(self, name) for name in _KEPT},
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of a run with the same settings."""
+        for name, value in state["trainer"].items():
+            setattr(self, name, value)
+        if len(self._evaluated) == 2:  # an older checkpoint, without processor time
+            self._evaluated = (*self._evaluated, self._cpu_seconds)
+        self.agent.restore(state["agent"])
+        self.collector.load_state_dict(state["collector"])
+        self._random.set_rng_state(state["random"], *self._random_of)
+
+    def save(self) -> None:
+        """Write the checkpoint and the policy, each in one piece."""
+        with atomic.replacing(self.run_folder.checkpoint_file) as part:
+            try:
+                torch.save(self.state(), part)
+            except RuntimeError as error:  # what PyTorch makes of a full disk
+                raise RunError(
+                    f"{self.run_folder.checkpoint_file} cannot be written: {_first_line(error)};"
+                    " the one before is kept"
+                ) from error
+        self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
+        with contextlib.suppress(ConfigError):  # critics of one's own stay in the checkpoint
+            if (valuation := self.agent.valuation()) is not None:
+                valuation.save(self.run_folder.critics_file)
+
+    def _restore(self) -> None:
+        if self.run_folder.metrics_file.exists():
+            self.run_folder.metrics()  # can be read
+        file = self.run_folder.checkpoint_file
+        if not file.exists():
+            return
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if damaged := archive.testzip():
+                    raise RunError(f"{file} is damaged: the checksum of {damaged} is wrong")
+            self.load_state(torch.load(file, weights_only=True))
+        except RunError:
+            raise
+        except Exception as error:  # whatever a damaged file leads to
+            kind = type(error).__name__
+            raise RunError(
+                f"{file} is damaged, or of another version: {kind}: {_first_line(error)}"
+            ) from error
+
+    def close(self) -> None:
+        """Close the environments and TensorBoard's file."""
+        self.collector.close()
+        if self._evaluation_envs is not None:
+            self._evaluation_envs.close()
+        for writer in self._writers:
+            writer.close()
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "")
+
+
+_KEPT = (
+    "env_step",
+    "updates",
+    "_seconds",
+    "_cpu_seconds",
+    "_logged",
+    "_score",
+    "_best",
+    "_last_return",
+    "_evaluated",
+    "_ended",
+    "_losses",
+)

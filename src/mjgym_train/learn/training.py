@@ -1,0 +1,65 @@
+"""Make the trainer that an algorithm needs."""
+
+from collections.abc import Callable
+
+from mjgym_train.config import Config, OfflineReplaySettings, OffPolicyConfig
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.algorithms import members
+from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
+from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym_train.learn.off_policy import OffPolicyTrainer
+from mjgym_train.learn.offline import CloningTrainer, OfflineReplayTrainer
+from mjgym_train.learn.on_policy import OnPolicyTrainer
+from mjgym_train.learn.trainer import Progress, Trainer
+from mjgym_train.run import Run
+from mjgym_train.run_errors import ConfigError
+
+
+def check(config: Config) -> None:
+    """See whether the settings of an ensemble's agents fit, before anything is made.
+
+    Raises:
+        ConfigError: those of one do not, or there is no such algorithm.
+    """
+    algorithm = algorithms.find(config.algorithm)
+    if issubclass(algorithm, OffPolicyAgent) and isinstance(config, OffPolicyConfig):
+        members.of(config, algorithm)
+
+
+def make_trainer(
+    run: Run,
+    config: Config,
+    *,
+    resume: bool = False,
+    show: Callable[[Progress], None] | None = None,
+) -> Trainer:
+    """The trainer of a run: with a replay buffer, rollouts or a dataset, as its algorithm learns.
+
+    Args:
+        run: its folder.
+        config: its settings.
+        resume: continue from the checkpoint, if there is one.
+        show: called with the progress, a few times a second.
+
+    Raises:
+        ConfigError: there is no such algorithm, or the settings do not fit the task.
+    """
+    algorithm = algorithms.find(config.algorithm)
+    try:
+        if issubclass(algorithm, OfflineAgent):
+            return CloningTrainer(run, config, algorithm, resume=resume, show=show)
+        if isinstance(config, OfflineReplaySettings):
+            return OfflineReplayTrainer(run, config, algorithm, resume=resume, show=show)
+        if issubclass(algorithm, OffPolicyAgent):
+            return OffPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+        if issubclass(algorithm, OnPolicyAgent):
+            return OnPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+            raise ConfigError(f"the settings take more memory than there is: {error}") from error
+        raise
+    raise ConfigError(
+        f"algorithm: {config.algorithm} is a subclass of none of OfflineAgent, OffPolicyAgent and"
+        " OnPolicyAgent"
+    )

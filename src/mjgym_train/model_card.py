@@ -1,0 +1,124 @@
+"""A trained policy as a folder in the layout of the Hugging Face hub: files, and a card."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjgym.policies.network import AnyPolicy
+from mjgym.util import atomic
+from mjgym.version import __version__
+
+POLICY, SETTINGS, RESULTS, CARD = "policy.npz", "config.yaml", "results.json", "README.md"
+
+
+@dataclass(frozen=True)
+class Card:
+    """The text of a model card.
+
+    Args:
+        id: of the task.
+        algorithm: that has learned it; empty where it is not known.
+        returns: of the episodes of `mjgym evaluate`; none where it has not been scored.
+        seeds: of these.
+        env: arguments of the task.
+        env_step: of training; None where it is not known.
+    """
+
+    id: str
+    algorithm: str = ""
+    returns: Sequence[float] = ()
+    seeds: Sequence[int] = ()
+    env: Mapping[str, Any] | None = None
+    env_step: int | None = None
+
+    def text(self) -> str:
+        """The card, with the hub's metadata at its top."""
+        return f"---\n{self._metadata()}---\n\n{self._prose()}"
+
+    def _metadata(self) -> str:
+        lines = [
+            "library_name: mjgym",
+            "pipeline_tag: reinforcement-learning",
+            "tags:",
+            *(f"- {tag}" for tag in ("reinforcement-learning", "mujoco", "gymnasium", self.id)),
+        ]
+        if self.returns:
+            mean, std = np.mean(self.returns), np.std(self.returns)
+            lines += [
+                "model-index:",
+                f"- name: {self.algorithm or 'policy'}",
+                "  results:",
+                "  - task:",
+                "      type: reinforcement-learning",
+                "      name: reinforcement-learning",
+                "    dataset:",
+                f"      name: {self.id}",
+                f"      type: {self.id}",
+                "    metrics:",
+                "    - type: mean_reward",
+                f"      value: {mean:.2f} +/- {std:.2f}",
+                "      name: mean_reward",
+                "      verified: false",
+            ]
+        return "".join(f"{line}\n" for line in lines)
+
+    def _prose(self) -> str:
+        text = f"# {self.id}\n\nA policy for `{self.id}` of mjgym {__version__}."
+        if self.algorithm:
+            steps = f", {self.env_step:,} environment steps" if self.env_step else ""
+            text += f" It was trained with {self.algorithm}{steps}."
+        text += "\n"
+        if self.returns:
+            text += (
+                f"\nReturn: {np.mean(self.returns):.1f} ± {np.std(self.returns):.1f},"
+                f" mean and standard deviation of {len(self.returns)} episodes with fixed seeds"
+                f" (`{RESULTS}`), without noise.\n"
+            )
+        arguments = "".join(f", {name}={value!r}" for name, value in (self.env or {}).items())
+        return text + (
+            "\n```python\nimport gymnasium as gym\nimport mjgym\n"
+            "from mjgym_train import policy\n\n"
+            f'act = policy.load("{POLICY}")  # NumPy alone\n'
+            f'env = gym.make("{self.id}", observation="flat"{arguments})\n'
+            "observation, info = env.reset(seed=0)\n"
+            "observation, reward, terminated, truncated, info = env.step(act(observation))\n"
+            "```\n"
+        )
+
+
+def write(folder: Path, policy: AnyPolicy, card: Card, settings: str = "") -> list[Path]:
+    """Write a folder; the paths written.
+
+    Args:
+        folder: which does not exist yet, or is empty.
+        policy: that is kept in it.
+        card: of it.
+        settings: of its run, as YAML; empty where they are not known.
+
+    Raises:
+        FileExistsError: the folder holds something.
+        OSError: it cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder} is there already")
+    folder.mkdir(parents=True, exist_ok=True)
+    policy.save(folder / POLICY)
+    texts = {CARD: card.text()}
+    if settings:
+        texts[SETTINGS] = settings
+    if card.returns:
+        about = {
+            "id": card.id,
+            "mean": float(np.mean(card.returns)),
+            "std": float(np.std(card.returns)),
+            "seeds": list(card.seeds),
+            "returns": list(map(float, card.returns)),
+        }
+        texts[RESULTS] = json.dumps(about, indent=2) + "\n"
+    for name, text in texts.items():
+        atomic.write_text(folder / name, text)
+    return [folder / name for name in (POLICY, *texts)]

@@ -1,0 +1,163 @@
+"""The folder of a run: its settings, fingerprint, metrics, checkpoint and policy."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mjgym.policies.network import AnyPolicy, PolicyError, load
+from mjgym.util import atomic, code_references
+from mjgym_train import metrics
+from mjgym_train.config import Config, settings_of, to_yaml
+from mjgym_train.run_errors import ConfigError, RunError
+
+
+class Run:
+    """A run's folder.
+
+    Args:
+        path: of the folder, which `create` makes.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.config_file = self.path / "config.yaml"
+        self.metrics_file = self.path / "metrics.csv"
+        self.policy_file = self.path / "policy.npz"
+        self.critics_file = self.path / "critics.npz"
+        self.best_file = self.path / "best.npz"
+        self.checkpoint_file = self.path / "checkpoint.pt"
+        self.fingerprint_file = self.path / "fingerprint.json"
+        self.evaluation_file = self.path / "evaluation.json"
+        self.tensorboard = self.path / "tensorboard"
+        self.source = self.path / "source"
+
+    def create(self, config: Config) -> None:
+        """Make the folder for a new run.
+
+        Raises:
+            RunError: there is a run already, or the folder cannot be made.
+        """
+        self.require_new()
+        self.keep(config)
+
+    def require_new(self) -> None:
+        """See that a new run can be made here; nothing is written.
+
+        Raises:
+            RunError: there is a run already, or the path leads through a file.
+        """
+        if self.config_file.exists():
+            raise RunError(
+                f"{self.path} holds a run already; continue it with --resume, or replace it with"
+                " --overwrite"
+            )
+        for place in (self.path, *self.path.parents):
+            if place.exists() and not place.is_dir():
+                raise RunError(f"{self.path} cannot be made: {place} is a file")
+
+    def clear(self) -> None:
+        """Remove what a run has written here, and nothing else.
+
+        Raises:
+            RunError: a file cannot be removed.
+        """
+        try:
+            for file in (
+                self.config_file,
+                self.metrics_file,
+                self.policy_file,
+                self.checkpoint_file,
+                self.fingerprint_file,
+                self.evaluation_file,
+            ):
+                file.unlink(missing_ok=True)
+            for folder in (self.tensorboard, self.source):
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be replaced: {error.strerror}") from error
+
+    def keep(self, config: Config) -> None:
+        """Write the settings; the folder is made if it is not there.
+
+        Raises:
+            RunError: they cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(self.config_file, to_yaml(config))
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be made: {error.strerror}") from error
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as they were resolved, by name.
+
+        Raises:
+            RunError: there is no run, or its settings are damaged.
+        """
+        if not self.config_file.exists():
+            raise RunError(f"{self.path} holds no run: there is no {self.config_file.name}")
+        try:
+            return settings_of(self.config_file)
+        except ConfigError as error:
+            raise RunError(str(error)) from None
+
+    def policy(self) -> AnyPolicy:
+        """The policy of the last checkpoint.
+
+        Raises:
+            RunError: there is none yet, or its file is damaged.
+        """
+        self.settings()
+        if not self.policy_file.exists():
+            raise RunError(f"{self.path} has no policy yet: it has no checkpoint")
+        try:
+            return load(self.policy_file)
+        except (OSError, PolicyError) as error:
+            raise RunError(str(error)) from None
+
+    def metrics(self) -> list[metrics.Metric]:
+        """All numbers so far.
+
+        Raises:
+            RunError: there are none yet, or the file is damaged.
+        """
+        try:
+            return metrics.read(self.metrics_file)
+        except OSError:
+            raise RunError(f"{self.path} has no metrics yet") from None
+        except ValueError as error:
+            raise RunError(str(error)) from None
+
+    def write_json(self, file: Path, content: Mapping[str, Any]) -> None:
+        """Put plain data into one of the folder's files."""
+        atomic.write_text(file, json.dumps(content, indent=2) + "\n")
+
+
+def code_of(settings: Mapping[str, Any]) -> list[str]:
+    """Modules outside this package whose code runs when a run's settings are used.
+
+    They are the task's `module`, and every reference to code among names and values, see
+    `code_references.outside`: a critic, an algorithm, noise, an id, an argument of the task.
+
+    Args:
+        settings: of a run, by name.
+    """
+    module = str(settings.get("module") or "")
+    found = [] if code_references.is_packaged(module) else [module]
+    return list(dict.fromkeys([*found, *code_references.outside(list(settings.values()))]))
+
+
+def code_of_learner(settings: Mapping[str, Any]) -> list[str]:
+    """Modules outside this package that a run's learner is made of.
+
+    They are those of algorithms, critics and noise, an ensemble's included.
+
+    Args:
+        settings: of a run, by name.
+    """
+    names = ("algorithm", "critic", "exploration", "ensemble")
+    found = code_of({name: settings[name] for name in names if name in settings})
+    return list(dict.fromkeys(map(code_references.module_of, found)))

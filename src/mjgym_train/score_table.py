@@ -1,0 +1,273 @@
+"""The table of scores of every task: its rows, its files, and the scores on the way.
+
+A folder: `results.csv` with a row for each evaluation, a YAML file of settings for each method, and
+for each run `METHOD/ID_SEED.yaml`, with its origin and score, beside the policy of seed 0 (.npz).
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from mjgym.policies.network import AnyPolicy
+from mjgym.util import atomic
+from mjgym.util.packaged import assets
+from mjgym_train import metrics
+from mjgym_train.run_errors import RunError
+
+FOLDER = assets() / "baselines" / "scores"
+CPU_MINUTES = (5, 10, 30)  # of the scores on the way
+POLICY_SEED = 0  # of the runs whose policies are kept: those of all would be too large
+
+
+@dataclass(frozen=True)
+class Row:
+    """One evaluation; the first columns are those of a run's metrics.
+
+    Args:
+        exp_name: the method.
+        env_name: id of the task.
+        seed: of the run.
+        metric: `evaluation/return`, `evaluation/success`, `final/return` or `final/success`.
+        env_step: control steps of all sub-environments together, until then.
+        value: mean over the episodes.
+        updates: of the networks, until then.
+        wall_s: seconds of training, until then.
+        machine: processor and cores.
+        cpu_s: seconds of processor time of training, until then.
+        decisions: of the policy in all sub-environments, until then.
+        repeat: control steps of a decision.
+        config: hash of the method's settings.
+        seeds: of the episodes, first and last.
+    """
+
+    exp_name: str
+    env_name: str
+    seed: int
+    metric: str
+    env_step: int
+    value: float
+    updates: int
+    wall_s: float
+    machine: str
+    cpu_s: float
+    decisions: int
+    repeat: int
+    config: str
+    seeds: str
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run that has been found to keep the protocol.
+
+    Args:
+        method: its name.
+        settings: of the method.
+        rows: of all evaluations, the score last.
+        about: origin and score of the run, as plain data.
+        policy: the last.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    rows: Sequence[Row]
+    about: Mapping[str, Any]
+    policy: AnyPolicy
+
+
+def results_file(folder: Path = FOLDER) -> Path:
+    """The rows of a table."""
+    return folder / "results.csv"
+
+
+def method_file(method: str, folder: Path = FOLDER) -> Path:
+    """The settings of a method."""
+    return folder / f"{method}.yaml"
+
+
+def run_file(method: str, id: str, seed: int, folder: Path = FOLDER) -> Path:
+    """Origin and score of a run; its policy has the same name, ending in .npz."""
+    return folder / method / f"{id}_{seed}.yaml"
+
+
+def read(folder: Path = FOLDER) -> list[Row]:
+    """The rows of a table; none where there is no table.
+
+    Raises:
+        RunError: the file is damaged.
+    """
+    path = results_file(folder)
+    if not path.exists():
+        return []
+    kinds = [field.type for field in fields(Row)]
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *lines = csv.reader(file)
+        if tuple(header) != COLUMNS:
+            raise ValueError(f"its columns are {', '.join(header)}, not {', '.join(COLUMNS)}")
+        rows = []
+        for line in lines:
+            values: list[Any] = [
+                kind(cell)  # type: ignore[operator]
+                for kind, cell in zip(kinds, line, strict=True)
+            ]
+            rows.append(Row(*values))
+        return rows
+    except (OSError, ValueError, csv.Error) as error:
+        raise RunError(f"{path} is damaged: {error}") from None
+
+
+def settings_of_method(method: str, folder: Path = FOLDER) -> dict[str, Any] | None:
+    """Settings of a method that the table has; None of another one.
+
+    Raises:
+        RunError: its file is damaged.
+    """
+    path = method_file(method, folder)
+    if not path.exists():
+        return None
+    try:
+        return dict(yaml.safe_load(path.read_text(encoding="utf-8"))["settings"])
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{path} is damaged: {error}") from None
+
+
+def config_hash(settings: Mapping[str, Any]) -> str:
+    """A hash of a method's settings, 12 hexadecimal digits."""
+    text = json.dumps(settings, sort_keys=True, default=list)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def packed(policy: AnyPolicy) -> bytes:
+    """The content of a policy's file."""
+    content = io.BytesIO()
+    np.savez_compressed(content, **policy.arrays())
+    return content.getvalue()
+
+
+def add(entry: Entry, folder: Path = FOLDER) -> list[Path]:
+    """Add a run to a table; returns the files that are new or changed.
+
+    All of them are written, or none. Several processes may add runs at the same time.
+
+    Raises:
+        OSError: one cannot be written.
+        RunError: the table is damaged, has the run already, or knows the method with other
+            settings; the message names them.
+    """
+    with atomic.alone(folder):
+        return _add(entry, folder)
+
+
+def _add(entry: Entry, folder: Path) -> list[Path]:
+    before = read(folder)
+    first = entry.rows[0]
+    key = entry.method, first.env_name, first.seed
+    if any((row.exp_name, row.env_name, row.seed) == key for row in before):
+        raise RunError(f"{folder} has {key[0]} on {key[1]}, seed {key[2]}, already")
+    known = settings_of_method(entry.method, folder)
+    if known is not None:
+        wanted = json.loads(json.dumps(entry.settings, default=list))
+        differing = [
+            f"{name} is {wanted.get(name)!r} in the run, {known.get(name)!r} in the table"
+            for name in sorted(known.keys() | wanted.keys())
+            if wanted.get(name) != known.get(name)
+        ]
+        if differing:
+            raise RunError(
+                f"{entry.method} is a method of other settings: {'; '.join(differing)}. Give the"
+                " run's a name of its own (name=...)"
+            )
+    about = run_file(*key, folder)
+    contents = {results_file(folder): _csv([*before, *entry.rows])}
+    if known is None:
+        made = {"config": first.config, "settings": json.loads(json.dumps(entry.settings))}
+        contents[method_file(entry.method, folder)] = _yaml(made)
+    policy = packed(entry.policy)
+    kept = {**entry.about, "policy_file": None}
+    if first.seed == POLICY_SEED:
+        contents[about.with_suffix(".npz")] = policy
+        kept["policy_file"] = about.with_suffix(".npz").name
+    contents[about] = _yaml(kept)
+    atomic.write_together(contents)
+    return list(contents)
+
+
+def _csv(rows: Iterable[Row]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    ordered = sorted(rows, key=lambda row: (row.exp_name, row.env_name, row.seed))
+    writer.writerows(astuple(row) for row in ordered)
+    return text.getvalue().encode()
+
+
+def _yaml(content: Mapping[str, Any]) -> bytes:
+    return str(yaml.safe_dump(dict(content), sort_keys=False)).encode()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A task of the table, over the runs of one method.
+
+    Args:
+        id: of the task.
+        runs: how many there are.
+        on_the_way: means over runs of the last evaluations within so many minutes of processor
+            time, by these; a run that ended sooner counts with its last one.
+        scores: of the runs, 100 episodes each, by seed.
+        successes: shares of these episodes that succeeded, by seed; none without a goal.
+        cpu_minutes: of training, the mean over runs.
+    """
+
+    id: str
+    runs: int
+    on_the_way: Mapping[int, float | None]
+    scores: Sequence[float]
+    successes: Sequence[float]
+    cpu_minutes: float | None
+
+
+def line(rows: Sequence[Row], method: str, id: str) -> Line:
+    """The line of a task; without runs where there are none."""
+    runs: dict[int, list[Row]] = {}
+    for row in rows:
+        if (row.exp_name, row.env_name) == (method, id):
+            runs.setdefault(row.seed, []).append(row)
+    ordered = [runs[seed] for seed in sorted(runs)]
+    finals = [row for run in ordered for row in run if row.metric == metrics.FINAL]
+    successes = [row for run in ordered for row in run if row.metric == metrics.FINAL_SUCCESS]
+    on_the_way: dict[int, float | None] = {}
+    for minutes in CPU_MINUTES:
+        found = [within(run, 60 * minutes) for run in ordered]
+        values = [value for value in found if value is not None]
+        # A mean over some of the runs would not be one of the method.
+        on_the_way[minutes] = (
+            float(np.mean(values)) if found and len(values) == len(found) else None
+        )
+    spent = [row.cpu_s / 60 for row in finals]
+    return Line(
+        id,
+        len(ordered),
+        on_the_way,
+        [row.value for row in finals],
+        [row.value for row in successes],
+        float(np.mean(spent)) if spent else None,
+    )
+
+
+def within(run: Iterable[Row], cpu_s: float) -> float | None:
+    """The last evaluation of a run within so many seconds of processor time; None before any."""
+    found = [row for row in run if row.metric == metrics.RETURN and row.cpu_s <= cpu_s]
+    return max(found, key=lambda row: row.env_step).value if found else None
