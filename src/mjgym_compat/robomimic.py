@@ -24,8 +24,8 @@ from robomimic.utils import obs_utils
 import mjgym
 from mjgym.datasets.formats import About, remake
 from mjgym.datasets.robomimic_hdf5 import keyed
-from mjgym.datasets.robosuite_hdf5 import RecordedModel, arguments
 from mjgym.mjcf.written_fields import with_fields
+from mjgym_compat.robosuite_hdf5 import RecordedModel, arguments
 
 PICTURE = 84  # pixels of width and height, where nothing is said
 OWN = "mjgym"  # the whole state, beside robomimic's entries "model" and "states"

@@ -29,8 +29,8 @@ from mjgym.cli import (
     view,
 )
 from mjgym.cli.output import console
+from mjgym.util import plugins
 from mjgym.version import __version__
-from mjgym_train.cli import compare, ensemble, evaluate, export, submit, train
 
 app = typer.Typer(
     help="MuJoCo control tasks for Gymnasium, single and batched.",
@@ -41,7 +41,6 @@ app = typer.Typer(
 )
 WITHOUT_ENGINE = ("doctor", "guide", "gallery")
 TASKS, OWN, HERE, READING = "Tasks", "Of your own", "This machine", "Reading"
-TRAINING = "Training"
 app.command("list", rich_help_panel=TASKS)(list.list_)
 app.command("info", rich_help_panel=TASKS)(info.info)
 app.command("demo", rich_help_panel=TASKS)(demo.demo)
@@ -51,12 +50,6 @@ app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
 app.command("demos", rich_help_panel=TASKS)(demos.demos)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("convert", rich_help_panel=TASKS)(convert.convert)
-app.command("train", rich_help_panel=TRAINING)(train.train)
-app.command("evaluate", rich_help_panel=TRAINING)(evaluate.evaluate)
-app.command("ensemble", rich_help_panel=TRAINING)(ensemble.ensemble)
-app.command("export", rich_help_panel=TRAINING)(export.export)
-app.command("submit", rich_help_panel=TRAINING)(submit.submit)
-app.command("compare", rich_help_panel=TRAINING)(compare.compare)
 app.command("new", rich_help_panel=OWN)(new.new)
 app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
 app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
@@ -66,6 +59,8 @@ app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
 app.command("fingerprint", rich_help_panel=HERE)(fingerprint.fingerprint)
 app.command("guide", rich_help_panel=READING)(guide.guide)
 app.command("gallery", rich_help_panel=READING)(gallery.gallery)
+for entry in plugins.declared(plugins.COMMANDS).values():
+    entry.load()(app)
 
 
 def _version(wanted: bool) -> None:

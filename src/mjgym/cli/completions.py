@@ -1,4 +1,4 @@
-"""Completions for a shell: policies, cameras, arguments of tasks, settings of training."""
+"""Completions for a shell: policies, cameras, arguments of tasks."""
 
 import dataclasses
 from pathlib import Path
@@ -11,7 +11,8 @@ from mjgym.cli.ids import find_id
 RUNS = Path("runs")  # where `mjgym train` writes runs for which no folder is given
 
 
-def _beginning(incomplete: str, known: list[str]) -> list[str]:
+def beginning(incomplete: str, known: list[str]) -> list[str]:
+    """Known words that begin so."""
     return [word for word in known if word.startswith(incomplete)]
 
 
@@ -32,16 +33,16 @@ def policies(incomplete: str) -> list[str]:
     own, comma, begun = incomplete.rpartition(",")
     runs = sorted(str(file.parent) for file in RUNS.glob("*/config.yaml"))
     known = [RANDOM, ZERO, TRAINED, SCRIPTED, *runs]
-    return [f"{own}{comma}{word}" for word in _beginning(begun, known)]
+    return [f"{own}{comma}{word}" for word in beginning(begun, known)]
 
 
 def cameras(context: typer.Context, incomplete: str) -> list[str]:
     """Names of the task's cameras, and -1 for the free one."""
     registered = _task(context)
     if registered is None:
-        return _beginning(incomplete, ["-1"])
+        return beginning(incomplete, ["-1"])
     spec = registered.task_class(**registered.fields).model()
-    return _beginning(incomplete, [*(c.name for c in spec.cameras if c.name), "-1"])
+    return beginning(incomplete, [*(c.name for c in spec.cameras if c.name), "-1"])
 
 
 def task_arguments(context: typer.Context, incomplete: str) -> list[str]:
@@ -52,23 +53,4 @@ def task_arguments(context: typer.Context, incomplete: str) -> list[str]:
     cls = registered.task_class
     names = [field.name for field in dataclasses.fields(cls)]
     names += cls.adopt(registered.fields)[1]
-    return _beginning(incomplete, [f"{name}=" for name in names])
-
-
-def algorithms(incomplete: str) -> list[str]:
-    """The package's algorithms."""
-    from mjgym_train.learn.algorithms import ALGORITHMS
-
-    return _beginning(incomplete, list(ALGORITHMS))
-
-
-def settings(context: typer.Context, incomplete: str) -> list[str]:
-    """Settings of the algorithm that the line names, with the sign of equality."""
-    from mjgym_train.learn import algorithms as known
-    from mjgym_train.run_errors import ConfigError
-
-    try:
-        config = known.find(str(context.params.get("algorithm") or "")).Config
-    except (ConfigError, ImportError):  # torch may be missing
-        return []
-    return _beginning(incomplete, [f"{field.name}=" for field in dataclasses.fields(config)])
+    return beginning(incomplete, [f"{name}=" for name in names])

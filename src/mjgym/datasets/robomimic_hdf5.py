@@ -25,10 +25,9 @@ import numpy as np
 from mjgym.datasets.formats import About, Demonstrations, remake, specification, written_facts
 from mjgym.datasets.hdf5_files import REFERENCES, File, h5py
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode
-from mjgym.datasets.robosuite_hdf5 import RobosuiteDemonstrations
 from mjgym.envs.pixels import KEY
 from mjgym.mjcf.written_fields import with_fields
-from mjgym.util import atomic
+from mjgym.util import atomic, plugins
 
 GYM = 2  # robomimic's EnvType
 FLAT = "flat"  # the key of an observation that is one vector, as of robomimic's Gym environments
@@ -211,7 +210,10 @@ def flattened(episode: Episode) -> np.ndarray:
 def load(name: str) -> Demonstrations:
     """Open a file of this package, of robomimic or of robosuite."""
     file = File(name)
-    return (RobomimicDemonstrations if OWN in file.attributes else RobosuiteDemonstrations)(file)
+    if OWN in file.attributes:
+        return RobomimicDemonstrations(file)
+    recorded: Demonstrations = plugins.load(plugins.DATASETS, "robosuite")(file)
+    return recorded
 
 
 class RobomimicDemonstrations:

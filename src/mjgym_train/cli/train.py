@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli import completions, fields
+from mjgym.cli import fields
 from mjgym.cli.ids import ID, import_named, load
 from mjgym.cli.output import console, facts, require
 from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.util import code_references
+from mjgym_train.cli import completions
 from mjgym_train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:

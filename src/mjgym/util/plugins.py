@@ -1,0 +1,35 @@
+"""Entry points by which other packages extend this one.
+
+    group             an entry point is
+    mjgym.commands    a function that adds commands to the Typer app of `mjgym`
+    mjgym.datasets    a reader of datasets in another project's format
+    mjgym.laws        a compiled form of a task's control law
+
+A package declares them in its pyproject.toml. They are found when they are first needed; `import
+mjgym` looks for none.
+"""
+
+import functools
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+COMMANDS, DATASETS, LAWS = "mjgym.commands", "mjgym.datasets", "mjgym.laws"
+
+
+@functools.cache
+def declared(group: str) -> Mapping[str, EntryPoint]:
+    """Entry points of a group by name."""
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def load(group: str, name: str) -> Any:
+    """Object of an entry point.
+
+    Raises:
+        LookupError: no installed package declares it.
+    """
+    try:
+        return declared(group)[name].load()
+    except KeyError:
+        raise LookupError(f"no installed package offers {name!r} ({group})") from None

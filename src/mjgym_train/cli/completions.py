@@ -1,0 +1,26 @@
+"""Completions for a shell: algorithms and their settings."""
+
+import dataclasses
+
+import typer
+
+from mjgym.cli.completions import beginning
+
+
+def algorithms(incomplete: str) -> list[str]:
+    """The package's algorithms."""
+    from mjgym_train.learn.algorithms import ALGORITHMS
+
+    return beginning(incomplete, list(ALGORITHMS))
+
+
+def settings(context: typer.Context, incomplete: str) -> list[str]:
+    """Settings of the algorithm that the line names, with the sign of equality."""
+    from mjgym_train.learn import algorithms as known
+    from mjgym_train.run_errors import ConfigError
+
+    try:
+        config = known.find(str(context.params.get("algorithm") or "")).Config
+    except (ConfigError, ImportError):  # torch may be missing
+        return []
+    return beginning(incomplete, [f"{field.name}=" for field in dataclasses.fields(config)])
