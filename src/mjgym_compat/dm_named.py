@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 
 from mjgym.envs.env import Env
+from mjgym.sim.fields import VIEWED, owner
 from mjgym.util.suggestions import or_else
 
-# An element has as many numbers of these as it needs, so that its part is always an array.
-_UNEVEN = ("qpos", "qvel", "qacc", "sensordata")
+_SEVERAL = ("joint", "sensor")
 _COLUMNS = {
     "quat": ("qw", "qx", "qy", "qz"),
     "rgba": ("r", "g", "b", "a"),
     "mat": tuple(row + column for row in "xyz" for column in "xyz"),
     "": ("x", "y", "z"),
 }
-_KINDS = ("body", "joint", "geom", "site", "sensor", "actuator", "tendon", "camera", "light")
 
 
 class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
@@ -85,7 +84,7 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
         """The element of each row, with its index where it has no name."""
         names = [f"[{i}]" for i in range(len(self._values))]
         view = self._env.view
-        for kind in _KINDS:
+        for kind in VIEWED:
             for name in filter(None, view.names(kind)):
                 try:
                     found = np.arange(len(self._values))[view.rows(self._name, (name,))]
@@ -108,7 +107,8 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
     def _rows(self, names: Any) -> Any:
         if isinstance(names, str):
             found = self._env.view.rows(self._name, (names,))
-            even = isinstance(found, slice) and self._name not in _UNEVEN
+            # Where an element may have several numbers, its part is an array also if it has one.
+            even = isinstance(found, slice) and owner(self._name)[0] not in _SEVERAL
             return found.start if even else found  # type: ignore[union-attr]
         if _are_names(names):
             found = self._env.view.rows(self._name, tuple(names))

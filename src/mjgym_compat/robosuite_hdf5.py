@@ -21,15 +21,10 @@ from mjgym.datasets.formats import About, remake, require_plain
 from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Recording, State, place
 from mjgym.mjcf.bounds import require_bounded_text
+from mjgym.sim.fields import QPOS, QVEL, rows
 from mjgym.util.suggestions import or_else
 
 ROBOSUITE = 1  # robomimic's EnvType
-WIDTHS = {  # of joints in qpos and qvel
-    mujoco.mjtJoint.mjJNT_FREE: (7, 6),
-    mujoco.mjtJoint.mjJNT_BALL: (4, 3),
-    mujoco.mjtJoint.mjJNT_SLIDE: (1, 1),
-    mujoco.mjtJoint.mjJNT_HINGE: (1, 1),
-}
 # Of versions before 1.5, whose robots had one arm's gripper without a side.
 OLD_GRIPPER = re.compile(r"^gripper(\d)_(?!right_|left_)")
 DRAWN = ("geom_size", "geom_pos", "geom_quat", "geom_friction", "body_pos", "body_quat", "site_pos")
@@ -278,11 +273,12 @@ class RecordedModel:
                     f"the dataset is of another model, with a joint {joint.name!r}"
                     f"{or_else(name, names)}"
                 )
-            for i, field in enumerate(("qposadr", "dofadr")):
-                width = WIDTHS[mujoco.mjtJoint(int(joint.type[0]))][i]
-                for addresses, of in zip(theirs, (joint, own.joint(name)), strict=True):
-                    first = int(getattr(of, field)[0])
-                    addresses[i].extend(range(first, first + width))
+            for i, size in enumerate((QPOS, QVEL)):
+                for addresses, model, of in (
+                    (theirs[0], self._model, joint),
+                    (theirs[1], own, own.joint(name)),
+                ):
+                    addresses[i].extend(rows(model, size, np.array([of.id])).tolist())
         return theirs
 
     def _drawn(self, env: Any) -> State:

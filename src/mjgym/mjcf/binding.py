@@ -1,6 +1,5 @@
 """Live arrays over several elements of a simulation, or over one, by their handles."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,56 +8,10 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.mjcf.elements import Element, described, is_element, kind_of
+from mjgym.sim.fields import KINDS, UNEVEN, attributes, object_of, rows, spans
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.util.suggestions import or_else
-
-# What stands in front of an attribute in the names of the engine's fields.
-_PREFIXES = {
-    "body": ("body_",),
-    "joint": ("jnt_", "dof_"),
-    "geom": ("geom_",),
-    "site": ("site_",),
-    "camera": ("cam_",),
-    "light": ("light_",),
-    "tendon": ("ten_", "tendon_"),
-    "actuator": ("actuator_",),
-    "sensor": ("sensor_", "sensor"),
-    "equality": ("eq_",),
-    "pair": ("pair_",),
-    "material": ("mat_",),
-    "texture": ("tex_",),
-    "mesh": ("mesh_",),
-    "hfield": ("hfield_",),
-    "key": ("key_",),
-}
-
-# By the size that the engine declares a field with: the fields that say where an element's rows
-# begin and how many there are; none where each element has one row.
-_ROWS: dict[str, dict[str, tuple[str, str] | None]] = {
-    "body": {"nbody": None, "nmocap": ("body_mocapid", "")},
-    "joint": {"njnt": None, "nq": ("jnt_qposadr", "qpos"), "nv": ("jnt_dofadr", "qvel")},
-    "geom": {"ngeom": None},
-    "site": {"nsite": None},
-    "camera": {"ncam": None},
-    "light": {"nlight": None},
-    "tendon": {"ntendon": None},
-    "actuator": {
-        "nactuator": None,
-        "nu": ("actuator_ctrladr", "actuator_ctrlnum"),
-        "nout": ("actuator_outadr", "actuator_outnum"),
-        "na": ("actuator_actadr", "actuator_actnum"),
-    },
-    "sensor": {"nsensor": None, "nsensordata": ("sensor_adr", "sensor_dim")},
-    "equality": {"neq": None},
-    "pair": {"npair": None},
-    "material": {"nmat": None},
-    "texture": {"ntex": None},
-    "mesh": {"nmesh": None},
-    "hfield": {"nhfield": None},
-    "key": {"nkey": None},
-}
-_QPOS_WIDTH, _DOF_WIDTH = np.array([7, 4, 1, 1]), np.array([6, 3, 1, 1])  # by mjtJoint
 
 
 class Bound:
@@ -119,50 +72,39 @@ class Bound:
             ) from None
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_attributes(self._kind)})
+        return sorted({*super().__dir__(), *attributes(self._kind)})
 
     def _where(self, name: str) -> tuple[str, Any, bool]:
         """The field of an attribute, the index of the elements in it, and whether that is live."""
         try:
             return self._indices[name]  # type: ignore[no-any-return]
         except KeyError:
-            known = _attributes(self._kind)
+            known = attributes(self._kind)
             if name not in known:
                 raise AttributeError(
                     f"{self._kind}s have no attribute {name!r}{or_else(name, known)}"
                 ) from None
         field, size = known[name]
-        rows, one = self._rows(name, size)
+        where, one = self._rows(name, size)
         lead = (slice(None),) * len(self._view.lead)
-        live = not isinstance(rows, np.ndarray)
+        live = not isinstance(where, np.ndarray)
         # With an Ellipsis, the row of one number is an array of its own and not a number.
-        index = (*lead, rows, ...) if one else (*lead, rows)
+        index = (*lead, where, ...) if one else (*lead, where)
         self._indices[name] = field, index, live
         return field, index, live
 
     def _rows(self, name: str, size: str) -> tuple[Any, bool]:
-        where = _ROWS[self._kind][size]
         ids = self._ids
-        if where is None:
+        if size not in UNEVEN:
             return (int(ids[0]), True) if self._single else (_regular(ids), False)
-        address, count = where
-        first = self._model(address)[ids]
+        model = self._view._model
         if size == "nmocap":
+            first, _ = spans(model, size, ids)
             if (first < 0).any():
-                model = self._view._model
                 wrong = model.body(int(ids[np.argmax(first < 0)])).name
                 raise AttributeError(f"body {wrong!r} has no {name}: it is no mocap body")
             return (int(first[0]), True) if self._single else (_regular(first), False)
-        if count in ("qpos", "qvel"):
-            widths = _QPOS_WIDTH if count == "qpos" else _DOF_WIDTH
-            counts = widths[self._model("jnt_type")[ids]]
-        else:
-            counts = self._model(count)[ids]
-        ranges = [np.arange(a, a + n) for a, n in zip(first, counts, strict=True)]
-        return _regular(np.concatenate(ranges) if ranges else np.zeros(0, int)), False
-
-    def _model(self, field: str) -> np.ndarray:
-        return np.asarray(getattr(self._view._model, field))
+        return _regular(rows(model, size, ids)), False
 
 
 def bind(simulation: Any, handles: Any) -> Bound:
@@ -195,8 +137,8 @@ def bind(simulation: Any, handles: Any) -> Bound:
             else "bind: there are no handles"
         )
     kind = kinds[0]
-    if kind not in _ROWS:
-        raise TypeError(f"bind: a {kind} has no arrays; there are {', '.join(_ROWS)}")
+    if kind not in KINDS:
+        raise TypeError(f"bind: a {kind} has no arrays; there are {', '.join(KINDS)}")
     ids = np.array([_id(view._model, kind, handle) for handle in listed])
     return Bound(view, kind, ids, single)
 
@@ -228,19 +170,14 @@ def _id(model: mujoco.MjModel, kind: str, handle: Element) -> int:
             f"bind: a {kind} has no name, and the model was not compiled from its spec as it is;"
             " name it, or compile with mjcf.compile, which names all"
         )
-    what = mujoco.mjtObj.__members__[f"mjOBJ_{kind.upper()}"]
+    what = object_of(kind)
     found = mujoco.mj_name2id(model, what, handle.name)
     if found < 0:
-        count = _count(model, kind)
+        count = getattr(model, KINDS[kind].count)
         known = [mujoco.mj_id2name(model, what, i) or "" for i in range(count)]
         near = or_else(handle.name, [name for name in known if name])
         raise ValueError(f"bind: the model has no {described(handle)}{near}")
     return int(found)
-
-
-def _count(model: mujoco.MjModel, kind: str) -> int:
-    size = next(size for size, where in _ROWS[kind].items() if where is None)
-    return int(getattr(model, size))
 
 
 def _regular(rows: np.ndarray) -> Any:
@@ -255,21 +192,3 @@ def _regular(rows: np.ndarray) -> Any:
         return rows
     stop = last + (1 if step > 0 else -1)
     return slice(first, None if stop < 0 else stop, step)
-
-
-@functools.cache
-def _attributes(kind: str) -> dict[str, tuple[str, str]]:
-    """The attributes of a kind: each one's field and the size that the engine declares it with."""
-    from mujoco.introspect.structs import STRUCTS  # of thousands of lines, which only this needs
-
-    known: dict[str, tuple[str, str]] = {}
-    for struct in ("mjData", "mjModel"):
-        for field in STRUCTS[struct].fields:
-            size = (getattr(field, "array_extent", None) or ("",))[0]
-            if size in _ROWS[kind]:
-                known.setdefault(field.name, (field.name, size))
-                for prefix in _PREFIXES[kind]:
-                    if field.name.startswith(prefix):
-                        short = field.name.removeprefix(prefix)
-                        known.setdefault(short, (field.name, size))
-    return known

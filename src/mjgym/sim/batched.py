@@ -29,6 +29,7 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
+from mjgym.sim.fields import KINDS
 from mjgym.sim.scratches import Scratches
 from mjgym.sim.shards import NotingBatch, Shard, may_be_missing, shares
 from mjgym.sim.simulation import Start
@@ -101,18 +102,13 @@ class BatchedView(View):
 
         def fetch(attribute: str) -> Array:
             # Of what episodes vary, the engine would give the model's value at this moment.
-            for prefix in _PREFIXES.get(kind, (f"{kind}_",)):
+            for prefix in (*KINDS[kind].prefixes, *([""] if kind == "joint" else [])):
                 values = self._episode_fields.get(prefix + attribute)
                 if values is not None:
                     return _part(values, prefix, own, np.shape(getattr(own, attribute)))
             return getattr(named, attribute)
 
         return Named(fetch)
-
-
-# How the names of the fields of MjModel begin that hold an element's attributes, where that is not
-# with its kind: a joint has rows of its own, rows of its degrees of freedom, and parts of qpos.
-_PREFIXES = {"joint": ("jnt_", "dof_", ""), "camera": ("cam_",)}
 
 
 def _part(values: Array, prefix: str, own: Any, shape: tuple[int, ...]) -> Array:

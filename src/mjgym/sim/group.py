@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mjgym.arrays import Array, reshaped
-from mjgym.sim.views import Named, View, owner
+from mjgym.sim.fields import owner
+from mjgym.sim.views import Named, View
 
 
 class GroupView(View):

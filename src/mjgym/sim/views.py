@@ -16,46 +16,8 @@ from mjgym.sim.dynamics import (
     point_jacobian,
     taken,
 )
+from mjgym.sim.fields import KINDS, SIZES, VIEWED, owner, rows
 from mjgym.util.suggestions import did_you_mean
-
-_COUNTS = {
-    "body": "nbody",
-    "joint": "njnt",
-    "geom": "ngeom",
-    "site": "nsite",
-    "sensor": "nsensor",
-    "actuator": "nu",
-    "tendon": "ntendon",
-    "camera": "ncam",
-    "light": "nlight",
-}
-
-
-# Of which elements the numbers of a field are, where its name does not begin with it, and the field
-# of MjModel that tells where those of each begin, where they are not one row for each.
-_OWNERS = {
-    "qpos": ("joint", "jnt_qposadr"),
-    "qvel": ("joint", "jnt_dofadr"),
-    "qacc": ("joint", "jnt_dofadr"),
-    "sensordata": ("sensor", "sensor_adr"),
-    "ctrl": ("actuator", None),
-    "act": ("actuator", "actuator_actadr"),
-    **dict.fromkeys(("xpos", "xquat", "xmat", "xipos", "ximat", "cvel"), ("body", None)),
-    **dict.fromkeys(("subtree_com", "subtree_linvel"), ("body", None)),
-}
-_PREFIXES = {"ten": "tendon", "cam": "camera", "jnt": "joint"}
-
-
-def owner(field: str) -> tuple[str | None, str]:
-    """Of which kind of elements a field is, None if of none, and its name as their attribute.
-
-    "geom_size" is the `size` of geoms, "xpos" the `xpos` of bodies.
-    """
-    if field in _OWNERS:
-        return _OWNERS[field][0], field
-    prefix, _, attribute = field.partition("_")
-    kind = _PREFIXES.get(prefix, prefix)
-    return (kind, attribute) if kind in _COUNTS and attribute else (None, field)
 
 
 class Named:
@@ -127,7 +89,7 @@ class View:
 
     def __init__(self, lead: tuple[int, ...], xp: ModuleType = np) -> None:
         self.__dict__.update(lead=lead, xp=xp, memory={}, _rows={})
-        for kind in _COUNTS:
+        for kind in VIEWED:
             self.__dict__[kind] = _Elements(self, kind).__getitem__
 
     def to_numpy(self, array: Array) -> np.ndarray:
@@ -159,10 +121,10 @@ class View:
 
     def release(self) -> None:
         """Let go of all arrays; whoever asks for one from now on meets a RuntimeError."""
-        for kind in _COUNTS:
+        for kind in VIEWED:
             getattr(self, kind).__self__.clear()
         self.__dict__.clear()
-        self.__dict__.update(dict.fromkeys(("_field", *_COUNTS), _refuse), memory={})
+        self.__dict__.update(dict.fromkeys(("_field", *VIEWED), _refuse), memory={})
 
     def stays(self, name: str) -> bool:
         """Whether an array keeps its place and size for as long as the simulation lives."""
@@ -176,12 +138,13 @@ class View:
 
     def names(self, kind: str) -> tuple[str, ...]:
         """The names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
-        if kind not in _COUNTS:
-            raise KeyError(f"no kind of elements {kind!r}{did_you_mean(kind, _COUNTS)}")
+        if kind not in VIEWED:
+            raise KeyError(f"no kind of elements {kind!r}{did_you_mean(kind, VIEWED)}")
         known: tuple[str, ...] | None = self._rows.get(kind)
         if known is None:
             element = getattr(self._model, kind)
-            known = tuple(element(i).name for i in range(getattr(self._model, _COUNTS[kind])))
+            count = getattr(self._model, KINDS[kind].count)
+            known = tuple(element(i).name for i in range(count))
             self._rows[kind] = known
         return known
 
@@ -305,23 +268,9 @@ class View:
 
     def _find_rows(self, field: str, names: tuple[str, ...]) -> slice | np.ndarray:
         kind = owner(field)[0] or field.partition("_")[0]
-        address = _OWNERS.get(field, (kind, None))[1]
         known = self.names(kind)
-        found: list[int] = []
         for name in names:
             if name not in known:
                 raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
-            i = known.index(name)
-            if address is None:
-                found.append(i)
-                continue
-            start = int(getattr(self._model, address)[i])
-            if kind == "sensor":
-                count = int(self._model.sensor_dim[i])
-            elif kind == "actuator":
-                count = int(self._model.actuator_actnum[i])
-            else:
-                joint = self._model.joint(i)
-                count = np.size(joint.qpos0 if field == "qpos" else joint.damping)
-            found.extend(range(start, start + count))
-        return places(np.array(found, dtype=np.int64))
+        ids = np.array([known.index(name) for name in names], dtype=np.int64)
+        return places(rows(self._model, SIZES[field], ids) if field in SIZES else ids)

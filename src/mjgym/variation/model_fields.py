@@ -10,6 +10,7 @@ import numpy as np
 
 from mjgym.sim.bounds import RESIZABLE
 from mjgym.sim.engine import get_field
+from mjgym.sim.fields import KINDS, PREFIXES, QVEL, object_of, rows
 from mjgym.util.suggestions import did_you_mean
 
 # Fields that a simulation takes as they are at any time, by what their rows belong to.
@@ -52,25 +53,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "opt": ("timestep", "gravity", "wind", "density", "viscosity", "magnetic", "impratio"),
 }  # fmt: skip
 
-_OBJECT = mujoco.mjtObj
-_KINDS: dict[str, tuple[Any, str, str]] = {
-    "body": (_OBJECT.mjOBJ_BODY, "nbody", "body"),
-    "jnt": (_OBJECT.mjOBJ_JOINT, "njnt", "joint"),
-    "dof": (_OBJECT.mjOBJ_JOINT, "njnt", "joint"),
-    "geom": (_OBJECT.mjOBJ_GEOM, "ngeom", "geom"),
-    "site": (_OBJECT.mjOBJ_SITE, "nsite", "site"),
-    "cam": (_OBJECT.mjOBJ_CAMERA, "ncam", "camera"),
-    "light": (_OBJECT.mjOBJ_LIGHT, "nlight", "light"),
-    "mat": (_OBJECT.mjOBJ_MATERIAL, "nmat", "material"),
-    "actuator": (_OBJECT.mjOBJ_ACTUATOR, "nu", "actuator"),
-    "tendon": (_OBJECT.mjOBJ_TENDON, "ntendon", "tendon"),
-    "eq": (_OBJECT.mjOBJ_EQUALITY, "neq", "equality"),
-    "pair": (_OBJECT.mjOBJ_PAIR, "npair", "pair"),
-    "sensor": (_OBJECT.mjOBJ_SENSOR, "nsensor", "sensor"),
-    "hfield": (_OBJECT.mjOBJ_HFIELD, "nhfield", "hfield"),
-    "xfrc": (_OBJECT.mjOBJ_BODY, "nbody", "body"),
-    "qfrc": (_OBJECT.mjOBJ_JOINT, "njnt", "joint"),
-}  # by the beginning of a field's name: of its rows' names, where they are counted, in words
+_FORCES = {"xfrc": "body", "qfrc": "joint"}  # kinds by the beginning of a force's name
 
 # Why the other fields cannot vary, by a pattern of their names; the first that fits counts.
 _REASONS = (
@@ -122,12 +105,6 @@ _SIMPLE = (
 )
 _FLUID_INPUTS = 6  # numbers of geom_fluid that are given; the others follow from the size
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
-_DOFS = {
-    _FREE: 6,
-    _BALL: 3,
-    int(mujoco.mjtJoint.mjJNT_SLIDE): 1,
-    int(mujoco.mjtJoint.mjJNT_HINGE): 1,
-}
 _SLIDER_CRANK = int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)
 _KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
 
@@ -167,8 +144,8 @@ def find(key: str, model: mujoco.MjModel) -> Part:
     else:
         pattern, *columns = items or ["*"]
         ids = _matching(key, field, pattern, model)
-        rows = _rows(field, _usable(key, field, ids, pattern, model), model)
-        index = (rows, *_columns(key, field, columns, whole.shape[1:]))
+        usable = _usable(key, field, ids, pattern, model)
+        index = (_rows(field, usable, model), *_columns(key, field, columns, whole.shape[1:]))
     return Part(key, field, index, np.array(whole[index], dtype=float))
 
 
@@ -192,14 +169,16 @@ def _check_field(field: str, model: mujoco.MjModel) -> None:
     raise ValueError(f"vary: no field {field!r}{did_you_mean(field, known)}")
 
 
-def _prefix(field: str) -> str:
-    return field.partition("_")[0]
+def _kind(field: str) -> str:
+    prefix = field.partition("_")[0]
+    return _FORCES.get(prefix) or PREFIXES[prefix]
 
 
 def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.ndarray:
     """Ids of the elements whose names fit a pattern."""
-    kind, count, word = _KINDS[_prefix(field)]
-    names = [mujoco.mj_id2name(model, kind, i) or "" for i in range(getattr(model, count))]
+    kind = _kind(field)
+    count = getattr(model, KINDS[kind].count)
+    names = [mujoco.mj_id2name(model, object_of(kind), i) or "" for i in range(count)]
     chosen = [
         i for i, name in enumerate(names) if name == pattern or fnmatch.fnmatchcase(name, pattern)
     ]
@@ -208,7 +187,7 @@ def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.n
             did_you_mean(pattern, names)
             or f"; there are {', '.join(filter(None, names)) or 'none'}"
         )
-        raise ValueError(f"vary: {key!r}: no {word} fits {pattern!r}{hint}")
+        raise ValueError(f"vary: {key!r}: no {kind} fits {pattern!r}{hint}")
     return np.array(chosen, dtype=np.int64)
 
 
@@ -219,21 +198,20 @@ def _usable(
     obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
     if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
         first, reason = next(iter(obstacles.items()))
-        kind, _, word = _KINDS[_prefix(field)]
-        name = mujoco.mj_id2name(model, kind, first) or str(first)
-        raise ValueError(f"vary: {key!r}: {word} {name!r} {reason}")
+        kind = _kind(field)
+        name = mujoco.mj_id2name(model, object_of(kind), first) or str(first)
+        raise ValueError(f"vary: {key!r}: {kind} {name!r} {reason}")
     return np.array([i for i in ids.tolist() if i not in obstacles], dtype=np.int64)
 
 
 def _rows(field: str, ids: np.ndarray, model: mujoco.MjModel) -> np.ndarray:
     """The rows of a field that belong to some elements."""
     if field.startswith(("dof_", "qfrc_")):
-        spans = [(model.jnt_dofadr[i], _DOFS[int(model.jnt_type[i])]) for i in ids]
-    elif field.startswith("hfield_"):
+        return rows(model, QVEL, ids)
+    if field.startswith("hfield_"):
         spans = [(model.hfield_adr[i], model.hfield_nrow[i] * model.hfield_ncol[i]) for i in ids]
-    else:
-        return ids
-    return np.concatenate([np.arange(start, start + count) for start, count in spans])
+        return np.concatenate([np.arange(start, start + count) for start, count in spans])
+    return ids
 
 
 def _obstacle(field: str, i: int, model: mujoco.MjModel) -> str | None:

@@ -12,14 +12,10 @@ from mjgym.envs.env import Env
 from mjgym.loop.states import MEMORY
 from mjgym.mjcf.bounds import require_bounded_text
 from mjgym.mjcf.written_fields import fields_of, with_fields
+from mjgym.sim.fields import KINDS, SIZES, spans
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.episodes import Episodes
 
-_KINDS = (
-    *("body", "joint", "geom", "site", "actuator", "sensor", "camera"),
-    *("light", "tendon", "mesh"),
-)
-_COUNTS = {"body": "nbody", "joint": "njnt", "camera": "ncam", "actuator": "nu"}
 # The fields of MjData with a row for each element, by the names that robosuite has for them.
 _ROWS = {
     "body_xpos": "xpos",
@@ -43,8 +39,6 @@ _WRITTEN = {"joint": ("qpos", "qvel"), "mocap": ("pos", "quat")}
 # The camera's planes as the published scenes have them, on which normalized depth depends.
 EXTENT = 10.60981561453384  # m
 NEAR, FAR = 0.001, 50.0  # of the extent
-FREE, BALL = 0, 1  # mjtJoint
-WIDTHS = {"qpos": {FREE: 7, BALL: 4}, "qvel": {FREE: 6, BALL: 3}}
 COUNTED = ("nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ncam")
 WRITTEN = ("body_pos", "body_mass", "geom_pos", "geom_size", "geom_friction", "jnt_range")
 PRINTED = 1e-4  # of a number, by which XML may differ from the model that it was written of
@@ -67,7 +61,7 @@ class Model:
 
     def __getattr__(self, name: str) -> Any:
         kind, _, way = name.partition("_")
-        if name.startswith("_") or kind not in _KINDS:
+        if name.startswith("_") or kind not in KINDS:
             return getattr(self.__dict__["_model"], name)
         of: Any = getattr(self._model, kind)
         if way == "name2id":
@@ -75,7 +69,7 @@ class Model:
         if way == "id2name":
             return lambda number: of(number).name
         if way == "names":
-            count = getattr(self._model, _COUNTS.get(kind, f"n{kind}"))
+            count = getattr(self._model, KINDS[kind].count)
             return tuple(of(i).name for i in range(count))
         return getattr(self._model, name)
 
@@ -88,9 +82,8 @@ class Model:
         return self._address(name, "qvel")
 
     def _address(self, name: str, field: str) -> Any:
-        joint = self._model.joint(name)
-        first = int((joint.qposadr if field == "qpos" else joint.dofadr)[0])
-        width = WIDTHS[field].get(int(joint.type[0]), 1)
+        joints = np.array([self._model.joint(name).id])
+        first, width = (int(part[0]) for part in spans(self._model, SIZES[field], joints))
         return first if width == 1 else (first, first + width)
 
     # XML. What an episode changes is in it twice: in the elements, and exactly as numbers.

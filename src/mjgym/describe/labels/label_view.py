@@ -9,7 +9,8 @@ import numpy as np
 from mjgym.actions import controls
 from mjgym.arrays import Array
 from mjgym.describe.labels.label import WORLD, XYZ, Label
-from mjgym.sim.views import Named, View, owner
+from mjgym.sim.fields import SIZES, owner
+from mjgym.sim.views import Named, View
 
 # Of the fields and attributes that are named for it: unit, and frame where it is a vector.
 _UNITS = {
@@ -17,12 +18,6 @@ _UNITS = {
     "xaxis": "1", "subtree_linvel": "m/s", "mass": "kg", "length": "m", "force": "N",
 }  # fmt: skip
 _PLACES = ("xpos", "xipos", "xanchor", "subtree_com")
-# Fields in which an element may have several numbers, or none: its kind, and its own attribute.
-_IN_A_ROW = {
-    "qpos": ("joint", "qpos"), "qvel": ("joint", "qvel"), "qacc": ("joint", "qacc"),
-    "sensordata": ("sensor", "data"), "ctrl": ("actuator", "ctrl"), "act": ("actuator", "act"),
-}  # fmt: skip
-
 _SENSORS = {
     "TOUCH": "N", "ACCELEROMETER": "m/s^2", "VELOCIMETER": "m/s", "GYRO": "rad/s", "FORCE": "N",
     "TORQUE": "N m", "MAGNETOMETER": "T", "RANGEFINDER": "m", "SUBTREECOM": "m",
@@ -104,14 +99,11 @@ class LabelView(View):
         real = self._real(getattr(self._view, name))
         if real.dtype.kind != "f":
             return real
-        if name in _IN_A_ROW:
-            kind = {"sensordata": "sensor", "ctrl": "actuator", "act": "actuator"}.get(
-                name, "joint"
-            )
-            attribute = "data" if name == "sensordata" else name
-            rows = [self._of(kind, i, attribute) for i in range(len(self.names(kind)))]
-            return np.concatenate([np.empty(0, dtype=object), *rows])
         of, attribute = owner(name)
+        if of is not None and name in SIZES:  # an element may have several numbers, or none
+            attribute = "data" if name == "sensordata" else name
+            rows = [self._of(of, i, attribute) for i in range(len(self.names(of)))]
+            return np.concatenate([np.empty(0, dtype=object), *rows])
         if real.ndim and of is not None and len(self.names(of)) == len(real):
             rows = [self._of(of, i, attribute, real[i]) for i in range(len(real))]
             return _array(rows, real.shape)

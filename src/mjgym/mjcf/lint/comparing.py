@@ -17,10 +17,10 @@ from mjgym.mjcf.bounds import require_bounded
 from mjgym.mjcf.elements import Spec, enumeration, to_word
 from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.lint.draft import silence
+from mjgym.sim.fields import KINDS, PREFIXES
 
-# How the engine abbreviates kinds in the names of a model's fields.
-_KINDS = {"jnt": "joint", "cam": "camera", "mat": "material", "tex": "texture", "eq": "equality"}
-_PREFIXES = {kind: prefix for prefix, kind in _KINDS.items()} | {"xbody": "body"}
+# How the names of a kind's fields begin.
+_PREFIXES = {kind: about.prefixes[0][:-1] for kind, about in KINDS.items()} | {"xbody": "body"}
 _FIRST = ("body", "jnt", "geom", "site")
 
 # Ids of which the field's name does not say what they are of, or another field does.
@@ -147,7 +147,7 @@ class _Table:
         if prefix not in self._labels:
             labels = self._labels[prefix] = []
             counts: Counter[str] = Counter()
-            kind = _KINDS.get(prefix, prefix)
+            kind = PREFIXES.get(prefix, prefix)
             for i, start in enumerate(self.arrays[f"name_{prefix}adr"]):
                 name = self.model.names[start:].split(b"\0", 1)[0].decode()
                 if not name or re.fullmatch(rf"unnamed_{kind}_\d+", name):
@@ -228,7 +228,7 @@ class _Table:
             return lambda i: self._names(prefix, stem, i, rows(i))
         if field.rstrip("12") in self.prefixes:
             return lambda i: self._names(prefix, field.rstrip("12"), i, rows(i))
-        of = enumeration(_KINDS.get(prefix, prefix), field)
+        of = enumeration(PREFIXES.get(prefix, prefix), field)
         return rows if of is None else lambda i: _words(of, rows(i))
 
     def _names(self, prefix: str, stem: str, i: int, ids: Any) -> Any:
@@ -253,7 +253,7 @@ class _Table:
         rows = self._rows(prefix, by)
         if rows is None:
             return ""
-        said = _words(enumeration(_KINDS.get(prefix, prefix), by), rows(i))
+        said = _words(enumeration(PREFIXES.get(prefix, prefix), by), rows(i))
         if said == "unknown" and prefix == "eq":
             return self._kinds(prefix, "type", i)
         return _OTHERWISE.get(said, said) if by != "objtype" else said
@@ -356,7 +356,7 @@ def _public(part: Any) -> dict[str, Any]:
 def _of_elements(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
     """Differences kind by kind."""
     for prefix in a.prefixes:
-        kind = _KINDS.get(prefix, prefix)
+        kind = PREFIXES.get(prefix, prefix)
         ours = {name: i for i, name in enumerate(a.labels(prefix))}
         others = {name: i for i, name in enumerate(b.labels(prefix))}
         ours_fields, others_fields = a.fields(prefix), b.fields(prefix)

@@ -12,19 +12,11 @@ import torch
 import warp
 
 from mjgym.arrays import Array
+from mjgym.sim.fields import KINDS
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import Named, View
 from mjgym.sim.warp.world_model import WorldModel
 from mjgym.util.suggestions import did_you_mean
-
-# How the names of the fields begin that hold an element's attributes, where it is not the name of
-# its kind; a joint has rows of its own, rows of its degrees of freedom, and parts of qpos.
-_PREFIXES = {
-    "joint": ("", "jnt_", "dof_"),
-    "camera": ("cam_",),
-    "tendon": ("ten_", "tendon_"),
-    "sensor": ("sensor", "sensor_"),
-}
 
 
 class WorldView(View):
@@ -120,7 +112,7 @@ def _place(source: Any, kind: str, attribute: str, own: np.ndarray) -> tuple[str
     The part lies in the memory of the whole, which says where.
     """
     address = own.__array_interface__["data"][0]
-    for prefix in ("", *_PREFIXES.get(kind, (f"{kind}_",))):
+    for prefix in ("", *KINDS[kind].prefixes):
         whole = getattr(source, prefix + attribute, None)
         if not isinstance(whole, np.ndarray) or whole.itemsize != own.itemsize:
             continue

@@ -1,0 +1,133 @@
+"""The kinds of a model's elements, and where their numbers lie in the engine's arrays."""
+
+import functools
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of elements.
+
+    Args:
+        count: field of MjModel with the number of elements.
+        prefixes: beginnings of the names of fields that hold one attribute of each element.
+    """
+
+    count: str
+    prefixes: tuple[str, ...]
+
+
+KINDS = {
+    "body": Kind("nbody", ("body_",)),
+    "joint": Kind("njnt", ("jnt_", "dof_")),
+    "geom": Kind("ngeom", ("geom_",)),
+    "site": Kind("nsite", ("site_",)),
+    "sensor": Kind("nsensor", ("sensor_", "sensor")),
+    "actuator": Kind("nactuator", ("actuator_",)),
+    "tendon": Kind("ntendon", ("tendon_", "ten_")),
+    "camera": Kind("ncam", ("cam_",)),
+    "light": Kind("nlight", ("light_",)),
+    "equality": Kind("neq", ("eq_",)),
+    "pair": Kind("npair", ("pair_",)),
+    "material": Kind("nmat", ("mat_",)),
+    "texture": Kind("ntex", ("tex_",)),
+    "mesh": Kind("nmesh", ("mesh_",)),
+    "hfield": Kind("nhfield", ("hfield_",)),
+    "key": Kind("nkey", ("key_",)),
+}
+
+VIEWED = tuple(KINDS)[:9]
+"""Kinds that have numbers in MjData: those of `view.body(name)`, `view.names(kind)`."""
+
+PREFIXES = {
+    prefix[:-1]: kind for kind, k in KINDS.items() for prefix in k.prefixes if "_" in prefix
+}
+"""Kinds by the engine's abbreviation, "jnt", "dof", "cam", ..."""
+
+QPOS, QVEL = "nq", "nv"
+WIDTHS = {QPOS: np.array([7, 4, 1, 1]), QVEL: np.array([6, 3, 1, 1])}
+"""Numbers of a joint in arrays of size nq and nv, by mjtJoint."""
+
+UNEVEN = {
+    QPOS: ("joint", "jnt_qposadr", ""),
+    QVEL: ("joint", "jnt_dofadr", ""),
+    "nu": ("actuator", "actuator_ctrladr", "actuator_ctrlnum"),
+    "nout": ("actuator", "actuator_outadr", "actuator_outnum"),
+    "na": ("actuator", "actuator_actadr", "actuator_actnum"),
+    "nsensordata": ("sensor", "sensor_adr", "sensor_dim"),
+    "nmocap": ("body", "body_mocapid", ""),
+}
+"""Sizes of arrays in which an element may have several rows or none: the kind, and the fields of
+MjModel with each element's first row and row count (by `WIDTHS` for joints, one for mocap)."""
+
+SIZES = {
+    "qpos": QPOS,
+    **dict.fromkeys(("qvel", "qacc"), QVEL),
+    "ctrl": "nu",
+    "act": "na",
+    "sensordata": "nsensordata",
+}
+"""Sizes of the fields in `UNEVEN` arrays that a view names elements in."""
+
+_OF_BODIES = ("xpos", "xquat", "xmat", "xipos", "ximat", "cvel", "subtree_com", "subtree_linvel")
+
+
+def owner(field: str) -> tuple[str | None, str]:
+    """Kind of elements that a field's rows belong to (None if none), and the attribute's name.
+
+    "geom_size" is the `size` of geoms, "xpos" the `xpos` of bodies.
+    """
+    if field in SIZES:
+        return UNEVEN[SIZES[field]][0], field
+    if field in _OF_BODIES:
+        return "body", field
+    prefix, _, attribute = field.partition("_")
+    kind = PREFIXES.get(prefix)
+    return (kind, attribute) if kind in VIEWED and attribute else (None, field)
+
+
+def spans(model: mujoco.MjModel, size: str, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First rows and row counts, (n,) each, of elements in arrays of a size in `UNEVEN`."""
+    _, address, count = UNEVEN[size]
+    first = np.asarray(getattr(model, address))[ids]
+    if count:
+        return first, np.asarray(getattr(model, count))[ids]
+    if size in WIDTHS:
+        return first, WIDTHS[size][np.asarray(model.jnt_type)[ids]]
+    return first, np.ones_like(first)
+
+
+def rows(model: mujoco.MjModel, size: str, ids: np.ndarray) -> np.ndarray:
+    """All rows of elements in arrays of a size in `UNEVEN`, one element after another."""
+    ranges = [np.arange(a, a + n) for a, n in zip(*spans(model, size, ids), strict=True)]
+    return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)
+
+
+def object_of(kind: str) -> mujoco.mjtObj:
+    """The engine's type of a kind."""
+    return mujoco.mjtObj.__members__[f"mjOBJ_{kind.upper()}"]
+
+
+@functools.cache
+def attributes(kind: str) -> dict[str, tuple[str, str]]:
+    """Attributes of a kind: field of MjData or MjModel, and the size it is declared with.
+
+    A field counts under its own name and under that without a prefix.
+    """
+    from mujoco.introspect.structs import STRUCTS  # of thousands of lines, which only this needs
+
+    sizes = {KINDS[kind].count, *(size for size, (of, *_) in UNEVEN.items() if of == kind)}
+    known: dict[str, tuple[str, str]] = {}
+    for struct in ("mjData", "mjModel"):
+        for field in STRUCTS[struct].fields:
+            size = (getattr(field, "array_extent", None) or ("",))[0]
+            if size not in sizes:
+                continue
+            names = [field.name]
+            names += [field.name.removeprefix(prefix) for prefix in KINDS[kind].prefixes]
+            for name in names:
+                known.setdefault(name, (field.name, size))
+    return known
