@@ -119,7 +119,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Run name: the name of its folder."""
         task = self.id.partition("/")[2]
         return f"{task}_{self.method}_{self.demonstrations}_{self.noise:g}_{self.seed}"
 

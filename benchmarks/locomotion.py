@@ -141,7 +141,7 @@ def main() -> int:
     resets: list[dict[str, Any]] = []
 
     def write() -> None:
-        """Write the file anew after each id, so that a stop loses nothing."""
+        """Rewrite the file after each id, so that an interruption loses nothing."""
         content.update(steps=steps, resets=resets)
         report.write_json(options.out / "locomotion.json", content)
 

@@ -96,7 +96,7 @@ def registered() -> list[str] | None:
 
 
 def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:
-    """Compare on all ids; the files are written anew after each, so that a stop loses nothing."""
+    """Compare on all ids; files are rewritten after each, so an interruption loses nothing."""
     content: dict[str, Any] = {
         **report.circumstances(threads, options),
         "unavailable": unavailable,

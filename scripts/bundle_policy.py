@@ -30,13 +30,13 @@ import torch
 
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
+from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
 from mjgym_train import comparison, config, evaluation
 from mjgym_train.evaluation import Evaluation
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.normalization import FLOOR
 from mjgym_train.run import Run
-from mjgym_train.run_errors import RunError
 
 ALIKE = 1e-4  # of half the range of actions, up to which rounding makes two differ
 SURE = 3.0  # standard errors, up to which two scores of one policy differ
@@ -157,7 +157,7 @@ def halved(found: trained.Trained) -> trained.Trained:
 
 
 def _again(found: trained.Trained) -> trained.Trained:
-    """A policy of a file, scored anew."""
+    """The policy in a file, re-scored."""
     return _scored(found.policy, found.about, _score(found.about.settings, found.policy))
 
 

@@ -1,4 +1,4 @@
-"""A search for the least of a function of some tens of numbers, without derivatives.
+"""Derivative-free minimisation of functions of tens of parameters (CMA-ES).
 
 N. Hansen, "The CMA evolution strategy: a tutorial" (2016, arXiv 1604.00772), with its default
 settings.

@@ -241,7 +241,7 @@ def vertices(drums: Iterable[Drum]) -> list[np.ndarray]:
 
 
 def mesh_file(hulls: dict[str, list[np.ndarray]]) -> str:
-    """The MJCF of some meshes."""
+    """MJCF of meshes."""
     lines = ["<mujoco>", f"  <!-- Written by {RUN}: corners in m, in the frame of the link. -->",
              "  <asset>"]  # fmt: skip
     for name, rings in hulls.items():

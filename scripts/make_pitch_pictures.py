@@ -32,7 +32,7 @@ def field() -> Image.Image:
     half = LINE / 2
 
     def border(half_x: float, half_y: float, from_x: np.ndarray) -> np.ndarray:
-        """Of a rectangle around (0, 0) in the coordinates from_x, y."""
+        """Border of a rectangle around (0, 0) in the coordinates from_x, y."""
         outside = np.maximum(np.abs(from_x) - half_x, np.abs(y) - half_y)
         return np.abs(outside) < half
 

@@ -361,7 +361,7 @@ def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
         process.wait()
 
     def cpu() -> float:
-        """Of the peer's only thread; it waits for a request meanwhile, so the count is settled."""
+        """CPU seconds of the peer's only thread, which waits for a request meanwhile."""
         return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) / 1e9
 
     answer()

@@ -160,7 +160,7 @@ def jobs(
     settings: Sequence[str] = (),
     quick: bool = False,
 ) -> list[Job]:
-    """The runs of some parts, all seeds of one task and method after each other.
+    """Runs of the given parts, all seeds of one task and method after each other.
 
     Args:
         parts: of `PARTS`.

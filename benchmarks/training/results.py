@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mjgym.policies.run_errors import RunError
 from mjgym.util.packaged import assets
 from mjgym_train import comparison, metrics
 from mjgym_train.comparison import Curve
-from mjgym_train.run_errors import RunError
 from training import plan
 
 FOLDER = assets() / "baselines"

@@ -88,7 +88,7 @@ def _score(line: score_table.Line) -> list[str]:
 
 @dataclass(frozen=True)
 class Published:
-    """A score that somebody else has published, a mean over runs.
+    """A published score of another project, a mean over runs.
 
     Args:
         id: of the task.

@@ -200,7 +200,7 @@ class Env(EnvBase):  # type: ignore[misc]
         return self.env
 
     def serialize(self) -> dict[str, Any]:
-        """Its name, its type and its arguments, from which robomimic makes it anew."""
+        """Name, type and arguments, from which robomimic recreates the environment."""
         return {
             "env_name": self._name,
             "env_version": self.version,

@@ -82,19 +82,19 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         return list(self._each.call("render"))
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of some sub-environments; see `mjgym.VectorEnv.get_attr`."""
+        """An attribute of the given sub-environments; see `mjgym.VectorEnv.get_attr`."""
         values = self._each.get_attr(attr_name)
         return [values[i] for i in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of some sub-environments; see `mjgym.VectorEnv.set_attr`."""
+        """Set an attribute of the given sub-environments; see `mjgym.VectorEnv.set_attr`."""
         rows = list(self._get_indices(indices))
         self._each.set_attr(attr_name, [value] * len(rows), ids=rows)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of some sub-environments; see `mjgym.VectorEnv.call`."""
+        """Call a method of the given sub-environments; see `mjgym.VectorEnv.call`."""
         rows = list(self._get_indices(indices))
         return list(self._each.call(method_name, *method_args, ids=rows, **method_kwargs))
 

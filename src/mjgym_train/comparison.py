@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from mjgym import registry
+from mjgym.policies.run_errors import RunError
 from mjgym_train import metrics, published, statistics
 from mjgym_train.config import BUDGETS
 from mjgym_train.run import Run
-from mjgym_train.run_errors import RunError
 
 LAST = 3  # evaluations whose mean is a run's second score
 NORMALIZED = 1_000.0  # the highest return of an episode of the suite

@@ -5,15 +5,16 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
 
+from mjgym.policies.run_errors import ConfigError
+from mjgym.policies.settings_files import YAML_ERRORS, entries
 from mjgym.util.suggestions import or_else
-from mjgym_train.run_errors import ConfigError
 
 MAX_ENVS = 1_048_576
 MAX_EVALUATION_EPISODES = 100  # as many seeds as are set apart for evaluations during training
@@ -363,7 +364,7 @@ def read_run(
     Raises:
         ConfigError: as in `read`.
     """
-    known = {name for name, _, _ in in_file(file)}
+    known = {name for name, _, _ in entries(file)}
     added = {
         f.name: f.metadata[BEFORE]
         for f in dataclasses.fields(cls)
@@ -486,7 +487,7 @@ def read(
     values: dict[str, Any] = dict(_first or {})
     places: dict[str, str] = {}  # that each was set at last
     for file in files:
-        for name, value, where in in_file(Path(file)):
+        for name, value, where in entries(Path(file)):
             places[_set(cls, values, name, value, where)] = where
     for text in settings:
         name, equals, value = text.partition("=")
@@ -513,72 +514,9 @@ ALIASES = {
 
 def value_of(text: str) -> Any:
     """The value of a setting on the command line: YAML, or the text as it is."""
-    with contextlib.suppress(*_YAML_ERRORS):
+    with contextlib.suppress(*YAML_ERRORS):
         return yaml.safe_load(text)
     return text
-
-
-_YAML_ERRORS = (yaml.YAMLError, ValueError, RecursionError)  # a date like 2020-13-01 is the second
-
-
-def mapping(file: Path) -> yaml.MappingNode | None:
-    """The names and values of a YAML file as nodes; None where it is empty.
-
-    Raises:
-        ConfigError: it cannot be read, or holds something else.
-    """
-    try:
-        node = yaml.compose(file.read_bytes().decode(), yaml.SafeLoader)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: is not text in UTF-8") from None
-    except _YAML_ERRORS as error:
-        raise ConfigError(_complaint(file, error)) from None
-    if node is not None and not isinstance(node, yaml.MappingNode):
-        raise ConfigError(f"{file}:1: expected names with values")
-    return node
-
-
-def settings_of(file: Path) -> dict[str, Any]:
-    """The settings in the file of a run, by name, as plain data.
-
-    Raises:
-        ConfigError: it cannot be read, or lacks one that every run has.
-    """
-    found = {name: value for name, value, _ in in_file(file)}
-    kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
-    later = {"evaluation_env": dict}  # which older runs lack
-    for name, kind in {**kinds, **later}.items():
-        if not (isinstance(found.get(name), kind) or (name in later and name not in found)):
-            raise ConfigError(f"{file}: is damaged: {name} must be {kind.__name__}")
-        if kind is dict and not all(isinstance(key, str) for key in found.get(name, {})):
-            raise ConfigError(f"{file}: is damaged: the names in {name} must be str")
-    return found
-
-
-def _complaint(file: Path, error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or " ".join(str(error).split())
-    return f"{file}{f':{mark.line + 1}' if mark else ''}: {problem}"
-
-
-def in_file(file: Path) -> Iterator[tuple[str, Any, str]]:
-    """Names, values and places of the settings in a YAML file.
-
-    Raises:
-        ConfigError: it cannot be read, or is no mapping from names.
-    """
-    node = mapping(file)
-    construct = yaml.SafeLoader("").construct_document
-    for key, content in node.value if node else ():
-        where = f"{file}:{key.start_mark.line + 1}"
-        if not isinstance(key, yaml.ScalarNode):
-            raise ConfigError(f"{where}: the name of a setting is a word")
-        try:
-            yield key.value, construct(content), where
-        except _YAML_ERRORS as error:
-            raise ConfigError(_complaint(file, error)) from None
 
 
 def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str) -> str:

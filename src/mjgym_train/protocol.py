@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mjgym import registry
+from mjgym.policies.run_errors import RunError
 from mjgym_train import evaluation, metrics, score_table
 from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run, code_of
-from mjgym_train.run_errors import RunError
 from mjgym_train.score_table import Entry, Row
 
 OF_A_RUN = ("id", "module", "name", "seed")

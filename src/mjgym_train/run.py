@@ -6,25 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mjgym.policies.network import AnyPolicy, PolicyError, load
+from mjgym.policies.run_errors import RunError
+from mjgym.policies.run_folder import RunFolder
 from mjgym.util import atomic, code_references
 from mjgym_train import metrics
-from mjgym_train.config import Config, settings_of, to_yaml
-from mjgym_train.run_errors import ConfigError, RunError
+from mjgym_train.config import Config, to_yaml
 
 
-class Run:
-    """A run's folder.
+class Run(RunFolder):
+    """A run's folder, to be written.
 
     Args:
         path: of the folder, which `create` makes.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.config_file = self.path / "config.yaml"
+        super().__init__(path)
         self.metrics_file = self.path / "metrics.csv"
-        self.policy_file = self.path / "policy.npz"
         self.critics_file = self.path / "critics.npz"
         self.best_file = self.path / "best.npz"
         self.checkpoint_file = self.path / "checkpoint.pt"
@@ -90,33 +88,6 @@ class Run:
             atomic.write_text(self.config_file, to_yaml(config))
         except OSError as error:
             raise RunError(f"{self.path} cannot be made: {error.strerror}") from error
-
-    def settings(self) -> dict[str, Any]:
-        """The settings as they were resolved, by name.
-
-        Raises:
-            RunError: there is no run, or its settings are damaged.
-        """
-        if not self.config_file.exists():
-            raise RunError(f"{self.path} holds no run: there is no {self.config_file.name}")
-        try:
-            return settings_of(self.config_file)
-        except ConfigError as error:
-            raise RunError(str(error)) from None
-
-    def policy(self) -> AnyPolicy:
-        """The policy of the last checkpoint.
-
-        Raises:
-            RunError: there is none yet, or its file is damaged.
-        """
-        self.settings()
-        if not self.policy_file.exists():
-            raise RunError(f"{self.path} has no policy yet: it has no checkpoint")
-        try:
-            return load(self.policy_file)
-        except (OSError, PolicyError) as error:
-            raise RunError(str(error)) from None
 
     def metrics(self) -> list[metrics.Metric]:
         """All numbers so far.

@@ -17,10 +17,10 @@ import numpy as np
 import yaml
 
 from mjgym.policies.network import AnyPolicy
+from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym_train import metrics
-from mjgym_train.run_errors import RunError
 
 FOLDER = assets() / "baselines" / "scores"
 CPU_MINUTES = (5, 10, 30)  # of the scores on the way

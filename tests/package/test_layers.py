@@ -234,7 +234,7 @@ def graph(root=SOURCE):
         targets |= {
             node.value.partition(":")[0]
             for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value
         }
         edges[module] = {t for t in targets if t != module and t.split(".")[0] in PACKAGE_NAMES}
     return {

@@ -14,9 +14,9 @@ import torch
 import training_runs
 from training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
 
+from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym_train import comparison, evaluation, metrics
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError, DivergedError, RunError
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 

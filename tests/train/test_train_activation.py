@@ -10,10 +10,10 @@ from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import activations, onnx_graph
 from mjgym.policies import network as policy
 from mjgym.policies.network import Policy, PolicyError
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
 from mjgym_train.learn import algorithms, networks
 from mjgym_train.learn.algorithms.ensemble import Ensemble
-from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 
+from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
@@ -21,7 +22,6 @@ from mjgym_train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
 from mjgym_train.learn.trainer import Progress
 from mjgym_train.learn.training import make_trainer
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError, RunError
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 

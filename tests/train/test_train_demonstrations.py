@@ -16,6 +16,7 @@ from mjgym import datasets
 from mjgym.cli.policies import spaces_complaint
 from mjgym.datasets import About, DemonstrationError
 from mjgym.policies import network as policy
+from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms, demonstrations
 from mjgym_train.learn.algorithms.bc import NARROWEST
@@ -24,7 +25,6 @@ from mjgym_train.learn.algorithms.td3_bc import TD3BC
 from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.demonstrations import Demonstrations
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError, RunError
 
 pytestmark = pytest.mark.torch
 

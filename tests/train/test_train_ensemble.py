@@ -17,6 +17,7 @@ from training_runs import (
 )
 
 from mjgym.policies import network as policy
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms, cluster, critics
 from mjgym_train.learn.algorithms import members
@@ -24,7 +25,6 @@ from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.algorithms.td3 import TD3
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -9,12 +9,12 @@ import torch
 from torch import nn
 from training_runs import SMALL_REPLAY, interrupted, mjgym_
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.td3 import TD3Config
 from mjgym_train.learn.exploration import STRATEGIES, Exploration
 from mjgym_train.learn.networks import perceptron
-from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

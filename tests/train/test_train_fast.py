@@ -8,9 +8,9 @@ pytest.importorskip("numba")
 
 import training_runs  # noqa: E402
 
+from mjgym.policies.run_errors import ConfigError, DivergedError  # noqa: E402
 from mjgym_train.learn import algorithms, engines  # noqa: E402
 from mjgym_train.learn.buffer import Batch  # noqa: E402
-from mjgym_train.run_errors import ConfigError, DivergedError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.numba]
 

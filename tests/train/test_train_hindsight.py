@@ -10,9 +10,9 @@ from places import SCRIPTS
 from stories import Story
 from training_runs import assert_equal, interrupted, trainer
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config, evaluation
 from mjgym_train.learn.hindsight import HindsightBuffer, Relabelling
-from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -14,11 +14,11 @@ from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
 from mjgym.policies import network as policy
 from mjgym.policies import trained
+from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym_train import comparison, config, metrics
 from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.training import make_trainer
 from mjgym_train.run import Run, code_of
-from mjgym_train.run_errors import ConfigError, RunError
 
 pytestmark = pytest.mark.torch
 

@@ -11,12 +11,12 @@ import training_runs
 from training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 
 from mjgym.cli.policies import load_policy
+from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.a2c import A2C, A2CConfig
 from mjgym_train.learn.algorithms.ppo import PPO, PPOConfig
 from mjgym_train.learn.rollout import Rollout, advantages
-from mjgym_train.run_errors import ConfigError, DivergedError
 
 pytestmark = pytest.mark.torch
 

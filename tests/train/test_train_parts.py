@@ -10,12 +10,12 @@ from stories import Story
 from torch.nn import functional
 
 from mjgym.policies import network as policy
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
 from mjgym_train.learn import algorithms, critics, discounts
 from mjgym_train.learn.algorithms.td3 import TD3Config
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.normalization import FLOOR, Normalizer
-from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

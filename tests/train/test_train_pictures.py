@@ -11,11 +11,11 @@ from training_runs import SMALL, assert_equal, mjgym_, weights
 
 from mjgym.cli.policies import load_policy
 from mjgym.policies import network as policy
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.pictures import Encoder, random_shift
-from mjgym_train.run_errors import ConfigError
 
 pytestmark = pytest.mark.torch
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from training_runs import mjgym_
 
+from mjgym.policies.run_errors import RunError
 from mjgym_train import comparison, metrics
 from mjgym_train.comparison import Curve
-from mjgym_train.run_errors import RunError
 
 WALK = "dmc/walker-walk-v0"
 

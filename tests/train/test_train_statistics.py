@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from mjgym.policies.run_errors import RunError
 from mjgym_train import comparison, metrics, statistics
-from mjgym_train.run_errors import RunError
 
 
 class TestStatistics:

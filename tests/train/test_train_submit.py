@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from training import scores
 
 from mjgym.policies import network as policy
+from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym_train import config, evaluation, metrics, protocol, score_table
@@ -25,7 +26,6 @@ from mjgym_train.learn import algorithms
 from mjgym_train.learn.training import make_trainer
 from mjgym_train.protocol import Protocol
 from mjgym_train.run import Run
-from mjgym_train.run_errors import RunError
 
 pytestmark = pytest.mark.torch
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from training_runs import ID, trainer
 
+from mjgym.policies.run_errors import RunError
 from mjgym_train import metrics
-from mjgym_train.run_errors import RunError
 
 pytestmark = pytest.mark.torch
 

@@ -59,7 +59,7 @@ class Subject:
     close: Callable[[], Any] = lambda: None
 
     def advance(self, control_steps: int) -> None:
-        """Make at least so many control steps, and begin anew what ends."""
+        """Take at least the given number of control steps, resetting episodes that end."""
         for _ in range(-(-control_steps * self.simulations // self.control_steps)):
             if self.call() and self.restart is not None:
                 self.restart()
@@ -278,7 +278,7 @@ def random_actions(
 
 
 def reset_seconds(subject: Subject) -> float:
-    """Seconds that it takes to begin all episodes anew: the median of a few; 0 without episodes."""
+    """Median seconds of a reset of all episodes; 0 without episodes."""
     if subject.reset is None:
         return 0.0
     return _median_seconds(subject.reset)

@@ -62,11 +62,11 @@ def _id_of_run(folder: Path) -> str:
     from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym_train.run import Run
-    from mjgym_train.run_errors import RunError
+    from mjgym.policies.run_errors import RunError
+    from mjgym.policies.run_folder import RunFolder
 
     try:
-        id = str(Run(folder).settings().get("id", ""))
+        id = str(RunFolder(folder).settings().get("id", ""))
     except RunError as error:
         raise typer.BadParameter(f"{error}.") from None
     found = find_id(id)

@@ -149,11 +149,11 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
     from mjgym.cli.output import require
 
     require("yaml")
-    from mjgym_train.run import Run
-    from mjgym_train.run_errors import RunError
+    from mjgym.policies.run_errors import RunError
+    from mjgym.policies.run_folder import RunFolder
 
     try:
-        policy = Run(folder).policy()
+        policy = RunFolder(folder).policy()
     except RunError as error:
         raise _refused(str(error)) from None
     _require_spaces(folder, policy, env)

@@ -136,7 +136,7 @@ def _limited(torque, low, high, n):
 
 @inlined
 def _velocity(cvel, offset, out):
-    """Of a point of a body, see `mjgym.sim.dynamics.point_velocity`."""
+    """Velocity of a point of a body, see `mjgym.sim.dynamics.point_velocity`."""
     a, b = cvel, offset
     out[0] = cvel[3] + (a[1] * b[2] - a[2] * b[1])
     out[1] = cvel[4] + (a[2] * b[0] - a[0] * b[2])
@@ -177,7 +177,7 @@ def _inertia(integers, n, field, out):
 
 @compiled
 def _jacobian(integers, fields, offset, jacobian):
-    """Of the tool with respect to the joints, (6, n), see `mjgym.sim.dynamics.point_jacobian`."""
+    """Tool Jacobian by the joints, (6, n), see `mjgym.sim.dynamics.point_jacobian`."""
     n = integers[JOINTS]
     qvel_at, moves = integers[HEAD + n :], integers[HEAD + 3 * n :]
     for j in range(n):

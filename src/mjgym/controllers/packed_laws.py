@@ -82,7 +82,7 @@ class PackedLaw:
 
     @property
     def address(self) -> int:
-        """Of the compiled function."""
+        """Address of the compiled function."""
         return int(kernel.law.address)
 
     def _integers(self, name: str, law: Any, chain: Chain, first: int) -> np.ndarray:

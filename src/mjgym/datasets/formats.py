@@ -1,6 +1,5 @@
 """Reading and writing datasets: one protocol, and the formats that a dataset's name chooses."""
 
-import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import NoneType
@@ -13,7 +12,6 @@ from mjgym.datasets.recording import DemonstrationError, Episode
 from mjgym.task import registrations
 from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
-from mjgym.version import __version__
 
 # The names that choose a format other than Minari's.
 SUFFIXES = (".hdf5", ".h5")
@@ -117,7 +115,7 @@ class Demonstrations(Protocol):
     note: str
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """The environment that the dataset was recorded in, made anew.
+        """Recreate the environment that the dataset was recorded in.
 
         Args:
             kwargs: of `gymnasium.make`, before the recorded ones.
@@ -128,7 +126,7 @@ class Demonstrations(Protocol):
         ...
 
     def episode(self, number: int) -> Episode:
-        """An episode, by its number from 0; read from the disk anew each time."""
+        """An episode by its number from 0; every call reads it from disk."""
         ...
 
 
@@ -226,46 +224,3 @@ def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:
             "the dataset names code outside this package, and code of a dataset is never run:"
             f" {', '.join(named)}; if a module of your own registers its id, import that first"
         )
-
-
-def _module(name: str) -> Any:
-    """The module of a name's format, with `load(name)` and `create(name, env, facts)`."""
-    if name.startswith(LEROBOT):
-        return importlib.import_module("mjgym.datasets.lerobot_dataset")
-    if name.endswith(SUFFIXES):
-        return importlib.import_module("mjgym.datasets.robomimic_hdf5")
-    return importlib.import_module("mjgym.datasets.minari")
-
-
-def load(name: str) -> Demonstrations:
-    """Open a dataset by its name.
-
-    Raises:
-        DemonstrationError: there is none, it is damaged, or a package is missing.
-    """
-    demonstrations: Demonstrations = _module(name).load(name)
-    return demonstrations
-
-
-def create(
-    name: str, env: gymnasium.Env[Any, Any], *, algorithm: str = "", description: str = ""
-) -> Writer:
-    """Begin a new dataset; it is on the disk with its first episode.
-
-    Args:
-        name: of the dataset, which chooses its format.
-        env: a single environment as `gymnasium.make` gives it, like the one of the episodes.
-        algorithm: that chooses the actions: "teleoperation", "scripted", ...
-        description: a sentence for people; by default the id.
-
-    Raises:
-        DemonstrationError: the name is taken or is none, or a package is missing.
-    """
-    facts = about(
-        env.spec,
-        version=__version__,
-        algorithm=algorithm,
-        description=description or ("" if env.spec is None else env.spec.id),
-    )
-    writer: Writer = _module(name).create(name, env, facts)
-    return writer

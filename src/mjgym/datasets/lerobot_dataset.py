@@ -373,7 +373,7 @@ class LeRobotDemonstrations:
             ) from None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """The environment that the dataset was recorded in, made anew."""
+        """Recreate the environment that the dataset was recorded in."""
         return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:

@@ -209,7 +209,7 @@ class MinariDemonstrations:
             ) from None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """The environment that the dataset was recorded in, made anew."""
+        """Recreate the environment that the dataset was recorded in."""
         return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:

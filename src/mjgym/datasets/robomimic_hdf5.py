@@ -212,7 +212,7 @@ def load(name: str) -> Demonstrations:
     file = File(name)
     if OWN in file.attributes:
         return RobomimicDemonstrations(file)
-    recorded: Demonstrations = plugins.load(plugins.DATASETS, "robosuite")(file)
+    recorded: Demonstrations = plugins.load(plugins.FORMATS, "robosuite")(file)
     return recorded
 
 
@@ -244,7 +244,7 @@ class RobomimicDemonstrations:
             ) from None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """The environment that the dataset was recorded in, made anew."""
+        """Recreate the environment that the dataset was recorded in."""
         return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:

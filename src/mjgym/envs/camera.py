@@ -39,7 +39,7 @@ class Cameras:
         self.overlay = Overlay.of(options.show, options.groups)
 
     def take(self, rows: np.ndarray, name: Any = None, **options: Any) -> np.ndarray:
-        """Pictures of some simulations, (len(rows), height, width, ...); see `Env.camera`."""
+        """Images of the given simulations, (len(rows), height, width, ...); see `Env.camera`."""
         return np.stack(self.render(self.shots(rows, name, **options)))
 
     def shots(
@@ -105,7 +105,7 @@ class Cameras:
         return pictures
 
     def draw(self, image: Image, rows: np.ndarray) -> np.ndarray:
-        """Pictures of some simulations as an observation asks for them."""
+        """Images of the simulations in `rows` for their observations."""
         return self.take(
             rows,
             image.camera,

@@ -127,7 +127,7 @@ class Observations:
 
     @functools.cached_property
     def _some(self) -> "Buffer":
-        """Of those that begin an episode in the step that ends one; made once, as the others."""
+        """Observations of episodes that begin in the step that ends the one before."""
         return self._buffer()
 
     def take_back(self, mask: Any = ...) -> None:
@@ -272,7 +272,7 @@ def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:
 
 
 def take(observation: Any, rows: np.ndarray) -> Any:
-    """A copy of some sub-environments' observations."""
+    """Copies of the observations of the sub-environments in `rows`."""
     if isinstance(observation, dict):
         return {name: value[rows] for name, value in observation.items()}
     return observation[rows]

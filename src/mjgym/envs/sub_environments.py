@@ -168,15 +168,15 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @abstractmethod
     def camera(self, name: str | int | None = None, *, ids: Ids = None, **options: Any) -> Any:
-        """Pictures of some sub-environments."""
+        """Images of the given sub-environments."""
 
     @abstractmethod
     def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
-        """The states of some sub-environments."""
+        """States of the given sub-environments."""
 
     @abstractmethod
     def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
-        """Write the states of some sub-environments; gives their observations."""
+        """Write the states of the given sub-environments and return their observations."""
 
     @abstractmethod
     def observe(self) -> Arrays:

@@ -27,7 +27,7 @@ LOOK_EVERY = 64  # control steps between two looks at whether the buffers were t
 
 
 class BufferWarning(UserWarning):
-    """Contacts or constraints of some worlds did not fit into the device's buffers."""
+    """Contacts or constraints of one or more worlds exceeded the device's buffers."""
 
 
 class TensorVectorEnv(VectorEnv):

@@ -405,7 +405,7 @@ class VectorEnv(SubEnvironments):
         ids: Ids = None,
         **options: Any,
     ) -> np.ndarray:
-        """Pictures of the present states of some sub-environments, at any time.
+        """Images of the current states of the given sub-environments, at any time.
 
         Args:
             name: as of `Env.camera`.
@@ -440,7 +440,7 @@ class VectorEnv(SubEnvironments):
     # Snapshots.
 
     def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
-        """Everything that the futures of some episodes depend on, as copies by name.
+        """Copies, by name, of everything that the given episodes' futures depend on.
 
         The entries are those of `Env.get_state` with a leading axis.
 

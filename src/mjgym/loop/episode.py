@@ -340,7 +340,7 @@ class Episodes:
             self._take_over(self.task.before_step(self.view, action), where)
 
     def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
-        """Change the applied forces that a user has drawn anew within an episode."""
+        """Redraw the applied forces that vary within an episode."""
         n = self.simulation.n
         going = np.ones(n, dtype=bool) if where is None else self.by_row(where)
         rows = draws.redraw(self.by_row(self.steps) * self.task.control_timestep, going)
@@ -525,7 +525,7 @@ class Episodes:
     # Snapshots.
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the futures of some episodes depend on, (len(rows), ...) each.
+        """Copies of all that the given episodes' futures depend on, (len(rows), ...) each.
 
         The entries are those of MjData (`qpos`, `qvel`, `act`, `qacc_warmstart`, ...), the model
         fields in `task.varies` and those that `vary` names, `sensordata`, the task's memory

@@ -15,7 +15,7 @@ from mjgym.util.suggestions import or_else
 
 
 class Bound:
-    """The arrays of some elements: `bind(v, joints).qpos`, `bind(v, geoms).xpos`, ...
+    """Arrays of several elements: `bind(v, joints).qpos`, `bind(v, geoms).xpos`, ...
 
     An attribute is a field of MjData or MjModel, under its own name or without the prefix of the
     kind (`xpos` of geoms is `geom_xpos`, `range` of joints is `jnt_range`, `data` of sensors is

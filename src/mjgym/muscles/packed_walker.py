@@ -58,7 +58,7 @@ class PackedWalker:
 
     @property
     def address(self) -> int:
-        """Of the compiled function."""
+        """Address of the compiled function."""
         return int(kernel.law.address)
 
     def begin(self, view: View) -> tuple[Array, np.ndarray]:

@@ -184,7 +184,7 @@ class Paths:
 
     @functools.cached_property
     def _conditions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of each piece: the coordinate, its bounds, and whether it is there within them."""
+        """For each piece: the coordinate, its bounds, and whether the piece applies within them."""
         pieces = [self._pieces[0][i] for i in self._changing]
         points = [piece.condition for piece in pieces]
         return (

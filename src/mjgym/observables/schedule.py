@@ -105,12 +105,12 @@ class Drawn:
         self._last = np.zeros(n, dtype=np.int64)  # number of the last reading that is planned
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
-        """Begin a simulation's draws anew."""
+        """Reseed a simulation's draws."""
         for stream, own in zip(self._streams.values(), rng.spawn(2), strict=True):
             stream.seed(i, own)
 
     def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Plan anew from the first reading of some episodes, which can be seen at once."""
+        """Replan from the first reading of the given episodes, which is visible at once."""
         back = np.arange(self.size) - self.size  # as if there had been others before
         back[0] = 0
         self._number[rows] = back
@@ -120,7 +120,7 @@ class Drawn:
         self._plan(rows, time)
 
     def _plan(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Draw the readings of some simulations until `_ahead` steps after a time."""
+        """Draw the readings of the given simulations until `_ahead` steps after a time."""
         while True:
             last = self._last[rows]
             at = self._time[rows, last % self.size]

@@ -246,14 +246,14 @@ class Sensing:
                     _check_shape(source(view), (*view.lead, *entry.readings.shape[2:]))
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
-        """Begin a simulation's random numbers anew: each entry has its own."""
+        """Reseed a simulation's random streams, one for each entry."""
         for entry, own in zip(self._entries.values(), rng.spawn(len(self._entries)), strict=True):
             entry.seed(i, own)
 
     def restart(
         self, rows: np.ndarray, time: np.ndarray, view: View, evaluate: Evaluate, draw: Draw
     ) -> None:
-        """Take the first readings of some episodes.
+        """Take the first readings of the given episodes.
 
         Args:
             rows: which simulations.

@@ -33,13 +33,13 @@ class Stream:
         self._count = np.zeros(n, dtype=np.int64)  # of blocks
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
-        """Begin anew for one simulation."""
+        """Reseed one simulation's stream."""
         self._rngs[i] = rng
         self._used[i] = self._block
         self._count[i] = 0
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """The next draw of some simulations, (len(rows), *shape)."""
+        """Next draw of the simulations in `rows`, (len(rows), *shape)."""
         used = self._used[rows]
         empty = used == self._block
         if empty.any():

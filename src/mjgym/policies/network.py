@@ -378,7 +378,7 @@ class EnsemblePolicy(Acting):
         return np.asarray(action[0] if single else action)
 
     def _chosen(self, proposed: np.ndarray, inputs: list[np.ndarray]) -> np.ndarray:
-        """Of actions (n, agents, size), those that are taken, (n, size)."""
+        """The chosen actions, (n, size), out of (n, agents, size)."""
         if not self.valuations:
             return np.asarray(proposed.mean(1))
         values = np.zeros(proposed.shape[:2], np.float32)

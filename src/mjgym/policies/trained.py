@@ -59,7 +59,7 @@ class About:
 
     @property
     def id(self) -> str:
-        """Of the task."""
+        """Id of the task."""
         return str(self.settings["id"])
 
     @property

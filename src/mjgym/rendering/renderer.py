@@ -159,7 +159,7 @@ class Renderer:
         return self._worker
 
     def close(self) -> None:
-        """Give back what the driver holds; a later `render` starts anew."""
+        """Release the driver's resources; a later `render` starts over."""
         with self._lock:
             worker, self._worker = self._worker, None
             if worker is not None:
@@ -179,7 +179,7 @@ class Renderer:
         self._lock.release()
 
     def forget(self) -> None:
-        """Start anew in a forked process, without touching what belongs to its parent."""
+        """Start over in a forked process, without touching its parent's resources."""
         self._lock = threading.RLock()
         if self._worker is not None:
             self._worker.forget()

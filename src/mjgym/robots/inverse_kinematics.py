@@ -170,7 +170,7 @@ class _Chain:
         self.low, self.high = ranges(view, joints)
 
     def error(self, position: np.ndarray, orientation: np.ndarray | None) -> np.ndarray:
-        """Of the position (m) and, with an orientation, of the rotation (rad), (3,) or (6,)."""
+        """Error of position (m) and, with an orientation, rotation (rad), (3,) or (6,)."""
         off = position - self.view.site_xpos[self.site]
         if orientation is None:
             return np.asarray(off)

@@ -341,7 +341,7 @@ class Batched:
         return self._models is None and _divides(self.model)
 
     def _keep_watched(self) -> None:
-        """Step the whole model once somebody looks where geoms or tendons are."""
+        """Step the whole model once a hook reads geom or tendon positions."""
         if self._without_visuals is not None and any(map(may_be_missing, self.batch.outputs)):
             self._without_visuals = None
             self._join()
@@ -404,7 +404,7 @@ class Batched:
         return functools.reduce(np.logical_or, found) if found else None
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the futures and current sensors of some simulations depend on."""
+        """Copies of all that the given simulations' futures and current sensors depend on."""
         state = {name: values[rows] for name, values in self._state.items()}
         state["sensordata"] = self._sensordata[rows]
         state.update({name: self.episode_fields[name][rows] for name in self.varies})
@@ -426,7 +426,7 @@ class Batched:
             self._sensordata[rows] = state["sensordata"]
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """States of some simulations, and the model fields that pictures of them depend on."""
+        """States of the given simulations, and the model fields that their images depend on."""
         derived = () if self.varying is None else self.varying.derived
         state = self.get_state(rows)
         return {**state, **{name: self.episode_fields[name][rows] for name in derived}}
@@ -446,7 +446,7 @@ class Batched:
         return np.arange(self.n) if where is None else np.flatnonzero(where)
 
     def _clear(self, ids: np.ndarray) -> None:
-        """Forget the past of some simulations: warnings, warm starts."""
+        """Clear warnings and warm starts of the given simulations."""
         self.batch.forget(ids)
         for shard in self._shards:
             shard.forget(ids)
@@ -463,7 +463,7 @@ class Batched:
                 set_field(self._models[i], name, values[i])
 
     def _forward(self, ids: np.ndarray, *, off: int = ACTUATION_OFF) -> None:
-        """Compute everything that depends on the states of some simulations.
+        """Compute everything that depends on the states of the given simulations.
 
         Args:
             ids: of the simulations.
@@ -493,7 +493,7 @@ class Batched:
             self.batch.set_models(models)
 
     def _follow(self, ids: np.ndarray) -> None:
-        """Recompute what depends on the model fields of some simulations, and hand them on."""
+        """Recompute and propagate fields derived from the given simulations' model fields."""
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:

@@ -22,7 +22,7 @@ REFITTED = ("geom_rbound", "geom_aabb", "bvh_aabb")
 
 
 class Bounds:
-    """Bounding spheres and boxes of some geoms, and the boxes of the bodies that hold them.
+    """Bounding spheres and boxes of geoms, and the boxes of their bodies.
 
     Args:
         model: the compiled model.
@@ -36,7 +36,7 @@ class Bounds:
         self._trees = [_Tree(model, b) for b in bodies.tolist() if model.body_bvhnum[b] > 0]
 
     def update(self, model: mujoco.MjModel) -> None:
-        """Compute `geom_rbound`, `geom_aabb` and the bodies' `bvh_aabb` anew."""
+        """Recompute `geom_rbound`, `geom_aabb` and the bodies' `bvh_aabb`."""
         radius, half = _extents(self._kinds, model.geom_size[self._geoms])
         model.geom_rbound[self._geoms] = radius
         model.geom_aabb[self._geoms, 3:] = half

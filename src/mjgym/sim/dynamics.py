@@ -47,7 +47,7 @@ def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray
 
 
 def inertia_index(model: mujoco.MjModel, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Index of the inertia matrix of some degrees of freedom in the engine's sparse `M`.
+    """Index of the given degrees of freedom's inertia matrix in the engine's sparse `M`.
 
     Returns:
         An index into `M` and a mask, (n, n) each; the mask is False where the matrix is 0 for lack
@@ -107,7 +107,7 @@ def point_velocity(cvel: Array, offset: Array) -> Array:
 
 
 def dense_inertia(inertia: Array, index: np.ndarray, there: np.ndarray | None = None) -> Array:
-    """The joint-space inertia matrix of some degrees of freedom, armature included.
+    """Joint-space inertia matrix of the given degrees of freedom, armature included.
 
     Args:
         inertia: the engine's sparse `M`, (..., nC).

@@ -26,7 +26,7 @@ class GroupView(View):
 
     @classmethod
     def of(cls, view: View, prefixes: tuple[str, ...]) -> "GroupView":
-        """The view of some creatures as they are now, made once for each view of simulations."""
+        """View of the prefixed creatures as they are now, one for each view of simulations."""
         key = "group", prefixes
         if key not in view._rows:
             view._rows[key] = cls(view, prefixes)
@@ -57,7 +57,7 @@ class GroupView(View):
         return _Lookup(lambda attribute: self._attribute(kind, name, attribute))
 
     def _attribute(self, kind: str, name: str, attribute: str) -> Array:
-        """Of the elements of a name, (*lead, ...)."""
+        """Attribute of the elements with a name, (*lead, ...)."""
         if kind == "sensor":
             return self.take("sensordata", (name,))
         field = attribute if owner(attribute)[0] == kind else f"{kind}_{attribute}"
@@ -69,7 +69,7 @@ class GroupView(View):
 
 
 class _Lookup(Named):
-    """Looked up anew each time: what it gives are copies."""
+    """Named access that looks up every time, since the values are copies."""
 
     def __init__(self, fetch: Callable[[str], Any]) -> None:
         self.__dict__["_fetch"] = fetch

@@ -40,7 +40,7 @@ class Scratches:
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
 
     def write(self, ids: Sequence[int], start: Start, take: Copy) -> None:
-        """Write the next starts of some simulations.
+        """Write the next initial states of the given simulations.
 
         Args:
             ids: of the simulations.

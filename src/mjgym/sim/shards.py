@@ -67,7 +67,7 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
             self.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
 
     def forget(self, ids: np.ndarray) -> None:
-        """Forget the past of some simulations: warnings, warm starts."""
+        """Clear warnings and warm starts of the given simulations."""
         self._fills = False
         self.reset(ids, stage=_STAGE_NONE)
 
@@ -107,7 +107,7 @@ class Shard:
                 other.bind(name)
 
     def forget(self, ids: np.ndarray) -> None:
-        """Forget the past of some simulations, by their numbers in the whole."""
+        """Clear the past of the given simulations, by their numbers in the whole batch."""
         own = ids[(ids >= self.rows.start) & (ids < self.rows.stop)] - self.rows.start
         if own.size:
             self._begun[own] = True
@@ -129,7 +129,7 @@ class Shard:
                 whole.outputs[name][rows] = values
 
     def _copy_fields(self, ids: np.ndarray) -> None:
-        """Take over the model fields of some simulations, by their numbers in the shard."""
+        """Copy the model fields of the given simulations, by their numbers in the shard."""
         for name, own in self._own_fields.items():
             values = self._fields[name][ids + self.rows.start]
             if is_of_geoms(name):

@@ -53,7 +53,7 @@ class SingleView(View):
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
 
     def stays(self, name: str) -> bool:
-        """Not so the rows of the constraints: each computation lays them out anew."""
+        """Constraint rows do not: every computation lays them out again."""
         return name in mujoco.batch.DATA_FIELDS or hasattr(self._model, name)
 
     def _element(self, kind: str, name: str) -> Named:
@@ -106,7 +106,7 @@ class SingleView(View):
             mujoco.mj_collision(self._model, self._data)
 
     def refit(self, geoms: Iterable[str]) -> None:
-        """Make the search for contacts go by the present sizes and places of some geoms.
+        """Update collision bounds to the current sizes and places of the given geoms.
 
         To be called when `geom_size`, `geom_pos` or `geom_quat` has been written; the task then
         names `REFITTED` in its `varies` as well.

@@ -149,7 +149,7 @@ class View:
         return known
 
     def rows(self, field: str, names: Iterable[str]) -> slice | np.ndarray:
-        """Index of the numbers of some elements in a field: `v.qpos[v.rows("qpos", joints)] = 0`.
+        """Index of elements' numbers in a field: `v.qpos[v.rows("qpos", joints)] = 0`.
 
         Args:
             field: "qpos", "qvel" (of joints), "sensordata" (of sensors), "act" (of the actuators
@@ -209,7 +209,7 @@ class View:
         return found
 
     def inertia(self, joints: Iterable[str]) -> Array:
-        """The joint-space inertia matrix of some joints, armature included, (..., n, n).
+        """Joint-space inertia matrix of the given joints, armature included, (..., n, n).
 
         It is a block of the whole matrix, in the order of the joints' degrees of freedom.
 
@@ -225,7 +225,7 @@ class View:
         return np.arange(self._model.nv)[self.rows("qvel", joints)]
 
     def take(self, field: str, names: Iterable[str]) -> Array:
-        """The numbers of some elements in a field, in the order of the names.
+        """Numbers of the named elements in a field, in the order of the names.
 
         Args:
             field: as for `rows`.

@@ -22,7 +22,7 @@ class Registration:
         fields: the values of its fields that make this task.
         tags: words to find the id by.
         summary: what it asks for, one sentence.
-        options: keyword arguments of environments that are others by default than usual.
+        options: default overrides of environments' keyword arguments.
     """
 
     id: str

@@ -2,7 +2,7 @@
 
     group             an entry point is
     mjgym.commands    a function that adds commands to the Typer app of `mjgym`
-    mjgym.datasets    a reader of datasets in another project's format
+    mjgym.formats     a reader of datasets in another project's format
     mjgym.laws        a compiled form of a task's control law
 
 A package declares them in its pyproject.toml. They are found when they are first needed; `import
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-COMMANDS, DATASETS, LAWS = "mjgym.commands", "mjgym.datasets", "mjgym.laws"
+COMMANDS, FORMATS, LAWS = "mjgym.commands", "mjgym.formats", "mjgym.laws"
 
 
 @functools.cache

@@ -36,7 +36,7 @@ class Draws:
         self.redraws = bool(varying.intervals)
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
-        """Begin anew for one simulation."""
+        """Reseed one simulation's stream."""
         self._rngs[i] = rng
         self._count[i] = 0
         for drawn in self._drawn.values():
@@ -59,7 +59,7 @@ class Draws:
         return {key: values[i] for key, values in self.values.items()}
 
     def redraw(self, time: np.ndarray, where: np.ndarray) -> np.ndarray:
-        """Draw the forces anew that are due.
+        """Redraw the forces that are due.
 
         Args:
             time: of the episodes, s, (n,).

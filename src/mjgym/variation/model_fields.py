@@ -13,7 +13,7 @@ from mjgym.sim.engine import get_field
 from mjgym.sim.fields import KINDS, PREFIXES, QVEL, object_of, rows
 from mjgym.util.suggestions import did_you_mean
 
-# Fields that a simulation takes as they are at any time, by what their rows belong to.
+# Fields writable at run time, by the kind that their rows belong to.
 _FIELDS: dict[str, tuple[str, ...]] = {
     "body": ("mass", "inertia", "pos", "quat", "ipos", "iquat", "gravcomp"),
     "jnt": (
@@ -262,7 +262,7 @@ def _obstacle_of_joint(field: str, i: int, model: mujoco.MjModel) -> str | None:
 def _columns(
     key: str, field: str, texts: list[str], shape: tuple[int, ...]
 ) -> tuple[int | slice, ...]:
-    """Indices behind the rows, for an element's numbers of some shape."""
+    """Column indices for an element's numbers of the given shape."""
     if field == "geom_fluid":
         shape, texts = (_FLUID_INPUTS,), texts or [":"]
     if len(texts) > len(shape):

@@ -59,7 +59,7 @@ def shared(value: Value) -> Shared:
 
 
 def redrawn(value: Value | Shared, every: float | Distribution) -> Redrawn:
-    """A force that is drawn anew within the episode: `redrawn(Normal(0, 5), every=0.5)`.
+    """A force that is redrawn within the episode: `redrawn(Normal(0, 5), every=0.5)`.
 
     Between two draws it is held. `redrawn(Bernoulli(0.1) * Normal(0, 50), every=0.1)` pushes for
     0.1 s now and then, and `every=Uniform(0.5, 2)` at irregular times.

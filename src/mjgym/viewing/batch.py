@@ -289,7 +289,7 @@ def _of_255(colour: np.ndarray) -> tuple[int, int, int]:
 
 
 def _radius(model: mujoco.MjModel, data: mujoco.MjData) -> float:
-    """Of what there is beside planes, around the origin and in the ground plane."""
+    """Radius around the origin, in the ground plane, of everything but planes."""
     solid = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
     distance = np.linalg.norm(data.geom_xpos[solid, :2], axis=1) + model.geom_rbound[solid]
     return float(distance.max(initial=1e-2))

@@ -1,4 +1,4 @@
-"""Sessions that record what somebody drives, and that play recorded episodes again."""
+"""Sessions that record teleoperation and replay recorded episodes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -66,7 +66,7 @@ class Replay(Session):
         self._observation = place(self.env, state)
 
     def reset(self, seed: int, ended: str = "") -> None:
-        """Begin the episode anew."""
+        """Reset the episode."""
         super().reset(self._shown.seed or 0, ended)
         self.place(self._shown.state(0))
 

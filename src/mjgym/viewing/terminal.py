@@ -126,7 +126,7 @@ class Report:
         self._closing.close()
 
     def show(self, progress: Progress) -> None:
-        """Report, if it is time to, or if an episode has begun or somebody has paused."""
+        """Report when it is due, when an episode begins and when the session is paused."""
         now = time.monotonic()
         state = (progress.seed, progress.paused, progress.waiting, progress.ended)
         if now < self._due and state == self._last:

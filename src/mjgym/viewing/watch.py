@@ -30,7 +30,7 @@ class Viewer(Protocol):
 
 
 def watch(session: Session, viewer: Viewer, keys: Keys, report: Report) -> None:
-    """Run until somebody quits or the viewer is closed; the viewer is closed in any case."""
+    """Run until the user quits or closes the viewer; the viewer is closed in any case."""
     try:
         with keys, report:
             while not session.over:

@@ -182,7 +182,7 @@ class Data:
         setattr(self._data, name, value)
 
     def _jacobian(self, kind: str, element: str, of: str) -> np.ndarray:
-        """Of an element's place ("p") or axes ("r") with respect to all velocities, (3, nv)."""
+        """Jacobian of an element's place ("p") or axes ("r") by all velocities, (3, nv)."""
         rows = np.zeros((3, self._model.nv))
         number = getattr(self._model, kind)(element).id
         given = (rows, None) if of == "p" else (None, rows)

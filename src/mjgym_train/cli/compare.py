@@ -37,8 +37,8 @@ def compare(
     the registered task.
     """
     from mjgym.cli.bench import check_plot
+    from mjgym.policies.run_errors import RunError
     from mjgym_train import baselines, comparison
-    from mjgym_train.run_errors import RunError
 
     if plot is not None:
         check_plot(plot)

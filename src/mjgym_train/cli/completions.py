@@ -16,8 +16,8 @@ def algorithms(incomplete: str) -> list[str]:
 
 def settings(context: typer.Context, incomplete: str) -> list[str]:
     """Settings of the algorithm that the line names, with the sign of equality."""
+    from mjgym.policies.run_errors import ConfigError
     from mjgym_train.learn import algorithms as known
-    from mjgym_train.run_errors import ConfigError
 
     try:
         config = known.find(str(context.params.get("algorithm") or "")).Config

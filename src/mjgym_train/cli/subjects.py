@@ -89,8 +89,8 @@ def _bundled(id: str) -> Subject:
 def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
     """The last policy of a run's folder."""
     require("yaml")
+    from mjgym.policies.run_errors import RunError
     from mjgym_train.run import Run, code_of
-    from mjgym_train.run_errors import RunError
 
     run = Run(path)
     try:
@@ -126,7 +126,7 @@ def _last_step(run: "Run") -> int | None:
 
     Damaged metrics are reported, and do not keep the policy from being scored.
     """
-    from mjgym_train.run_errors import RunError
+    from mjgym.policies.run_errors import RunError
 
     if not run.metrics_file.exists():
         return 0

@@ -22,9 +22,9 @@ def submit(
     nothing is written then. "mjgym guide scores" has the protocol.
     """
     require("yaml")
+    from mjgym.policies.run_errors import RunError
     from mjgym_train import protocol, score_table
     from mjgym_train.run import Run
-    from mjgym_train.run_errors import RunError
 
     try:
         entry = protocol.entry_of(Run(run))

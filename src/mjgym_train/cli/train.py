@@ -136,7 +136,7 @@ def train(
     Ctrl-C stops after the current step and saves the state; --resume continues.
     """
     require("torch", "yaml")
-    from mjgym_train.run_errors import ConfigError, DivergedError, RunError
+    from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 
     if ray:
         require("ray", extra="ray")
@@ -252,11 +252,11 @@ def _new(
         ConfigError: a setting is wrong.
         RunError: the folder holds a run, which is not to be replaced.
     """
+    from mjgym.policies.run_errors import ConfigError
     from mjgym_train.config import BUDGETS, DataSettings, read
     from mjgym_train.learn import algorithms
     from mjgym_train.learn.training import check
     from mjgym_train.run import Run
-    from mjgym_train.run_errors import ConfigError
 
     cls = algorithms.find(given["algorithm"]).Config
     if "data" in given and not issubclass(cls, DataSettings):
@@ -285,10 +285,10 @@ def _resumed(
         ConfigError: a setting is wrong.
         RunError: there is no run, or its checkpoint is one of other settings.
     """
+    from mjgym.policies.run_errors import ConfigError, RunError
     from mjgym_train.config import BUDGETS, differences, read_run
     from mjgym_train.learn import algorithms
     from mjgym_train.run import Run, code_of
-    from mjgym_train.run_errors import ConfigError, RunError
 
     folder = out or default_folder(given["algorithm"], given["id"], given.get("seed", 0))
     run = Run(folder)
@@ -331,11 +331,11 @@ def _require_trusted(files: list[Path], settings: list[str], trust: bool) -> Non
         ConfigError: a file cannot be read.
         typer.BadParameter: there is such code.
     """
-    from mjgym_train.config import in_file
+    from mjgym.policies.settings_files import entries
     from mjgym_train.run import code_of
 
     for file in files:
-        code = code_of({name: value for name, value, _ in in_file(file)})
+        code = code_of({name: value for name, value, _ in entries(file)})
         require_trust(file, _unnamed(code, settings), trust)
 
 

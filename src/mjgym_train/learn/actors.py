@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym_train.config import OffPolicyConfig
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
@@ -29,7 +30,6 @@ from mjgym_train.learn.exploration import Exploration
 from mjgym_train.learn.off_policy import OffPolicyTrainer
 from mjgym_train.learn.trainer import Progress
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError, DivergedError, RunError
 
 FRAGMENT_STEPS = 32  # of each sub-environment
 Arrays = dict[str, np.ndarray]
@@ -239,7 +239,7 @@ class RemoteCollector(Collector):
         return transition
 
     def state_dict(self) -> dict[str, Any]:
-        """Number of samplers, which begin anew."""
+        """Sampler count; the samplers themselves start over."""
         return {"samplers": self._samplers}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym.util import atomic
 from mjgym.util.packaged import install
 from mjgym_train.config import Config
@@ -20,7 +21,6 @@ from mjgym_train.learn.actors import Report, Sampler, TrainerActor, off_policy_a
 from mjgym_train.learn.algorithms.ensemble import BY_CRITICS
 from mjgym_train.learn.trainer import Progress, signalled
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError, RunError
 
 ATTEMPTS = 4  # an actor that dies so often without getting on dies of what it does
 TRAINER = "the trainer"

@@ -14,10 +14,10 @@ from torch import Tensor
 from mjgym import registry
 from mjgym.actions import UNLIMITED
 from mjgym.policies.network import joined
+from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym.task.goal_entries import DESIRED
 from mjgym.util.suggestions import or_else
 from mjgym_train.config import Config
-from mjgym_train.run_errors import ConfigError, RunError
 
 Size = int | tuple[int, int, int]
 """Of an observation: numbers in a vector, or height, width and channels of a picture.
@@ -176,7 +176,7 @@ class Collector:
         return rows if len(shape) == 3 else rows.astype(np.float32)
 
     def step(self, action: Tensor) -> Transition:
-        """One decision in all sub-environments; what has ended begins anew.
+        """One decision in all sub-environments; ended episodes are reset.
 
         Args:
             action: (n, action size), within -1 and 1, for the bounds; it is taken for
@@ -231,7 +231,7 @@ class Collector:
         return whole
 
     def _advance(self, action: Any) -> tuple[Tensor, ...]:
-        """One control step of all sub-environments; what has ended begins anew.
+        """One control step of all sub-environments; ended episodes are reset.
 
         Returns:
             The observations then, those that the step led to, the rewards, and who has terminated

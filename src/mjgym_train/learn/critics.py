@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OffPolicyConfig
 from mjgym_train.learn.named_classes import imported
-from mjgym_train.run_errors import ConfigError
 
 HUBER = 1.0  # where the quantile loss turns from quadratic to linear
 FALLOFF = 0.05  # of a support, over which a categorical critic's first probabilities fall by e

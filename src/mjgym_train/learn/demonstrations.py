@@ -13,11 +13,11 @@ from torch import Tensor
 
 from mjgym import datasets
 from mjgym.datasets import DemonstrationError, Episode
+from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym_train.config import Config, DataSettings
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.critics import ReturnRange
-from mjgym_train.run_errors import ConfigError, RunError
 
 _TO_LOOK_AT = {"observation", "dtype", "pixels", "observables"}  # compared by what they show
 

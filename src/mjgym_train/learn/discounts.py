@@ -9,7 +9,7 @@ discount that can be learned.
 import itertools
 import math
 
-from mjgym_train.run_errors import ConfigError
+from mjgym.policies.run_errors import ConfigError
 
 
 def hyperbolic_discounts(heads: int, k: float, largest: float) -> list[float]:

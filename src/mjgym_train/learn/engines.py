@@ -3,6 +3,7 @@
 import importlib.util
 from collections.abc import Callable
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.d4pg import D4PG
 from mjgym_train.learn.algorithms.ddpg import DDPG
@@ -12,7 +13,6 @@ from mjgym_train.learn.algorithms.sac import SAC
 from mjgym_train.learn.algorithms.td3 import TD3
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.critics import Categorical, Mean, Quantile
-from mjgym_train.run_errors import ConfigError
 
 FAST, TORCH, AUTO = "fast", "torch", "auto"
 

@@ -13,10 +13,10 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym.util.suggestions import or_else
 from mjgym_train.config import FIXED, SHARED_OUT, Settings, at_least, positive
 from mjgym_train.learn.named_classes import imported
-from mjgym_train.run_errors import ConfigError
 
 STRATEGIES = ("gaussian", "parameter", "none")
 PROBES = 256  # observations on which the distance of perturbed actions is measured
@@ -58,7 +58,7 @@ class ExplorationSettings(Settings):
 
 
 class Noise(Protocol):
-    """Noise of one's own, a subclass of `torch.nn.Module`; its buffers are in checkpoints.
+    """Base class of custom noise, a `torch.nn.Module`; its buffers are in checkpoints.
 
     It is made with the settings, the number n of sub-environments and the size of an action. All
     that it draws comes from PyTorch's global generator, so that resumed runs go on bit for bit.
@@ -208,7 +208,7 @@ class Exploration(nn.Module):
 
     @staticmethod
     def _require_actions(name: str, found: Any, shape: torch.Size) -> None:
-        """See that noise of one's own gives actions.
+        """Check that custom noise returns actions.
 
         Raises:
             ConfigError: it does not.
@@ -271,7 +271,7 @@ class Exploration(nn.Module):
         self._begun = torch.zeros_like(begun)
 
     def _found(self, body: nn.Sequential, envs: Tensor, distance: float) -> Tensor:
-        """The scales, (k,), of some sub-environments' noise that move actions by a distance."""
+        """Noise scales, (k,), of the given sub-environments that move actions by a distance."""
         known = min(int(self._probed), PROBES)
         probes = self._probes[:known].expand(len(envs), -1, -1)
         still = torch.tanh(body(self._probes[:known]))

@@ -1,10 +1,10 @@
-"""Classes of one's own that settings name as "module:Class"."""
+"""Custom classes that settings name as "module:Class"."""
 
 from collections.abc import Iterable
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
-from mjgym_train.run_errors import ConfigError
 
 
 def imported(name: str, setting: str, known: Iterable[str]) -> type:

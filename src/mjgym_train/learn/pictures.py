@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.policies import network as policy
-from mjgym_train.run_errors import ConfigError
+from mjgym.policies.run_errors import ConfigError
 
 KERNEL = 3
 LEAST = 31  # pixels of a side, of which one is left behind all convolutions

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 import mjgym
+from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym.util import atomic
 from mjgym_train import evaluation, metrics
 from mjgym_train.config import BUDGETS, Config
@@ -26,7 +27,6 @@ from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.collector import Collector, Transition
 from mjgym_train.learn.writers import Writer, writers
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError, DivergedError, RunError
 
 MOST_CLIPPED = 0.01  # of a target's probability outside the support, before there is a warning
 

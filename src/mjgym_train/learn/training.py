@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import Config, OfflineReplaySettings, OffPolicyConfig
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms import members
@@ -13,7 +14,6 @@ from mjgym_train.learn.offline import CloningTrainer, OfflineReplayTrainer
 from mjgym_train.learn.on_policy import OnPolicyTrainer
 from mjgym_train.learn.trainer import Progress, Trainer
 from mjgym_train.run import Run
-from mjgym_train.run_errors import ConfigError
 
 
 def check(config: Config) -> None:

@@ -4,10 +4,10 @@ import dataclasses
 import hashlib
 from typing import Any, Protocol
 
+from mjgym.policies.run_errors import RunError
 from mjgym.util.packaged import install
 from mjgym_train.config import Config
 from mjgym_train.run import Run
-from mjgym_train.run_errors import RunError
 
 
 class Writer(Protocol):

@@ -64,7 +64,7 @@ class _Functions:
         return x
 
     def astype(self, x: Any, dtype: Any, **_: Any) -> Any:
-        """The labels; of whole numbers, which stand for rows of some table, its first row."""
+        """The labels; integers, which stand for rows of a table, become its first row."""
         return np.zeros(np.shape(x), dtype) if np.issubdtype(dtype, np.integer) else x
 
     def floor(self, x: Any) -> Any:
@@ -223,7 +223,7 @@ class LabelView(View):
         return found, getattr(self._model, found)(int(i)).name if found else ""
 
     def _tendon_unit(self, i: int) -> str:
-        """Of a tendon's length: that of the joints it adds up, or m if it is a string."""
+        """Unit of a tendon's length: that of the joints it sums, or m for a spatial tendon."""
         model, first = self._model, int(self._model.tendon_adr[i])
         over_joints = int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
         hinged = over_joints and int(model.jnt_type[model.wrap_objid[first]]) == _HINGE

@@ -243,7 +243,7 @@ class _Table:
         return self.labels(prefix)[id] if id >= 0 and prefix in self.prefixes else ""
 
     def _kinds(self, prefix: str, stem: str, i: int) -> Any:
-        """The kind of what an element's ids are of: a word, or one for each id."""
+        """Element kind that the ids refer to: a word, or one for each id."""
         if stem in _BODIES:
             return "body"
         by = {**_SAID_BY, "data": "type", "type": "type", "trn": "trntype"}.get(stem)

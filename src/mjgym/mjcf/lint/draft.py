@@ -125,7 +125,7 @@ class Draft:
 
 
 def _size(node: Node) -> int:
-    """Of an element's tags as text, about."""
+    """Approximate length of an element's tags as text."""
     return 2 * len(node.tag) + 5 + sum(len(n) + len(v) + 4 for n, v in node.attributes.items())
 
 

@@ -173,7 +173,7 @@ def _changed(
 
 
 def _with_values(tag: bytes, values: Mapping[str, str | None], encoding: str) -> bytes:
-    """A start tag with other values of some attributes; new ones come last."""
+    """A start tag with changed attribute values; new attributes come last."""
     from xml.sax.saxutils import escape  # which brings HTTP and TLS
 
     for name, value in values.items():

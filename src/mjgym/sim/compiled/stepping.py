@@ -261,7 +261,7 @@ class CompiledBatch:
         )
 
     def forget(self, ids: np.ndarray) -> None:
-        """Forget the past of some simulations: warnings, warm starts, what varies."""
+        """Clear warnings, warm starts and varied fields of the given simulations."""
         self._begun[ids] = True
         self.diverged[ids] = False
 

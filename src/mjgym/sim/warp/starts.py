@@ -44,7 +44,7 @@ class Starts:
         self._ahead: dict[int, _Drawn] = {}
 
     def take(self, ids: list[int], start: Start, copy: Copy) -> list[dict[str, np.ndarray]]:
-        """The next starts of some simulations; then draws the ones behind them ahead.
+        """Next initial states of the given simulations; then draws the following ones ahead.
 
         Args:
             ids: of the simulations, ascending.

@@ -153,7 +153,7 @@ class WorldModel:
         return None if held is None else held.read()
 
     def write(self, rows: torch.Tensor, values: Mapping[str, np.ndarray]) -> None:
-        """Write fields of some worlds.
+        """Write fields of the given worlds.
 
         Args:
             rows: numbers of the worlds.

@@ -290,7 +290,7 @@ class Worlds:
         return self._bad.clone()
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the futures and current sensors of some simulations depend on."""
+        """Copies of all that the given simulations' futures and current sensors depend on."""
         places = self._places(rows)
         own = self.sample._data
         state = {
@@ -316,7 +316,7 @@ class Worlds:
             )
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """States of some simulations, and the model fields that pictures of them depend on."""
+        """States of the given simulations, and the model fields that their images depend on."""
         derived = () if self.varying is None else self.varying.derived
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 
@@ -403,7 +403,7 @@ class Worlds:
         return fields
 
     def _followed(self, fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Model fields of some simulations with the fields derived from them."""
+        """Model fields of the given simulations with the fields derived from them."""
         scratch, rows = self._scratch, []
         for i in range(len(next(iter(fields.values())))):
             scratch.restore_defaults()
@@ -420,7 +420,7 @@ class Worlds:
     def _write_rows(
         self, data: Mapping[str, np.ndarray], fields: Mapping[str, np.ndarray], ids: np.ndarray
     ) -> None:
-        """Write states and model fields of some simulations, which are then finite again."""
+        """Write states and model fields of the given simulations, which are then finite again."""
         places = self._places(ids)
         for name, value in data.items():
             values = self._state[name]
@@ -436,7 +436,7 @@ class Worlds:
         self._bad[places] = False
 
     def _forward(self, ids: np.ndarray, *, actuation: bool) -> None:
-        """Compute everything that depends on the states of some simulations."""
+        """Compute everything that depends on the states of the given simulations."""
         where = None
         if len(ids) < self.n:
             where = torch.zeros(self.n, dtype=torch.bool, device=self.device.torch)

@@ -144,7 +144,7 @@ class Musculoskeletal:
 
     @property
     def timestep(self) -> float:
-        """Of the physics, s."""
+        """Timestep of the physics, s."""
         return self.control_timestep / self.substeps
 
     @property

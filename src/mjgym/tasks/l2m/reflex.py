@@ -137,7 +137,7 @@ class Reflexes:
         return policy
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        """Begin anew: everywhere, or in some environments of many, bool."""
+        """Reset: all environments, or those of a bool mask."""
         if where is None or self._phases is None:
             self._phases = None
             return

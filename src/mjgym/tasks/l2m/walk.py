@@ -216,7 +216,7 @@ class Walk(Task):
 
     @property
     def round(self) -> int:
-        """Of the competition whose rules hold."""
+        """Round of the competition."""
         return 2 if self.difficulty == 3 else 1
 
     # What there is.
@@ -285,7 +285,7 @@ class Walk(Task):
     # What it is worth.
 
     def _position(self, v: View) -> Array:
-        """Of the pelvis, forward and leftward in the world, (..., 2) m."""
+        """Position of the pelvis, forward and leftward in the world, (..., 2) m."""
         q = self.body.positions(v)
         return v.xp.stack([q[..., FORWARD], -q[..., RIGHT]], axis=-1)
 

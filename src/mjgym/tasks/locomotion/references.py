@@ -58,7 +58,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class References:
-    """The frames of some clips, one clip after the other, and a walker's body in each of them.
+    """Concatenated frames of clips, and a walker's body poses in each frame.
 
     All arrays are read-only. R is the number of all frames, C that of the clips.
 

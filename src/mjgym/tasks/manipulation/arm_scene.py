@@ -50,12 +50,12 @@ class Robot:
 
     @functools.cached_property
     def name(self) -> str:
-        """Of the arm as an entity."""
+        """Name of the arm as an entity."""
         return str(self.arm.model().modelname)
 
     @functools.cached_property
     def hand_name(self) -> str:
-        """Of the hand as an entity: it is a part of the arm."""
+        """Name of the hand as an entity, a part of the arm."""
         return f"{self.name}/{self.hand.model().modelname}"
 
     @functools.cached_property

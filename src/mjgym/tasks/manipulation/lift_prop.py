@@ -58,7 +58,7 @@ class Lift(Scene):
         return prop_observation(v, self.thing)
 
     def heights(self, v: View) -> tuple[Array, Array]:
-        """Of the lowest corner, and where it should be, (...) m each."""
+        """Heights of the lowest corner and of its target, (...) m each."""
         return lowest_corner(v, self.thing), v.site(TARGET).xpos[..., 2]
 
     def terms(self, v: View) -> Arrays:

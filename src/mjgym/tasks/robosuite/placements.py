@@ -41,7 +41,7 @@ class Extent:
 
     @property
     def clear_radius(self) -> float:
-        """Of the circle that no other object's may overlap, m."""
+        """Radius of the circle that no other object's may overlap, m."""
         return max(self.radius, self.clearance)
 
     @classmethod

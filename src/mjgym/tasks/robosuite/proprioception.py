@@ -15,7 +15,7 @@ def xyzw(quaternion: Array, v: View) -> Array:
 
 
 def upright(quaternion: Array, v: View) -> Array:
-    """Of a quaternion (w, x, y, z) and its negative, which are one rotation, that with w >= 0."""
+    """The quaternion (w, x, y, z) or its negative, the same rotation, whichever has w >= 0."""
     return v.xp.where(quaternion[..., 0:1] < 0, -quaternion, quaternion)
 
 

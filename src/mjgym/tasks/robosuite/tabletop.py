@@ -382,7 +382,7 @@ class Tabletop(Task):
 
 
 def _joined(v: View, entries: Arrays) -> Array:
-    """All numbers of some entries in a row, (..., n)."""
+    """Concatenated numbers of the entries, (..., n)."""
     flat = [x[..., None] if x.ndim == len(v.lead) else x for x in entries.values()]
     return v.xp.concat(flat, axis=-1)
 

@@ -112,7 +112,7 @@ class TwoArmHandover(TwoArms, OneTable):
         }
 
     def height(self, v: View) -> Array:
-        """Of the hammer's lower end over the table, m, whose head is taken to be above."""
+        """Height of the hammer's lower end over the table, m, assuming its head is up."""
         handle, head = v.geom(HANDLE[0]), v.geom(HEAD)
         upright = v.body(HAMMER).xmat[..., 8]  # sine of the angle between handle and floor
         below = handle.size[..., 2] + 2 * head.size[..., 1]

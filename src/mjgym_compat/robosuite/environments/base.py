@@ -443,7 +443,7 @@ class RobosuiteEnv:
     # Contacts.
 
     def check_contact(self, geoms_1: Any, geoms_2: Any = None) -> bool:
-        """Whether a geom of some touches one of others, or anything else."""
+        """Whether any geom in `geoms_1` touches one in `geoms_2` (any geom if omitted)."""
         return sim_utils.check_contact(self.sim, geoms_1, geoms_2)
 
     def get_contacts(self, model: MujocoModel) -> set[str]:

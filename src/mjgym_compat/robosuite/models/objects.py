@@ -57,7 +57,7 @@ class MujocoObject(MujocoModel):
 
     @property
     def clear_radius(self) -> float:
-        """Of the circle that no other object's may overlap, m."""
+        """Radius of the circle that no other object's may overlap, m."""
         return max(self.horizontal_radius, self.clearance)
 
     @classmethod

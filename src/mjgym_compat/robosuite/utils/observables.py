@@ -1,4 +1,4 @@
-"""Entries of one's own and changes to how entries are read, under robosuite's names.
+"""Custom entries and changes to how entries are read, under robosuite's names.
 
 Readings are taken once per control step. For delays, noise with the episode's seed and readings
 between control steps, `make` takes `observables`, see `mjgym.Observable`.

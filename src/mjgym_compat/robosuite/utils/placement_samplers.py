@@ -29,7 +29,7 @@ def _listed(objects: MujocoObject | Iterable[MujocoObject] | None) -> list[Mujoc
 
 
 class ObjectPositionSampler:
-    """A sampler of poses; one of one's own defines `sample`.
+    """A sampler of poses; subclasses define `sample`.
 
     Args:
         name: of the sampler.

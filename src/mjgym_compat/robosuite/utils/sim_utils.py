@@ -13,7 +13,7 @@ def geoms_of(given: Any) -> set[str]:
 
 
 def check_contact(sim: Any, geoms_1: Any, geoms_2: Any = None) -> bool:
-    """Whether a geom of some touches one of others, or anything else."""
+    """Whether any geom in `geoms_1` touches one in `geoms_2` (any geom if omitted)."""
     first = geoms_of(geoms_1)
     second = None if geoms_2 is None else geoms_of(geoms_2)
     return any(

@@ -91,7 +91,7 @@ SOLIMP = 2  # the columns of solimp that are shares
 
 
 class DomainRandomizationWrapper(Wrapper):
-    """Draw colours, cameras, lights and dynamics anew for each episode.
+    """Randomize colours, cameras, lights and dynamics in each episode.
 
     The environment is made once more, with a `vary` of the published sizes: each number is the
     model's own and a draw from a range around it. Draws come from the episode's generator.

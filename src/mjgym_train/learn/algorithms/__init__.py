@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
-from mjgym_train.run_errors import ConfigError
 
 if TYPE_CHECKING:
     from mjgym_train.learn.algorithms.agent import Agent
@@ -23,7 +23,7 @@ ALGORITHMS = {
 
 
 def find(name: str) -> "type[Agent]":
-    """The algorithm of a name, or of "module:Class" for one's own.
+    """The algorithm with a name, or a custom one by "module:Class".
 
     Raises:
         ConfigError: there is none; the message names the nearest.

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.policies.network import AnyPolicy, Policy, Valuation
+from mjgym.policies.run_errors import DivergedError
 from mjgym_train.config import Config as AnyConfig
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.networks import plain
 from mjgym_train.learn.normalization import Normalizer
-from mjgym_train.run_errors import DivergedError
 
 Metrics = dict[str, Tensor]
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mjgym.policies.network import Policy
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import CloningConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
@@ -27,7 +28,6 @@ from mjgym_train.learn.collector import Size
 from mjgym_train.learn.demonstrations import Chunks, Demonstrations
 from mjgym_train.learn.networks import perceptron
 from mjgym_train.learn.pictures import Encoder, random_shift
-from mjgym_train.run_errors import ConfigError
 
 NARROWEST = 0.01  # standard deviation: scripts repeat themselves, and a density has no bound
 SMALLEST = 1e-3  # part of the actions' range: what varies less is a constant

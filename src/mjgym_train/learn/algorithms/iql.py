@@ -16,13 +16,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OfflineReplaySettings, OffPolicyConfig, at_most, positive
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.networks import Actor, perceptron
-from mjgym_train.run_errors import ConfigError
 
 LOG_DEVIATION = (-5.0, 2.0)  # bounds of the policy's
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import (
     SHARED_OUT,
     DataSettings,
@@ -18,7 +19,6 @@ from mjgym_train.config import (
 )
 from mjgym_train.learn.algorithms import find
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
-from mjgym_train.run_errors import ConfigError
 
 _OWN = {"algorithm", "n_step"}  # of the groups below, what an agent has for itself
 _GROUPS = (RunSettings, ReplaySettings, DataSettings)

@@ -8,12 +8,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.networks import Actor, perceptron
 from mjgym_train.learn.rollout import Rollout
-from mjgym_train.run_errors import ConfigError
 
 
 class OnPolicyAgent(Agent):

@@ -15,12 +15,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OnPolicyConfig, at_least
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.rollout import Rollout, advantages
-from mjgym_train.run_errors import ConfigError
 
 
 @dataclass(frozen=True)

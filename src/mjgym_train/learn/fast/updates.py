@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mjgym.policies.run_errors import DivergedError
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
@@ -18,7 +19,6 @@ from mjgym_train.learn.fast.layers import Array, Perceptron
 from mjgym_train.learn.fast.losses import loss_of
 from mjgym_train.learn.fast.optimizer import AdamW, flatten, lerp
 from mjgym_train.learn.networks import LOG_STD
-from mjgym_train.run_errors import DivergedError
 
 
 class FastUpdate(ABC):

@@ -18,7 +18,7 @@ MIDDLE, RIM = 0.1, 1.0  # in half widths of the field: the bowl is level within 
 @register_arena("bowl")
 @dataclass(frozen=True)
 class Bowl(Arena):
-    """A bowl with bumps, drawn anew for each episode, in an endless plain."""
+    """A bumpy bowl, redrawn for each episode, in an endless plain."""
 
     varies: ClassVar[tuple[str, ...]] = ("hfield_data",)
 

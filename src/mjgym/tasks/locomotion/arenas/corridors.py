@@ -123,7 +123,7 @@ class WallsCorridor(Corridor):
             )
 
     def names(self) -> tuple[str, ...]:
-        """Of as many walls as an episode can have."""
+        """Names of the walls, as many as an episode can have."""
         first, gap = self._first(), support_of(self.wall_gap)[0]
         return tuple(f"wall_{i}" for i in range(int(np.ceil((self.corridor_length - first) / gap))))
 
@@ -220,7 +220,7 @@ class GapsCorridor(Corridor):
         return int(np.ceil(mean + 1 + 8 * np.sqrt(mean) * spread / step))
 
     def names(self) -> tuple[str, ...]:
-        """Of the platforms behind the first one."""
+        """Names of the platforms behind the first one."""
         return tuple(f"floor_{i}" for i in range(self.most()))
 
     def ground(self) -> dict[str, str]:

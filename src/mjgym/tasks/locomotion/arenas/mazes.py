@@ -1,4 +1,4 @@
-"""Mazes to forage in: rooms and corridors drawn anew for each episode, or one open square."""
+"""Mazes for foraging: rooms and corridors redrawn for each episode, or one open square."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -91,15 +91,15 @@ class RandomMaze(Arena):
         )
 
     def wall_names(self) -> tuple[str, ...]:
-        """Of all walls that an episode may need."""
+        """Names of all walls that an episode may need."""
         return tuple(f"wall_{i}" for i in range(self.most_walls))
 
     def room_names(self) -> tuple[str, ...]:
-        """Of the tiles in all rooms that an episode may need."""
+        """Names of the tiles in all rooms that an episode may need."""
         return tuple(f"room_{i}" for i in range(self.most_rooms))
 
     def target_names(self) -> tuple[str, ...]:
-        """Of all targets that an episode may need."""
+        """Names of all targets that an episode may need."""
         return tuple(f"target_{i}" for i in range(self.most_targets))
 
     def model(self) -> Spec:
@@ -151,7 +151,7 @@ class RandomMaze(Arena):
         return Places(self._points(maze, maze.spawns), targets)
 
     def _points(self, maze: Maze, cells: Any) -> np.ndarray:
-        """The centres of some cells on the ground, (n, 3) m."""
+        """Centres of the cells on the ground, (n, 3) m."""
         return np.array([(*cell_centre(maze, i, j, self.cell), 0.0) for i, j in cells])
 
     def _place_walls(self, v: SingleView, maze: Maze) -> None:

@@ -185,7 +185,7 @@ class Soccer(Task):
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """Of all players: home_0, home_1, ..., away_0, ..."""
+        """Names of all players: home_0, home_1, ..., away_0, ..."""
         return tuple(f"{team}_{i}" for team in TEAMS for i in range(self.team_size))
 
     @functools.cached_property

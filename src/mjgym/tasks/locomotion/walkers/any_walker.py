@@ -105,7 +105,7 @@ class Walker(Written):
         return dataclasses.replace(self, prefix=prefix)
 
     def prefixed(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of some of its elements in the scene, with prefix."""
+        """Names of its elements in the scene, with prefix."""
         return _prefixed(self.prefix, names)
 
     # Entering a scene.
@@ -246,7 +246,7 @@ class Walker(Written):
         return tuple(actuator.name for actuator in self.model().actuators)
 
     def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
-        """The values of some of its elements in a field, (..., k)."""
+        """Values of its named elements in a field, (..., k)."""
         return v.take(field, self.prefixed(names))
 
     # Where it is, and how it moves.
@@ -268,13 +268,13 @@ class Walker(Written):
         return to_local(self.rotation(v), point - self.position(v))
 
     def places(self, v: View, bodies: tuple[str, ...]) -> Array:
-        """Positions of some bodies in the root body's frame, concatenated, (..., 3 k) m."""
+        """Positions of the named bodies in the root body's frame, concatenated, (..., 3 k) m."""
         points = v.take("xpos", self.prefixed(bodies))
         seen = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
         return v.xp.reshape(seen, (*v.lead, -1))
 
     def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
-        """Heights of some bodies' frames above z = 0, (..., k) m."""
+        """Heights of the named bodies' frames above z = 0, (..., k) m."""
         return v.take("xpos", self.prefixed(bodies))[..., 2]
 
     def head_place(self, v: View) -> Array:

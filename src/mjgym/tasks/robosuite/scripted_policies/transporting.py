@@ -89,7 +89,7 @@ def _holding(tool: Tool, observation: Observation) -> np.ndarray:
 
 
 def _give(tools: Tools, handle: Handle) -> StagedPolicy:
-    """Of the first arm: take the lid off, pick the hammer up, and give it away."""
+    """Stages of the first arm: take the lid off, pick up the hammer, hand it over."""
     first, second = handle.first, handle.second
 
     def start_bin(observation: Observation) -> np.ndarray:
@@ -154,7 +154,7 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
 
 
 def _take(tools: Tools, handle: Handle) -> StagedPolicy:
-    """Of the second arm: take the trash away, then the hammer, and put it down."""
+    """Stages of the second arm: remove the trash, take the hammer, put it down."""
     first, second = handle.first, handle.second
 
     def target_bin(observation: Observation) -> np.ndarray:

@@ -1,0 +1,52 @@
+"""Opening and creating datasets: the name chooses the format."""
+
+import importlib
+from typing import Any
+
+import gymnasium
+
+from mjgym.datasets.formats import LEROBOT, SUFFIXES, Demonstrations, Writer, about
+from mjgym.version import __version__
+
+
+def _module(name: str) -> Any:
+    """The module of a name's format, with `load(name)` and `create(name, env, facts)`."""
+    if name.startswith(LEROBOT):
+        return importlib.import_module("mjgym.datasets.lerobot_dataset")
+    if name.endswith(SUFFIXES):
+        return importlib.import_module("mjgym.datasets.robomimic_hdf5")
+    return importlib.import_module("mjgym.datasets.minari")
+
+
+def load(name: str) -> Demonstrations:
+    """Open a dataset by its name.
+
+    Raises:
+        DemonstrationError: there is none, it is damaged, or a package is missing.
+    """
+    demonstrations: Demonstrations = _module(name).load(name)
+    return demonstrations
+
+
+def create(
+    name: str, env: gymnasium.Env[Any, Any], *, algorithm: str = "", description: str = ""
+) -> Writer:
+    """Begin a new dataset; it is on the disk with its first episode.
+
+    Args:
+        name: of the dataset, which chooses its format.
+        env: a single environment as `gymnasium.make` gives it, like the one of the episodes.
+        algorithm: that chooses the actions: "teleoperation", "scripted", ...
+        description: a sentence for people; by default the id.
+
+    Raises:
+        DemonstrationError: the name is taken or is none, or a package is missing.
+    """
+    facts = about(
+        env.spec,
+        version=__version__,
+        algorithm=algorithm,
+        description=description or ("" if env.spec is None else env.spec.id),
+    )
+    writer: Writer = _module(name).create(name, env, facts)
+    return writer

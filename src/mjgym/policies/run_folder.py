@@ -1,0 +1,49 @@
+"""A training run's folder, as far as acting needs it: settings and the last policy."""
+
+from pathlib import Path
+from typing import Any
+
+from mjgym.policies.network import AnyPolicy, PolicyError, load
+from mjgym.policies.run_errors import ConfigError, RunError
+
+
+class RunFolder:
+    """A folder that `mjgym train` has written.
+
+    Args:
+        path: of the folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.config_file = self.path / "config.yaml"
+        self.policy_file = self.path / "policy.npz"
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as they were resolved, by name.
+
+        Raises:
+            RunError: there is no run, or its settings are damaged.
+        """
+        if not self.config_file.exists():
+            raise RunError(f"{self.path} holds no run: there is no {self.config_file.name}")
+        from mjgym.policies.settings_files import settings_of  # needs PyYAML
+
+        try:
+            return settings_of(self.config_file)
+        except ConfigError as error:
+            raise RunError(str(error)) from None
+
+    def policy(self) -> AnyPolicy:
+        """The policy of the last checkpoint.
+
+        Raises:
+            RunError: there is none yet, or its file is damaged.
+        """
+        self.settings()
+        if not self.policy_file.exists():
+            raise RunError(f"{self.path} has no policy yet: it has no checkpoint")
+        try:
+            return load(self.policy_file)
+        except (OSError, PolicyError) as error:
+            raise RunError(str(error)) from None
