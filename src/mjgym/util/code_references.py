@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_PACKAGE = "mjgym"
+_PACKAGES = frozenset({"mjgym", "mjgym_compat", "mjgym_train"})
 _DATA = frozenset({"cuda", "lerobot", "menagerie"})
 """Words before a colon that never name a module: devices, datasets, robots."""
 
@@ -65,7 +65,7 @@ def module_of(text: str) -> str:
 
 def is_packaged(module: str) -> bool:
     """Whether a module is this package's; the empty name, which names none, counts as such."""
-    return not module or module == _PACKAGE or module.startswith(f"{_PACKAGE}.")
+    return not module or module.partition(".")[0] in _PACKAGES
 
 
 def load(text: str) -> Any:

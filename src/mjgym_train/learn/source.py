@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import mjgym
+from mjgym.util.code_references import is_packaged
 from mjgym_train.config import Config
 from mjgym_train.run import code_of_learner
 
@@ -17,7 +18,9 @@ def commit() -> str:
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         tracked = _git(folder, "ls-files", "--", "__init__.py")
         if tracked:
-            changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
+            changed = _git(
+                folder.parent, "status", "--porcelain", "--untracked-files=no", "--", "."
+            )
             return _git(folder, "rev-parse", "HEAD") + ("+" if changed else "")
     return ""
 
@@ -44,7 +47,8 @@ def keep(config: Config, algorithm: type, folder: Path) -> None:
     files = [Path(config.module)] if config.module.endswith(".py") else []
     for name in names:
         file = getattr(sys.modules.get(name), "__file__", None)
-        if file and name.partition(".")[0] not in ("mjgym", *sys.stdlib_module_names):
+        ours = is_packaged(name) or name.partition(".")[0] in sys.stdlib_module_names
+        if file and not ours:
             files.append(Path(file))
     for file in dict.fromkeys(files):
         if file.is_file():
