@@ -6,7 +6,6 @@ from the last bit on.
 
 import json
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import mjgym
 from mjgym.actions import UNLIMITED
 from mjgym.policies.network import begin
-from mjgym.util import atomic
+from mjgym.util import atomic, npz
 
 STEPS = 200  # of each trajectory, over the ends of episodes
 RANDOM, SCRIPTED, SINUSOIDAL = "random", "scripted", "sinusoidal"
@@ -181,21 +180,11 @@ class Recorded:
                 yield _difference(id, kind, states, recorded)
 
     def _array(self, name: str, most: int) -> np.ndarray:
-        """An array of at most so many bytes: whatever the file says, no more are read."""
         try:
-            with zipfile.ZipFile(self._path) as file, file.open(f"{name}.npy") as member:
-                if np.lib.format.read_magic(member) != (1, 0):
-                    raise ValueError("an unknown version of the format")
-                shape, transposed, dtype = np.lib.format.read_array_header_1_0(member)
-                if transposed or dtype.hasobject:
-                    raise ValueError("an unknown layout")
-                content = member.read(most + 1)
-            if len(content) > most:
-                raise ValueError(f"more than {most} bytes")
-            return np.frombuffer(content, dtype).reshape(shape)
+            return npz.read(self._path, name.__eq__, most)[name]
         except KeyError:
             raise TrajectoryError(f"{self._path} has no {name!r}") from None
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, ValueError) as error:
             raise TrajectoryError(f"{self._path}: {name!r} is damaged: {error}") from None
 
 
