@@ -33,8 +33,12 @@ def find(name: str) -> "type[Agent]":
         if name.lower() not in ALGORITHMS:
             raise ConfigError(f"there is no algorithm {name!r}{or_else(name, ALGORITHMS)}")
         module, cls = f"{__name__}.{name.lower()}", ALGORITHMS[name.lower()]
+    from mjgym.train.learn.algorithms.agent import Agent
+
     try:
-        found: type[Agent] = getattr(importlib.import_module(module), cls)
-    except (ImportError, AttributeError) as error:
+        found = getattr(importlib.import_module(module), cls)
+    except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"algorithm {name}: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Agent)):
+        raise ConfigError(f"algorithm {name}: it is no subclass of {Agent.__module__}:Agent")
     return found
