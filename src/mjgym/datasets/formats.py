@@ -134,7 +134,13 @@ def remake(make: Callable[[], gymnasium.Env[Any, Any]], id: str) -> gymnasium.En
 
 
 def _module(name: str) -> Any:
-    """The module of a name's format, with `load(name)` and `create(name, env, facts)`."""
+    """The module of a name's format, with `load(name)` and `create(name, env, facts)`.
+
+    Raises:
+        DemonstrationError: the name is empty.
+    """
+    if not name.strip():
+        raise DemonstrationError("the dataset's name is empty")
     if name.startswith(LEROBOT):
         return importlib.import_module("mjgym.datasets.lerobot_dataset")
     if name.endswith(SUFFIXES):
