@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +70,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
     names = _names(places)
     curves: dict[tuple[str, str, int], Curve] = {}
     for path in places:
-        file = path / "metrics.csv" if path.is_dir() else path
+        file = path / "metrics.csv" if os.path.isdir(path) else path
         try:
             rows = published.read(file)
         except (OSError, ValueError) as error:
@@ -113,6 +114,33 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
     return list(curves.values())
 
 
+def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dict[Path, str]:
+    """Folders that have nothing to compare yet, each with the reason.
+
+    Args:
+        paths: as of `read`.
+        metric: what is compared.
+
+    Raises:
+        RunError: metrics are there, but cannot be read.
+    """
+    metric = published.our_name(metric)
+    reasons = {}
+    for path in map(Path, paths):
+        if not os.path.isdir(path):
+            continue
+        file = path / "metrics.csv"
+        try:
+            rows = published.read(file) if file.exists() else []
+        except (OSError, ValueError) as error:
+            raise RunError(f"{path}: no metrics can be read: {error}") from None
+        if not rows:
+            reasons[path] = f"{path} has no metrics yet"
+        elif all(row.metric != metric for row in rows):
+            reasons[path] = f"{path} has no {metric} yet"
+    return reasons
+
+
 def _run_of(row: metrics.Metric) -> tuple[str, str, int]:
     return row.exp_name, known_name(row.env_name), row.seed
 
@@ -121,7 +149,7 @@ def _names(paths: Sequence[Path]) -> dict[Path, tuple[str, str]]:
     """Names of run folders that share theirs with others of other settings: before, and after."""
     folders: dict[str, dict[Path, dict[str, Any]]] = {}
     for path in paths:
-        if (path / "config.yaml").exists():
+        if os.path.isfile(path / "config.yaml"):  # False for what can be no path
             try:
                 settings = Run(path).settings()
             except RunError:

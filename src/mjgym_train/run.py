@@ -1,8 +1,9 @@
 """The folder of a run: its settings, fingerprint, metrics, checkpoint and policy."""
 
+import contextlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,30 @@ class Run(RunFolder):
         self.evaluation_file = self.path / "evaluation.json"
         self.tensorboard = self.path / "tensorboard"
         self.source = self.path / "source"
+        self._held = False
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Context manager: no other process trains in this folder; it may be nested.
+
+        Raises:
+            RunError: another one does, or the folder cannot be made.
+        """
+        if self._held:
+            yield
+            return
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(atomic.held(self.path))
+            except atomic.HeldError as error:
+                raise RunError(f"{error}: wait for its end, or take another folder") from None
+            except OSError as error:
+                raise RunError(f"{self.path} cannot be used: {error.strerror}") from error
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
 
     def create(self, config: Config) -> None:
         """Make the folder for a new run.
@@ -46,7 +71,7 @@ class Run(RunFolder):
         Raises:
             RunError: there is a run already, or the path leads through a file.
         """
-        if self.config_file.exists():
+        if self.begun:
             raise RunError(
                 f"{self.path} holds a run already; continue it with --resume, or replace it with"
                 " --overwrite"
@@ -54,6 +79,13 @@ class Run(RunFolder):
         for place in (self.path, *self.path.parents):
             if place.exists() and not place.is_dir():
                 raise RunError(f"{self.path} cannot be made: {place} is a file")
+
+    @property
+    def begun(self) -> bool:
+        """Whether the folder holds settings and more than a start that failed leaves."""
+        return self.config_file.exists() and (
+            self.checkpoint_file.exists() or self.metrics_file.exists()
+        )
 
     def clear(self) -> None:
         """Remove what a run has written here, and nothing else.
@@ -66,6 +98,8 @@ class Run(RunFolder):
                 self.config_file,
                 self.metrics_file,
                 self.policy_file,
+                self.critics_file,
+                self.best_file,
                 self.checkpoint_file,
                 self.fingerprint_file,
                 self.evaluation_file,

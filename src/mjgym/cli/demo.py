@@ -16,7 +16,7 @@ def demo(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Control steps; default: one episode.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of starts and actions.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of starts and actions.")] = 0,
 ) -> None:
     """Step a batch of a task with random actions, and report returns and speed."""
     import gymnasium

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import importlib.util
+import os
 import re
 import sys
 import traceback
@@ -48,7 +49,7 @@ def known_id(value: str) -> str:
 
 def run_folder(value: str) -> bool:
     """Whether an argument is the folder of a run of `mjgym train`."""
-    return (Path(value) / "config.yaml").is_file()
+    return os.path.isfile(os.path.join(value, "config.yaml"))  # False for what can be no path
 
 
 def _id_of_run(folder: Path) -> str:
@@ -232,7 +233,7 @@ def ids_of(value: str) -> list[str]:
 
 
 def _is_file(value: str) -> bool:
-    return value.endswith(".py") or Path(value).is_file()
+    return value.endswith(".py") or os.path.isfile(value)  # False for what can be no path
 
 
 def load(name: str) -> ModuleType:
@@ -264,7 +265,7 @@ def load(name: str) -> ModuleType:
 
 
 def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise typer.BadParameter(f"there is no file {path}.")
     path = path.resolve()
     folder = str(path.parent)

@@ -1,6 +1,7 @@
 """`--policy`: the policies that commands act by."""
 
 import math
+import os
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -87,9 +88,9 @@ def _named(text: str, env: Any) -> Callable[[Any], Any]:
         return _packaged(env)
     if text == SCRIPTED:
         return _scripted(env)
-    if Path(text).is_dir():
+    if os.path.isdir(text):  # False for what can be no path
         return _of_run(text, env)
-    if Path(text).suffix == ".npz" and Path(text).is_file():
+    if text.endswith(".npz") and os.path.isfile(text):
         return _of_file(text, env)
     return _find(text)
 

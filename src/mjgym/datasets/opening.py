@@ -6,11 +6,18 @@ from typing import Any
 import gymnasium
 
 from mjgym.datasets.formats import LEROBOT, SUFFIXES, Demonstrations, Writer, about
+from mjgym.datasets.recording import DemonstrationError
 from mjgym.version import __version__
 
 
 def _module(name: str) -> Any:
-    """The module of a name's format, with `load(name)` and `create(name, env, facts)`."""
+    """The module of a name's format, with `load(name)` and `create(name, env, facts)`.
+
+    Raises:
+        DemonstrationError: the name is empty.
+    """
+    if not name.strip():
+        raise DemonstrationError("the dataset's name is empty")
     if name.startswith(LEROBOT):
         return importlib.import_module("mjgym.datasets.lerobot_dataset")
     if name.endswith(SUFFIXES):

@@ -7,11 +7,13 @@ import contextlib
 import hashlib
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 
 @contextlib.contextmanager
@@ -144,11 +146,61 @@ def alone(path: str | Path) -> Iterator[None]:
         yield
 
 
+class HeldError(RuntimeError):
+    """Another process holds a folder; the message names it."""
+
+
+@contextlib.contextmanager
+def held(folder: str | Path) -> Iterator[None]:
+    """Context manager: this process alone works in a folder, which is made if it is not there.
+
+    The system gives the lock up with the process that holds it, so that what a killed one has left
+    holds nobody up. Folders that are made and still empty in the end are removed.
+
+    Raises:
+        HeldError: another process, or another part of this one, works there.
+        OSError: the folder cannot be made or written to.
+    """
+    folder = Path(folder)
+    new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    file = folder / ".lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(file) as stream:
+            stream.truncate(0)
+            began = time.strftime("%Y-%m-%d %H:%M:%S")
+            stream.write(f"process {os.getpid()} on {socket.gethostname()} since {began}".encode())
+            stream.flush()
+            try:
+                yield
+            finally:
+                if sys.platform != "win32":  # which cannot remove an open file
+                    file.unlink(missing_ok=True)
+    finally:
+        for parent in new:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    while True:
+        with path.open("a+b") as stream:
+            if not _lock(stream.fileno()):
+                stream.seek(0)
+                holder = stream.read(200).decode(errors="replace") or "another process"
+                raise HeldError(f"{path.parent} is in use by {holder}")
+            # Whoever held it may have removed the file since it was opened.
+            if path.exists() and os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                yield stream
+                return
+
+
 if sys.platform == "win32":
     import msvcrt
 
     def _lock(handle: int) -> bool:
-        os.lseek(handle, 0, os.SEEK_SET)
+        os.lseek(handle, 1 << 20, os.SEEK_SET)  # behind the content, which others may read
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:

@@ -23,13 +23,14 @@ def listen(host: str, port: int | None) -> socket.socket:
     Raises:
         PortError: the port is taken, or there is no such interface.
     """
+    reason: object = ""
     try:
         family, *_, address = socket.getaddrinfo(
             host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-    except OSError as error:
-        raise PortError(f"there is no interface {host!r}: {error.strerror}") from None
-    reason = ""
+    except (OSError, UnicodeError, ValueError) as error:  # the last two of what can be no name
+        reason = getattr(error, "strerror", None) or error
+        raise PortError(f"there is no interface {host!r}: {reason}") from None
     for candidate in range(FIRST, FIRST + TRIED) if port is None else (port,):
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -34,15 +34,23 @@ def compare(
     tasks, none below three runs. Only tasks whose returns lie within 0 and 1000 are
     averaged. The score of a run is that of its last evaluation, never of its best. Shown beside it
     are the mean of the runs that `mjgym evaluate` has scored, and the return of random actions on
-    the registered task.
+    the registered task. Folders without an evaluation yet are left out.
     """
     from mjgym.cli.bench import check_plot
     from mjgym.policies.run_errors import RunError
     from mjgym_train import baselines, comparison
 
+    for file in (plot, csv):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise typer.BadParameter(f"there is no folder {file.absolute().parent}.")
     if plot is not None:
         check_plot(plot)
     try:
+        unfinished = comparison.unfinished(runs, metric)
+        if len(unfinished) < len(runs):  # otherwise reading says what is missing
+            runs = [path for path in runs if path not in unfinished]
+            for reason in unfinished.values():
+                console(stderr=True).print(f"left out: {reason}", soft_wrap=True)
         curves = comparison.read(runs, metric)
     except RunError as error:
         raise typer.BadParameter(str(error), param_hint="'RUN'") from None

@@ -1,5 +1,6 @@
 """The policy that a command is about: of a run, of a file, or the one of an id."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,11 +54,11 @@ def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) ->
 
     if module is not None:
         import_named(module)
-    if Path(text).is_dir():
+    if os.path.isdir(text):  # False for what can be no path
         if id is not None:
             raise typer.BadParameter("--id is for a policy file: a run's folder says its task")
         return _of_run(Path(text), module, trust=trust)
-    if Path(text).is_file():
+    if os.path.isfile(text):
         if id is None:
             raise typer.BadParameter(f"{text} is a policy file: name its task with --id")
         try:

@@ -396,8 +396,6 @@ def _train(job: Job) -> "Progress":
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from mjgym_train.learn.training import make_trainer
-
     run, config = job.run, job.config
     shown = console(stderr=True)
     columns = (
@@ -416,22 +414,39 @@ def _train(job: Job) -> "Progress":
             shown.print(f"{config.id}  {progress.fraction:.0%}  {state}", soft_wrap=True)
 
         show = Shown(draw, 0) if shown.is_terminal else Shown(print_line, PRINT_SECONDS)
-        if not job.cluster:
-            trainer = make_trainer(run, config, resume=job.resume, show=show)
-            if job.overwrite:  # not before it is known that the new one can begin
-                run.clear()
-            run.keep(config)
-            return trainer.train()
+        with run.held():
+            new = not job.resume and not (run.begun and job.overwrite)
+            if new:  # another process may have trained here since the folder was looked at
+                run.require_new()
+            try:
+                return _trained(job, show)
+            except BaseException:
+                if new and not run.begun:
+                    run.clear()  # of a start that has failed, which shall not be in the way
+                raise
 
-        from mjgym_train.learn.cluster import ClusterTrainer
 
-        if job.overwrite:
+def _trained(job: Job, show: "Shown") -> "Progress":
+    """Train as `_train`, in a folder that is held."""
+    from mjgym_train.learn import writers
+    from mjgym_train.learn.training import make_trainer
+
+    run, config = job.run, job.config
+    writers.check(config)
+    if not job.cluster:
+        trainer = make_trainer(run, config, resume=job.resume, show=show)
+        if not job.resume:  # not before it is known that the new one can begin
             run.clear()
-        setup = functools.partial(_set_up, config)
-        cluster = ClusterTrainer(
-            run, config, resume=job.resume, show=show, setup=setup, **job.cluster
-        )
-        return cluster.train()
+        run.keep(config)
+        return trainer.train()
+
+    from mjgym_train.learn.cluster import ClusterTrainer
+
+    if not job.resume:
+        run.clear()
+    setup = functools.partial(_set_up, config)
+    cluster = ClusterTrainer(run, config, resume=job.resume, show=show, setup=setup, **job.cluster)
+    return cluster.train()
 
 
 class Shown:
@@ -477,6 +492,8 @@ def _state(first: "Progress", now: "Progress") -> str:
 
 
 def _print(job: Job, final: "Progress") -> None:
+    from mjgym_train.run import code_of
+
     out, folder = console(), job.run.path
     episodes = job.config.evaluation_episodes
     score = "" if final.score is None else f"{final.score:.1f}"
@@ -494,5 +511,6 @@ def _print(job: Job, final: "Progress") -> None:
     if final.fraction < 1:
         out.print("it was stopped before its end: continue it with --resume", soft_wrap=True)
     else:
-        text = f"next: mjgym evaluate {folder} (the score: 100 episodes with other seeds)"
+        trust = " --trust" if code_of(vars(job.config)) else ""
+        text = f"next: mjgym evaluate {folder}{trust} (the score: 100 episodes with other seeds)"
         out.print(text, style="dim", soft_wrap=True)

@@ -213,7 +213,15 @@ class Trainer:
 
         Raises:
             DivergedError: a loss is not finite; the last checkpoint is kept.
+            RunError: another process trains in the folder.
         """
+        try:
+            with self.run_folder.held():
+                return self._train()
+        finally:
+            self.close()
+
+    def _train(self) -> Progress:
         began = time.perf_counter() - self._seconds
         kept = shown = began + self._seconds
         logged = self.env_step // self.config.log_every
@@ -249,8 +257,6 @@ class Trainer:
         except DivergedError as error:
             last = "the last checkpoint is kept" if self.run_folder.policy_file.exists() else ""
             raise DivergedError(f"{error} after {self.env_step} steps; {last}") from error
-        finally:
-            self.close()
         self._show(self.progress())
         return self.progress()
 

@@ -2,10 +2,10 @@
 
 import dataclasses
 import hashlib
+import importlib.util
 from typing import Any, Protocol
 
 from mjgym.policies.run_errors import RunError
-from mjgym.util.packaged import install
 from mjgym_train.config import Config
 from mjgym_train.run import Run
 
@@ -20,6 +20,20 @@ class Writer(Protocol):
         """Write all that is left."""
 
 
+def check(config: Config) -> None:
+    """See whether the packages of the writers that the settings name are installed.
+
+    Raises:
+        RunError: one is missing.
+    """
+    if config.tensorboard and importlib.util.find_spec("tensorboard") is None:
+        raise RunError(
+            f"TensorBoard is not installed: {install('train')}, or set tensorboard=false"
+        )
+    if config.wandb and importlib.util.find_spec("wandb") is None:
+        raise RunError(f"Weights & Biases is not installed: {install('wandb')}")
+
+
 def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
     """The writers that the settings name.
 
@@ -29,16 +43,13 @@ def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
         env_step: from which a resumed run goes on; 0 of a new one.
 
     Raises:
-        RunError: a package is missing.
+        RunError: Weights & Biases cannot be begun.
     """
+    check(config)
     found: list[Writer] = []
     if config.tensorboard:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise RunError(
-                f"TensorBoard is not installed: {install('train')}, or set tensorboard=false"
-            ) from None
+        from torch.utils.tensorboard import SummaryWriter
+
         # Later events of a resumed run are dropped.
         made: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
         found.append(made)
@@ -57,14 +68,12 @@ class WeightsAndBiases:
         config: its settings, which are its.
 
     Raises:
-        RunError: the package is missing, or it cannot be begun.
+        RunError: it cannot be begun.
     """
 
     def __init__(self, run: Run, config: Config) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise RunError(f"Weights & Biases is not installed: {install('wandb')}") from None
+        import wandb
+
         run.path.mkdir(parents=True, exist_ok=True)
         try:
             self._run = wandb.init(

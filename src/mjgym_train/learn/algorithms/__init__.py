@@ -33,8 +33,12 @@ def find(name: str) -> "type[Agent]":
         if name.lower() not in ALGORITHMS:
             raise ConfigError(f"there is no algorithm {name!r}{or_else(name, ALGORITHMS)}")
         reference = f"{__name__}.{name.lower()}:{ALGORITHMS[name.lower()]}"
+    from mjgym_train.learn.algorithms.agent import Agent
+
     try:
-        found: type[Agent] = code_references.load(reference)
+        found = code_references.load(reference)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"algorithm {name}: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Agent)):
+        raise ConfigError(f"algorithm {name}: it is no subclass of {Agent.__module__}:Agent")
     return found

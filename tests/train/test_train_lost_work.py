@@ -1,0 +1,129 @@
+"""Folders of runs: one trainer at a time, and starts that fail are not in the way."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from mjgym_train.run_errors import RunError
+from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
+
+from mjgym.util import atomic
+from mjgym_train.run import Run
+
+pytestmark = pytest.mark.torch
+
+HOLDER = """
+import sys, time
+from mjgym.util import atomic
+with atomic.held(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process that works in `tmp_path / "run"`."""
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == "held\n"
+    yield other
+    other.kill()
+    other.wait()
+    other.stdout.close()
+
+
+def train(folder, *words, code=0):
+    budget = ("--steps", 80, "--out", folder)
+    return mjgym_("train", "td3", ID, *SMALL_REPLAY, *budget, *words, code=code)
+
+
+@pytest.mark.parametrize("words", [(), ("--overwrite",)], ids=str)
+def test_a_folder_in_use_is_refused_with_its_holder(tmp_path, holder, words):
+    said = " ".join(train(tmp_path / "run", *words, code=1).stderr.split())
+    assert f"is in use by process {holder.pid} on" in said
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
+
+
+def test_two_that_resume(tmp_path):
+    trainer(tmp_path / "run", *SMALL_REPLAY, algorithm="td3", steps=80).train()
+    before = Run(tmp_path / "run").metrics_file.read_bytes()
+    with atomic.held(tmp_path / "run"):
+        said = train(tmp_path / "run", "--resume", "--steps", 160, code=1).stderr
+        assert f"is in use by process {os.getpid()}" in " ".join(said.split())
+        again = trainer(tmp_path / "run", *SMALL_REPLAY, algorithm="td3", steps=160, resume=True)
+        with pytest.raises(RunError, match="is in use by"):
+            again.train()
+    assert Run(tmp_path / "run").metrics_file.read_bytes() == before
+
+
+def test_a_killed_process_holds_nobody_up(tmp_path, holder):
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert (tmp_path / "run" / ".lock").exists()
+    train(tmp_path / "run")
+    assert not (tmp_path / "run" / ".lock").exists()
+
+
+def test_a_start_without_the_package_of_a_writer_leaves_nothing(tmp_path, monkeypatch):
+    there = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name, *rest: None if name == "wandb" else there(name, *rest),
+    )
+    said = train(tmp_path / "run", "wandb=mine", code=1).stderr
+    assert "Weights & Biases is not installed" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_late_failure_is_not_in_the_way(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mjgym_train.learn.source.keep", fail)
+        assert "No space left" in train(tmp_path / "run", code=1).stderr
+    assert not (tmp_path / "run").exists()
+    train(tmp_path / "run")
+
+
+TASK = """
+import mjgym
+from mjgym.tasks.dmc.cartpole import Cartpole
+
+
+@mjgym.register("own/pole-v0")
+class Pole(Cartpole):
+    "A pole."
+"""
+
+
+@pytest.mark.usefixtures("own_ids")
+def test_the_next_command_has_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "--trust" not in train("plain").stdout
+    Path("mine.py").write_text(TASK)
+    words = (*SMALL_REPLAY, "--steps", 80, "--out", "own")
+    said = mjgym_("train", "td3", "mine.py", *words).stdout
+    assert "next: mjgym evaluate own --trust" in said
+
+
+def test_compare_leaves_out_a_run_without_an_evaluation(tmp_path):
+    train(tmp_path / "whole")
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "config.yaml").write_text("seed: 0\n")
+    done = mjgym_("compare", *sorted(tmp_path.iterdir()))
+    assert f"left out: {tmp_path / 'begun'} has no metrics yet" in done.stderr
+    assert ID in done.stdout
