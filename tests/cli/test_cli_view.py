@@ -553,7 +553,7 @@ class TestWebPage:
             wait_for(lambda: 0.005 < orange(middle(picture(browser))) < 0.5)
             first = picture(browser)
             save(first, "web")
-            assert browser.title == "MuJoCo Web Viewer"
+            assert browser.title == TASK  # and not what the page calls itself
             drawn = middle(first).astype(int)
             viewer.process.stdout.readline()
             wait_for(lambda: (np.abs(middle(picture(browser)) - drawn) > 20).mean() > 0.01)
@@ -638,6 +638,61 @@ class TestWebPage:
             wait_for(lambda: (np.abs(middle(picture(browser)) - drawn) > 20).mean() > 0.001)
             assert complaints(browser) == []
             assert viewer.interrupt() == (130, "")
+
+    @needs_mjviser
+    def test_keys_of_a_batch_and_all_in_sight_that_walk_away(self, browser):
+        from mjgym.viewing.batch import BatchViewer
+
+        envs = gymnasium.make_vec(TASK, num_envs=4)
+        session = Session(envs, lambda observation: np.zeros((4, 6)))
+        session.pause(True)
+        viewer = BatchViewer(session, 0, ports.listen("127.0.0.1", 0))
+
+        def run_until(condition):
+            def ran():
+                session.advance()
+                viewer.sync(session)
+                return condition()
+
+            wait_for(ran)
+
+        stop = threading.Event()
+        thread = threading.Thread(target=lambda: (browser.get(viewer.url), stop.set()))
+        try:
+            thread.start()
+            run_until(lambda: stop.is_set() and viewer._server.get_clients())
+            state = envs.unwrapped.get_state()["qpos"]
+            state[:, 1] += [30.0, 35.0, 40.0, 45.0]
+            envs.unwrapped.set_state({"qpos": state})
+            client = next(iter(viewer._server.get_clients().values()))
+            run_until(lambda: np.linalg.norm(client.camera.position) > 15)
+            seen = np.concatenate(
+                [session.follow(i).xpos[1:] + viewer._offsets[i] for i in range(4)]
+            )
+            camera = client.camera
+            ahead = camera.look_at - camera.position
+            ahead /= np.linalg.norm(ahead)
+            aside = np.cross(ahead, [0, 0, 1])
+            aside /= np.linalg.norm(aside)
+            rays = seen + viewer._world.position - camera.position
+            depth = rays @ ahead
+            half = np.tan(camera.fov / 2)
+            assert (depth > 0).all()
+            assert (np.abs(rays @ aside) < half * camera.aspect * depth).all()
+            assert (np.abs(rays @ np.cross(aside, ahead)) < half * depth).all()
+            Pointer(browser).send_keys("n").perform()
+            run_until(lambda: session.progress.seed == 4)
+            Pointer(browser).send_keys("s").perform()
+            run_until(lambda: session.progress.steps == 1)
+            Pointer(browser).send_keys("r").perform()
+            run_until(lambda: (session.progress.seed, session.progress.steps) == (4, 0))
+            Pointer(browser).send_keys(" ").perform()
+            run_until(lambda: not session.paused)
+            assert browser.title == TASK
+        finally:
+            viewer.close()
+            envs.close()
+            thread.join(START)
 
 
 def save(pixels, name):

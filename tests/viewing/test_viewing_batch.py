@@ -1,7 +1,11 @@
 """The page of a batch draws each sub-environment with its own sizes, places and colours."""
 
+import contextlib
+import http.client
 import importlib.util
 import io
+import time
+import urllib.parse
 
 import gymnasium
 import numpy as np
@@ -148,10 +152,58 @@ def test_cameras_follow_what_walks_away(viewer_of):
     assert np.array_equal(viewer._middle, before)
     viewer._keep_in_sight(places + np.array([50.0, 0.0, 0.0]))
     assert viewer._middle[0] > 45
+    assert np.array_equal(viewer._world.position, -viewer._middle)
     assert viewer._size == size
-    places[0] -= [50.0, 0.0, 0.0]
-    viewer._keep_in_sight(places)
+    apart = places.copy()
+    apart[0] -= [50.0, 0.0, 0.0]
+    viewer._keep_in_sight(apart)
     assert viewer._size > 50
+    viewer._keep_in_sight(places)  # as after a reset
+    assert viewer._size < 1.2 * size
+
+
+def test_a_slow_page_gets_the_newest_state_and_few_others(viewer_of):
+    import viser
+    from websockets.sync.client import connect
+
+    from mjgym.viewing.guard import UNDERWAY
+
+    viewer, session = viewer_of("dmc/walker-walk-v0")
+    address = urllib.parse.urlsplit(viewer.url)
+    door = http.client.HTTPConnection(address.netloc)
+    door.request("GET", f"/?{address.query}")
+    cookie = door.getresponse().headers["Set-Cookie"].split(";")[0]
+    door.close()
+    with connect(
+        f"ws://{address.netloc}/",
+        additional_headers={"Cookie": cookie},
+        subprotocols=[f"viser-v{viser.__version__}"],
+        max_size=None,
+        max_queue=1,
+    ) as page:
+
+        def read_all():
+            messages = []
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    messages.append(page.recv(timeout=2))
+            return messages
+
+        read_all()  # the scene
+        pictures = 20 * UNDERWAY
+        for _ in range(pictures):  # while it reads nothing
+            session.step()
+            viewer._due = 0.0
+            viewer.sync(session)
+            time.sleep(2 / 60)  # viser puts together what comes within one
+        messages = read_all()
+    # Underway to the guard and to the page, or in the queues of those that read.
+    assert len(messages) <= 2 * UNDERWAY + 8 < pictures / 4
+    for parts in viewer._drawn.values():
+        for part in parts:
+            if part.body:
+                newest = part.handle.batched_positions.tobytes()
+                assert any(newest in message for message in messages[-3:])
 
 
 def test_episodes_of_a_batch_end():

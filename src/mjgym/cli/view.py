@@ -41,8 +41,9 @@ def view(
 ) -> None:
     """Watch a task in real time while a policy acts, in a window or a browser.
 
-    Keys in the terminal: space pauses, s steps once, r resets, n starts the next seed, q quits. A
-    page has buttons for them: its own keys are the viewer's. It is paused until it is opened.
+    Keys in the terminal: space pauses, s steps once, r resets, n starts the next seed, q quits. The
+    page of --num-envs takes all but q, that of one environment has buttons and MuJoCo's own keys. A
+    page is paused until it is opened.
 
     To push a body, double-click it, then drag with Ctrl and the right mouse button.
     """

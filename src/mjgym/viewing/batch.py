@@ -15,9 +15,10 @@ import numpy as np
 import viser
 
 from mjgym.envs.overlays import Overlay
-from mjgym.viewing.guard import Guard
+from mjgym.viewing.guard import Guard, paced
 from mjgym.viewing.session import Command, Session
 from mjgym.viewing.shapes import SHAPED, USUAL, Look, Shapes, colour, sky
+from mjgym.viewing.terminal import KEYS
 from mjgym.viewing.watch import ViewerError, title_of
 
 REFRESH = 0.2  # s between two texts
@@ -26,7 +27,9 @@ _INNER = "127.0.0.1"  # where viser listens; people look at the guard
 GAP = 2.4  # between the middles of two sub-environments, in radii of one
 FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
 STRAY = 0.15  # of the size of all, by which their middle may leave that of the picture
-GROW = 1.2  # of the size of all, at which cameras are set when they no longer fit
+GROW = 1.2  # of the size of all, at which cameras are set when they fit no longer
+SHRINK = 0.5  # of the size in the picture, below which cameras come nearer again
+ASPECT = 1.15  # width by height of a picture, below which cameras stand further off
 COARSE = 1000  # vertices of a mesh that is seen from afar
 AFAR = 2.0  # m from the eye
 LINES = 0.8  # brightness of the lines of a floor's grid, of the floor's
@@ -92,7 +95,8 @@ class BatchViewer:
         places = np.stack([column, row, np.zeros(count)], axis=1)
         self._offsets = GAP * self._radius * (places - places.mean(axis=0))
         self._middle = np.zeros(3)
-        self._size = float(np.ptp(self._offsets, axis=0).max()) + 2 * self._radius
+        self._size = self._least = float(np.ptp(self._offsets, axis=0).max()) + 2 * self._radius
+        self._world = self._server.scene.add_frame("/world", show_axes=False)
         self._server.scene.set_up_direction("+z")
         self._server.scene.configure_environment_map(environment_intensity=BRIGHTNESS)
         background = sky(self._model)
@@ -105,36 +109,50 @@ class BatchViewer:
         self._drawn: dict[Look, list[_Drawn]] = {}
         self._added = itertools.count()  # names of meshes
         self._server.on_client_connect(self._look)
+        self._server.gui.configure_theme(show_share_button=False)  # it would invite strangers
+        self._server.gui.main_panel.dock_right()  # else it hides what is behind it
         self._text = self._server.gui.add_markdown("")
         for command in _BUTTONS:
             button = self._server.gui.add_button(command.value.capitalize())
             button.on_click(_asking(session, command))
+        for key, command in KEYS.items():
+            if command in _BUTTONS:
+                hotkey: Any = key.upper() if key.strip() else "space"
+                keyed = self._server.gui.add_command(command.value.capitalize(), hotkey=hotkey)
+                keyed.on_trigger(_asking(session, command))
         self._due = self._text_due = 0.0  # s on the clock
 
     def _look(self, client: Any) -> None:
         """From aside and above, at all of them."""
-        client.camera.position = self._middle + self._size * np.array([0.0, -0.7, 0.5])
-        client.camera.look_at = self._middle  # second, because the position moves it along
+        away = self._size * max(1.0, ASPECT / client.camera.aspect)
+        client.camera.position = away * np.array([0.0, -0.7, 0.5])
+        client.camera.look_at = np.zeros(3)  # second, because the position moves it along
 
     def _keep_in_sight(self, places: np.ndarray) -> None:
-        """Take cameras along, and further off, once what moves has left the picture's middle."""
+        """Hold what moves in the picture's middle, and let cameras stand as far off as it needs.
+
+        The world moves, not the cameras: those are the people's, who can turn them meanwhile.
+        """
         if places.shape[1] < 2:
             return
         solid = places[:, 1:, :2].reshape(-1, 2)
         low, high = solid.min(axis=0), solid.max(axis=0)
-        middle = np.array([*(low + high) / 2, 0.0])
+        astray = np.array([*(low + high) / 2, 0.0]) - self._middle
+        distance = float(np.linalg.norm(astray))
+        if distance > STRAY * self._size:
+            self._middle += astray * (1 - STRAY * self._size / distance)
+            self._world.position = -self._middle
         size = float((high - low).max()) + self._radius
-        if np.linalg.norm(middle - self._middle) < STRAY * self._size and size < self._size:
+        if SHRINK * self._size <= size <= self._size:
             return
-        ratio = GROW * size / self._size if size >= self._size else 1.0
-        moved = middle - self._middle
-        self._middle, self._size = middle, ratio * self._size
+        before, self._size = self._size, max(GROW * size, self._least)
+        if self._size == before:
+            return
         for client in self._server.get_clients().values():
-            camera = client.camera
-            aim = np.asarray(camera.look_at)
-            away = np.asarray(camera.position) - aim
-            camera.position = aim + moved + ratio * away
-            camera.look_at = aim + moved
+            aim = np.asarray(client.camera.look_at)
+            away = np.asarray(client.camera.position) - aim
+            client.camera.position = aim + self._size / before * away
+            client.camera.look_at = aim
 
     def _floors(self) -> list[int]:
         """Planes that go on below all sub-environments."""
@@ -189,8 +207,8 @@ class BatchViewer:
             data = session.follow(i)
             places[i], turns[i] = data.xpos + offset, data.xquat
             changed |= self._shapes.see(i, model)
-        self._keep_in_sight(places)
         with self._server.atomic():
+            self._keep_in_sight(places)
             if changed:
                 self._add_shapes()
             for drawn in itertools.chain.from_iterable(self._drawn.values()):
@@ -219,7 +237,7 @@ class BatchViewer:
         # Terrain is seen from afar, and falls apart with fewer corners.
         coarse = COARSE / len(mesh.vertices) if body else 1.0
         return self._server.scene.add_batched_meshes_trimesh(
-            f"/bodies/{next(self._added)}",
+            f"/world/bodies/{next(self._added)}",
             mesh,
             batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
             batched_positions=np.zeros((count, 3)),
@@ -238,7 +256,8 @@ class _Inner:
 
     viser listens on a port of its own, for anybody on this machine: it serves files that say
     nothing about the session, and a websocket that says all. The websocket is closed before
-    anything goes through it, unless the guard has opened the connection.
+    anything goes through it, unless the guard has opened the connection. To the guard, viser sends
+    no faster than it reads: what viser still holds, it replaces by the newest state.
 
     Args:
         server: viser's, on a loopback address.
@@ -258,6 +277,7 @@ class _Inner:
                 connection = connections[client.client_id]
                 if tuple(connection.remote_address[:2]) not in self._dialled:
                     await connection.close(1008, "open the address that mjgym view has printed")
+                connection.send = paced(connection)
 
             websockets.on_client_connect(check)
             websockets.disconnect_all_clients()  # who was quicker than that

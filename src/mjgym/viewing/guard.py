@@ -11,6 +11,7 @@ the browser; `http.client` and `websockets` speak them to the viewer.
 """
 
 import asyncio
+import collections
 import contextlib
 import html
 import http
@@ -22,8 +23,9 @@ import secrets
 import socket
 import threading
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
@@ -40,6 +42,7 @@ STOP = 5.0  # s, in which the thread must end
 CLOSING = 1.0  # s, in which a browser must answer that its connection ends
 MOST_FROM_BROWSER = 2**20  # bytes of a message: keys, mouse, settings of the page
 MOST_FROM_VIEWER = 2**28  # bytes of a message: pictures, or meshes of a whole scene
+UNDERWAY = 8  # messages that a slow page may be behind
 _OTHER_SITES = ("same-site", "cross-site")  # values of Sec-Fetch-Site; another port is another page
 _RELAYED = ("accept", "accept-encoding", "if-modified-since", "if-none-match")  # of a request
 _DROPPED = ("access-control-allow-origin", "connection", "content-length", "transfer-encoding")
@@ -52,9 +55,17 @@ _SAFETY = (
 )
 
 _TITLE = re.compile(rb"<title>[^<]*</title>")
+# MuJoCo's page gives itself its own name again, once it has loaded.
+_KEEP_TITLE = """<script>
+const title = document.title;
+Object.defineProperty(document, "title", { get: () => title, set() {} });
+</script>"""
 
 Dial = Callable[[], AbstractContextManager[socket.socket]]
 """Opens a connection to the viewer, which lasts as long as the context."""
+
+Send = Callable[[Any], Awaitable[None]]
+"""Sends a message over a websocket."""
 
 
 class Refused(Exception):
@@ -200,7 +211,7 @@ class Guard:
         self, listener: socket.socket, dial: Dial, title: str, closed: tuple[str, ...] = ()
     ) -> None:
         self.visited = threading.Event()
-        self._title = f"<title>{html.escape(title)}</title>".encode()
+        self._title = f"<title>{html.escape(title)}</title>{_KEEP_TITLE}".encode()
         self._listener = listener
         self._dial = dial
         self._policy = Policy(listener, closed)
@@ -317,8 +328,8 @@ def _to_viewer(connection: socket.socket, path: str, spoken: list[Subprotocol] |
 
 async def _exchange(browser: ServerConnection, viewer: ClientConnection) -> None:
     copies = [
-        asyncio.ensure_future(_copy(viewer, browser)),
-        asyncio.ensure_future(_copy(browser, viewer)),
+        asyncio.ensure_future(_copy(viewer, paced(browser))),
+        asyncio.ensure_future(_copy(browser, viewer.send)),
     ]
     try:
         await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
@@ -334,12 +345,28 @@ async def _exchange(browser: ServerConnection, viewer: ClientConnection) -> None
         await browser.close(code, viewer.close_reason or "")
 
 
-async def _copy(
-    source: ServerConnection | ClientConnection, target: ServerConnection | ClientConnection
-) -> None:
+async def _copy(source: ServerConnection | ClientConnection, send: Send) -> None:
     with contextlib.suppress(ConnectionClosed):
         async for message in source:
-            await target.send(message)
+            await send(message)
+
+
+def paced(connection: ServerConnection) -> Send:
+    """The connection's `send`, which waits while the other side is `UNDERWAY` messages behind.
+
+    Else the system's buffers hold pictures of many seconds, which a slow page shows one by one.
+    Each message is followed by a ping, which is answered once the message has been read.
+    """
+    send = connection.send
+    unread: collections.deque[Awaitable[float]] = collections.deque()
+
+    async def send_paced(message: Any) -> None:
+        await send(message)
+        unread.append(await connection.ping())
+        if len(unread) > UNDERWAY:
+            await unread.popleft()
+
+    return send_paced
 
 
 # Without handlers, the last resort of `logging` would print each browser that comes and goes.
