@@ -1,6 +1,6 @@
-"""The free coordinates among the model's joints, and equations of motion in them.
+"""Free coordinates of the model's joints, and the equations of motion in them.
 
-A tibia slides in its femur as its knee's angle says, by splines. MuJoCo has joints for the slides;
+Splines of the knee angle define how a tibia slides in its femur. MuJoCo has joints for the slides;
 here they are eliminated: with T the derivative of all joints by the free coordinates, inertia and
 bias forces are T' M T and T' (bias + M dT/dt u).
 """
@@ -15,11 +15,11 @@ from mjgym.sim.views import View
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.skeleton import COORDINATES, SIDES, SLIDES
 
-MENDED = 0.02  # in a physics step, of what a tibia is out of its place
+MENDED = 0.02  # fraction of a tibia's slide error corrected per physics step
 
 
 class Knees(NamedTuple):
-    """Functions of the knees' angles and their derivatives, see `skeleton.knee`, (..., 2, k)."""
+    """Functions of the knee angles and their derivatives, see `skeleton.knee`, (..., 2, k)."""
 
     values: Array
     slopes: Array
@@ -42,16 +42,16 @@ class Equations(NamedTuple):
 
 
 class Coordinates:
-    """The free coordinates of a model, in the order of its joints.
+    """Free coordinates of a model, in the order of its joints.
 
     Args:
         free: their names.
 
     Attributes:
-        joints: the names of the model's joints.
-        free: the names of the free coordinates, in their order.
-        legs: the places among them of each leg's, (2, c).
-        feet: the places of those that move each foot: the root's, then its leg's, (2, w).
+        joints: names of the model's joints.
+        free: names of the free coordinates, in order.
+        legs: indices among them of each leg's, (2, c).
+        feet: indices of those that move each foot: the root's, then its leg's, (2, w).
     """
 
     def __init__(self, free: tuple[str, ...]) -> None:
@@ -66,18 +66,18 @@ class Coordinates:
         self._knees = self.legs[:, self._knee]
         self._kept = np.array([joints.index(name) for name in own])
         slides = [[joints.index(skeleton.slide(axis, s)) for s in SIDES] for axis in SLIDES]
-        self._slides = np.array(slides).reshape(-1)  # both of x, then both of y
+        self._slides = np.array(slides).reshape(-1)  # both x, then both y
         n, legs = len(own), len(SIDES)
-        # Places in arrays with a zero in front.
+        # Indices in arrays with a leading zero.
         self._of_knees = _places(n, self._knees)
         self._of_legs = _places(n, self.legs.reshape(-1))
         self._everywhere = np.argsort([*self._kept, *self._slides])
         self._pairs = (self._kept[:, None] * len(joints) + self._kept).reshape(-1)
-        more = np.zeros((n, n), dtype=np.int64)  # what a knee's row and column gain
+        more = np.zeros((n, n), dtype=np.int64)  # added to a knee's row and column
         for side, knee in enumerate(self._knees):
             more[knee, :] = more[:, knee] = 1 + side * n + np.arange(n)
         for side, knee in enumerate(self._knees):
-            more[knee, self._knees] = 0  # the legs do not feel each other
+            more[knee, self._knees] = 0  # the legs are independent
             more[knee, knee] = 1 + legs * n + side
         self._more = more.reshape(-1)
         at = [joints.index(name) if name in joints else -1 for name in COORDINATES]
@@ -106,7 +106,7 @@ class Coordinates:
             "knees": self._knees,
         }
 
-    # Of values of the joints.
+    # Joint values.
 
     def taken(self, joints: Array) -> Array:
         """The free coordinates' among values of the joints, (..., c)."""
@@ -131,7 +131,7 @@ class Coordinates:
         """Values of the free coordinates in OpenSim's order, 0 for the others."""
         return columns(_padded(free), self._shown)
 
-    # Of values of the free coordinates.
+    # Free coordinate values.
 
     def by_leg(self, free: Array) -> Array:
         """Those of each leg, (..., 2, c)."""
@@ -210,7 +210,7 @@ class Coordinates:
         joints = v.inertia(self.joints)
         rows = columns(joints, self._slides, -2)
         x, y = knees.slopes[..., 0:1], knees.slopes[..., 1:2]
-        # How the slides' velocities would change at a constant rate of the knees.
+        # Velocity change of the slides at a constant knee rate.
         speed = columns(rates, self._knees)
         speed = speed * speed
         turning = _by_axis(knees.bends) * xp.concat([speed, speed], axis=-1)
@@ -221,7 +221,7 @@ class Coordinates:
         of_slides = columns(bias, self._slides)
         gain = x[..., 0] * of_slides[..., :2] + y[..., 0] * of_slides[..., 2:]
         bias = columns(bias, self._kept) + columns(_padded(gain), self._of_knees)
-        # A knee's row and column gain those of its slides.
+        # Add the slides' rows and columns to a knee's.
         rows = columns(rows, self._kept)
         more = x * rows[..., :2, :] + y * rows[..., 2:, :]
         flat = reshaped(joints, (*joints.shape[:-2], -1))
@@ -241,30 +241,28 @@ class Coordinates:
 
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
-        """Each knee in its row of what is gained."""
         own: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
         return own
 
     @functools.cached_property
     def _corners(self) -> np.ndarray:
-        """The slides' own inertias, xx, xy and yy of both sides, in the flat matrix of joints."""
+        """Slide inertias, xx, xy and yy of both sides, in the flat matrix of joints."""
         x, y = self._slides.reshape(2, -1)
         return np.concatenate([a * len(self.joints) + b for a, b in ((x, x), (x, y), (y, y))])
 
 
 def _places(n: int, where: np.ndarray) -> np.ndarray:
-    """For each of n, its place among some, counted from 1; 0 where it is none of them."""
+    """Index of each of n among `where`, counted from 1; 0 if absent."""
     found = np.zeros(n, dtype=np.int64)
     found[where] = 1 + np.arange(where.size)
     return found
 
 
 def _padded(values: Array) -> Array:
-    """Values with a zero in front."""
     xp = namespace(values)
     return xp.concat([xp.zeros_like(values[..., :1]), values], axis=-1)
 
 
 def _by_axis(functions: Array) -> Array:
-    """The first two functions of both knees, (..., 2, k) to (..., 4): both of x, then both of y."""
+    """First two functions of both knees, (..., 2, k) to (..., 4): both x, then both y."""
     return namespace(functions).concat([functions[..., 0], functions[..., 1]], axis=-1)

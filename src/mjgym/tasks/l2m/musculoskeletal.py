@@ -1,15 +1,16 @@
-"""The walker's forces as OpenSim has them, on MuJoCo's rigid bodies.
+"""OpenSim's forces for the walker, on MuJoCo's rigid bodies.
 
-At each instant the generalised forces of muscles, limits and contacts give the accelerations of the
-free coordinates, by the inertia and the bias forces that MuJoCo has computed. Motors drive every
-joint, the tibias' slides too, so that MuJoCo's next step ends with the velocities that follow and
-with the slides where the knees' angles want them (to 1e-8 m).
+The generalised forces of muscles, limits and contacts give the accelerations of the free
+coordinates, by the inertia and bias forces that MuJoCo has computed. Motors drive every joint,
+including the tibia slides, so that MuJoCo's next step ends with the resulting velocities and with
+the slides at the positions set by the knee angles (to 1e-8 m).
 
-The scheme is that of the leapfrog: each step's velocity is that of its middle. A control step's
-first physics step therefore counts accelerations for half a step, and its last one for one and a
-half, so that between control steps velocities are of the same instant as positions. Forces that
-depend on velocities are taken as in the middle of what they change, by their derivatives; friction,
-whose derivative is stiff, later than that. Fibres and activations move on after each physics step.
+The integrator is a leapfrog scheme: the velocity of each step is that of its middle. A control
+step's first physics step therefore applies accelerations for half a step, and its last one for one
+and a half, so that between control steps velocities and positions are simultaneous.
+Velocity-dependent forces are taken at the midpoint of the interval that they act on, by their
+derivatives; friction, with its stiff derivative, later. Fibres and activations are integrated after
+each physics step.
 """
 
 import functools
@@ -54,16 +55,16 @@ ACTION_TO_MODEL = np.array([ACTION_ORDER.index(name) for name in MUSCLES])
 
 KILO = 1e3
 START_ACTIVATION = 0.05
-LIGHT = 0.7  # kg, about what a sphere of a foot has to move: how stiff friction is to it
-ANY_INERTIA = 1e-13  # kg m^2, with which equations can be solved before anything is computed
+LIGHT = 0.7  # kg, effective mass of a foot sphere in stiff friction
+ANY_INERTIA = 1e-13  # kg m^2, keeps equations regular before anything is computed
 
 
 class MuscleState(NamedTuple):
-    """The state of all muscles, (..., 22) each in the order of `MUSCLES`.
+    """State of all muscles, (..., 22) each in the order of `MUSCLES`.
 
     Attributes:
         activation: 0.01 to 1.
-        length: of the path from origin to insertion, m.
+        length: length of the path from origin to insertion, m.
         lengthening: its rate, m/s.
         fibre_length: m.
         fibre_velocity: m/s.
@@ -81,7 +82,7 @@ class MuscleState(NamedTuple):
 
 
 class _Pose(NamedTuple):
-    """Consequences of the positions: knees, motion (..., c, 6), the legs' part of it, paths."""
+    """Quantities derived from positions: knees, motion (..., c, 6), its leg part, paths."""
 
     knees: Knees
     motion: Array
@@ -90,16 +91,16 @@ class _Pose(NamedTuple):
 
 
 class _Feet(NamedTuple):
-    """The spheres of the feet, (..., 2, 3, s) or (..., 2, s).
+    """Spheres of the feet, (..., 2, 3, s) or (..., 2, s).
 
     Attributes:
-        point: of contact, m.
+        point: contact point, m.
         arm: from the subtree's centre to it, m.
-        velocity: of the body there, m/s.
+        velocity: body velocity there, m/s.
         load: normal force at rest, N.
         normal: normal force, N.
-        drag: of friction, N s/m.
-        force: on the foot, N.
+        drag: friction coefficient per slip speed, N s/m.
+        force: force on the foot, N.
     """
 
     point: Array
@@ -113,16 +114,16 @@ class _Feet(NamedTuple):
 
 @dataclass(frozen=True)
 class Musculoskeletal:
-    """The body of the walker: its model, and its forces as hooks of a task.
+    """Walker body: its model, and its forces as task hooks.
 
     A task calls `memory`, `before_step`, `control` and `substep` in its hooks of the same names,
     with `control_every_substep`.
 
     Args:
-        planar: whether it moves in the plane of walking alone: 9 coordinates instead of 14.
+        planar: restrict motion to the sagittal plane: 9 coordinates instead of 14.
         control_timestep: s.
-        longest_step: of the physics, s, of which there are at least two in a control step.
-        held: whether the coordinates that OpenSim locks are held at their values.
+        longest_step: upper limit of the physics step, s; a control step has at least two.
+        held: whether coordinates that OpenSim locks are held at their values.
     """
 
     planar: bool = False
@@ -130,7 +131,7 @@ class Musculoskeletal:
     longest_step: float = 0.0004
     held: bool = True
 
-    # What there is.
+    # Model.
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -264,7 +265,7 @@ class Musculoskeletal:
             **muscles,
             "inertia": np.where(there, index, -1),
             "point_bodies": own[:, paths["point_bodies"]],
-            # Behind the offsets of the tibia.
+            # After the offsets of the tibia.
             "moves": np.where(paths["moves"] < 0, -1, paths["moves"] + len(SLIDES)),
             "foot_body": parts.feet,
             "knots": splines.knots,
@@ -320,7 +321,7 @@ class Musculoskeletal:
         compiled: CompiledLaw = packed.PackedWalker(sizes, constants, arrays, memory)
         return compiled
 
-    # What can be read at any time.
+    # Readings.
 
     def positions(self, v: View) -> Array:
         """All coordinates, held ones too, in the order of `COORDINATES`, (..., 17)."""
@@ -380,7 +381,7 @@ class Musculoskeletal:
         moment = total(cross_rows(feet.point, feet.force))
         return v.xp.concat([total(feet.force), moment], axis=-1)
 
-    # How it is computed.
+    # Computation.
 
     @property
     def _parts(self) -> "_Parts":
@@ -388,7 +389,6 @@ class Musculoskeletal:
 
     @staticmethod
     def _each(v: View, number: float) -> Array:
-        """A number for each simulation, (..., 1)."""
         return v.xp.full((*v.lead, 1), number, dtype=v.xp.float64)
 
     def _pose(self, v: View) -> _Pose:
@@ -411,13 +411,13 @@ class Musculoskeletal:
         return _Pose(knees, motion, of_legs, paths)
 
     def _drive(self, v: View, pose: _Pose, fibre: Array, counts: Array) -> Array:
-        """The joints' forces for the next physics step, (..., j), kN or kN m.
+        """Joint forces for the next physics step, (..., j), kN or kN m.
 
         Args:
-            v: the simulations.
-            pose: of the present.
-            fibre: lengths, (..., 2, 11), m.
-            counts: for how many steps the accelerations count, (..., 1).
+            v: view.
+            pose: current pose.
+            fibre: fibre lengths, (..., 2, 11), m.
+            counts: number of steps for which accelerations apply, (..., 1).
         """
         coordinates, dt = self._parts.coordinates, self.timestep
         inertia, joints, force = self._forces(v, pose, fibre, counts * dt)
@@ -433,7 +433,7 @@ class Musculoskeletal:
     ) -> tuple[Array, Array, Array]:
         """Inertia of the free coordinates and of all joints, and forces.
 
-        The first inertia is larger by what velocities change of the forces within a time (..., 1).
+        The first inertia includes the damping of the forces over a time (..., 1).
         """
         parts, xp = self._parts, v.xp
         coordinates = parts.coordinates
@@ -444,7 +444,7 @@ class Musculoskeletal:
         torque = parts.paths.torques(pose.paths, pose.of_legs, tension)
         limit, damper = parts.limits.torque(coordinates.by_leg(q), coordinates.by_leg(u))
         force = coordinates.from_legs(torque + limit) - equations.bias
-        # The ground, by the Jacobians of the points of contact: (..., 2, 3 s, w).
+        # Ground forces, by the Jacobians of the contact points: (..., 2, 3 s, w).
         feet = self._feet(v)
         own = columns(pose.motion, coordinates.feet.reshape(-1), -2)
         own = reshaped(own, (*own.shape[:-2], *coordinates.feet.shape, 6))
@@ -477,14 +477,15 @@ class Musculoskeletal:
         return inertia, equations.joints, force
 
     def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
-        """Slopes of the ground's forces with velocities, as far as a step should look ahead.
+        """Velocity derivatives of the ground forces, over the look-ahead of a step.
 
         Returns:
-            Of friction with the slip, of friction with the speed inwards over the slip (N s^2/m^2),
-            and of the normal force with the speed inwards, (..., 2, s), N s/m.
+            Of friction by slip, of friction by inward speed over slip (N s^2/m^2), and of the
+            normal
+            force by inward speed, (..., 2, s), N s/m.
         """
         law = self._parts.contact
-        # A stiff force is taken at the end of the step, another one in its middle.
+        # A stiff force is taken at the end of the step, others at its middle.
         stiffness = (self.timestep / LIGHT) * feet.drag
         along = feet.drag * (1.0 + stiffness) / (2.0 + stiffness)
         normal = (0.75 * law.dissipation) * v.xp.where(feet.normal > 0, feet.load, 0.0)
@@ -502,7 +503,7 @@ class Musculoskeletal:
         point = place + axes[..., 0::3, :] * x + axes[..., 1::3, :] * y + axes[..., 2::3, :] * z
         law, radius = parts.contact, alongside(parts.radii, axes)
         depth = law.depth(point[..., 2, :], radius)
-        # Midway in the overlap, below the ground.
+        # Middle of the overlap, below the ground.
         point = xp.stack([point[..., 0, :], point[..., 1, :], -0.5 * depth], axis=-2)
         arm = point - v.subtree_com[..., 1, None, :, None]
         motion = columns(v.cvel, talus, -2)[..., None]
@@ -515,18 +516,18 @@ class Musculoskeletal:
         return _Feet(point, arm, velocity, load, normal, drag, force)
 
 
-# Of a body's place and rotation matrix in a row, the rows of its frame: x, y and z of the place and
-# of the three axes.
+# In a row of a body's position and rotation matrix, the rows of its frame: x, y and z of the
+# position and of the three axes.
 _FRAME = np.array([[0, 3, 4, 5], [1, 6, 7, 8], [2, 9, 10, 11]])[:, None, :]
 
 
 def _lever(spheres: int) -> np.ndarray:
-    """Places in [0, arms, -arms, 1] of the matrices (3 s, 6) by which points move with a body."""
+    """Indices in [0, arms, -arms, 1] of the matrices (3 s, 6) by which points move with a body."""
     place = np.zeros((3, spheres, 6), dtype=np.int64)
     arms = 1 + np.arange(3 * spheres).reshape(3, spheres)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        place[i, :, j] = arms[k]  # of the turning's cross product with the arm
+        place[i, :, j] = arms[k]  # cross product of rotation and arm
         place[i, :, k] = arms[j] + 3 * spheres
         place[i, :, 3 + i] = 1 + 6 * spheres
     return place.reshape(-1)
@@ -534,7 +535,7 @@ def _lever(spheres: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """The laws of a model with their parameters, and where things are in its arrays."""
+    """Parameterised laws of a model, and its array indices."""
 
     coordinates: Coordinates
     law: Thelen
@@ -561,7 +562,7 @@ def _parts(planar: bool, held: bool) -> _Parts:
         for side in SIDES
         for body in skeleton.LEG_BODIES
     ]
-    bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # behind the world
+    bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # without the world
     return _Parts(
         Coordinates(free),
         law,
