@@ -23,9 +23,9 @@ from mjgym.tasks.manipulation.arena import (
 )
 from mjgym.tasks.manipulation.props import SEEN
 
-BASE = (0.0, 0.4, 0.0)  # m, where the arm stands
-DOWN = (0.0, 0.5**0.5, 0.5**0.5, 0.0)  # quaternion of a tool that points down
-CAMERA, EYE = "front_close", 84  # what is seen in vision tasks, pixels each way
+BASE = (0.0, 0.4, 0.0)  # m, position of the arm
+DOWN = (0.0, 0.5**0.5, 0.5**0.5, 0.0)  # orientation of a tool that points down
+CAMERA, EYE = "front_close", 84  # camera of vision tasks, pixels each way
 AREA_COLOURS = {
     "tcp": (0.2, 0.8, 0.2, 0.3),
     "target": (0.2, 0.4, 0.9, 0.3),
@@ -33,7 +33,7 @@ AREA_COLOURS = {
     "pedestal": (0.2, 0.8, 0.8, 0.3),
 }
 Areas = Mapping[str, Box]
-COUNT_AND_FORCE = (3, 3, 1)  # of a contact sensor: how many contacts, and their forces added up
+COUNT_AND_FORCE = (3, 3, 1)  # contact sensor setting: number of contacts, and their total force
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Robot:
 
     Args:
         arm: the arm.
-        hand: on its wrist.
+        hand: the hand on its wrist.
     """
 
     arm: Arm
@@ -87,7 +87,7 @@ class Robot:
 
 @functools.cache
 def find_robot(arm: str, hand: str) -> Robot:
-    """The arm and the hand of these names, or "module:Class"."""
+    """Look up the arm and the hand by name or "module:Class"."""
     return Robot(arms.find(arm), hands.find(hand))
 
 
@@ -123,7 +123,7 @@ class Scene(Task):
         """The arm with its hand."""
         return find_robot(self.arm, self.hand)
 
-    # What there is.
+    # Model.
 
     def model(self) -> Spec:
         scene = arena()
@@ -145,7 +145,7 @@ class Scene(Task):
         """Add the objects on the table."""
 
     def _feel(self, scene: Spec) -> None:
-        """Add a contact sensor for each geom of a finger."""
+        """Add a contact sensor for each finger geom."""
         for finger in self.robot.pads:
             for pad in finger:
                 add(
@@ -153,7 +153,7 @@ class Scene(Task):
                     objname=pad, intprm=COUNT_AND_FORCE,
                 )  # fmt: skip
 
-    # What is observed.
+    # Observation.
 
     def observation(self, v: View) -> Arrays:
         robot = self.observe_robot(v)
@@ -191,7 +191,7 @@ class Scene(Task):
         }
 
     def _observe_touch(self, v: View) -> Arrays:
-        """Contacts of each finger: how many, and the sum of its geoms' net forces in N."""
+        """Contacts of each finger: their number, and the total net force of its geoms in N."""
         xp, counts, forces = v.xp, [], []
         for finger in self.robot.pads:
             felt = [v.sensor(f"{pad} touch").data for pad in finger]
@@ -230,7 +230,7 @@ class Scene(Task):
         """The position of the point between the fingers, (..., 3) m."""
         return v.site(self.robot.tool).xpos
 
-    # How an episode begins.
+    # Start of an episode.
 
     def draw_fingers(self, v: SingleView, rng: Any) -> None:
         """Open all fingers equally far, anywhere between closed and open.
@@ -262,13 +262,13 @@ class Scene(Task):
 
 
 def features_and_vision(name: str, summary: str, **fields: Any) -> Callable[[TaskType], TaskType]:
-    """Register a task under two ids, with and without numbers about what is not the robot.
+    """Register a task under two ids, with and without object state.
 
     Args:
         name: gives "manipulation/<name>_features-v0" and "manipulation/<name>_vision-v0", which has
-            the picture instead.
-        summary: what they ask for, a sentence without its full stop.
-        **fields: the values of the class's fields that make this task.
+            the camera image instead.
+        summary: summary of both, a sentence without its full stop.
+        **fields: field values of this task.
     """
 
     def decorate(task: TaskType) -> TaskType:

@@ -21,7 +21,7 @@ from mjgym.tasks.robosuite.team import Manipulator, Robot
 
 
 def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
-    """The action dimensions: of each robot its arms', then its grippers'."""
+    """Action dimensions: of each robot the arms', then the grippers'."""
     return tuple(
         action
         for robot in robots
@@ -67,7 +67,7 @@ class Drive:
 
     Args:
         model: the compiled model.
-        robots: that are in it.
+        robots: robots in it.
     """
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
@@ -123,7 +123,7 @@ class Drive:
         return self._controls(v, self._arms.torque(self._states(v), v.memory).values())
 
     def _controls(self, v: View, torques: Iterable[Array]) -> Array:
-        """The controls of all actuators, from the arms' torques."""
+        """Controls of all actuators, from the arms' torques."""
         xp, memory = v.xp, v.memory
         parts = list(torques)
         for each in self._grippers:
@@ -143,7 +143,7 @@ class Drive:
         return {name: value for name, value in changed.items() if value is not memory[name]}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the compiled law: another process has one of its own."""
+        """Pickle without the compiled law, which each process builds."""
         return {name: value for name, value in vars(self).items() if name != "compiled"}
 
     @functools.cached_property
@@ -183,10 +183,10 @@ class _Gripper:
     """A gripper in a compiled model.
 
     Args:
-        command: the name in the memory of its actuators' commands.
-        law: how an action moves them.
-        numbers: of an action, that do.
-        low: the lower ends of the actuators' control ranges.
+        command: name of its actuators' commands in the memory.
+        law: maps actions to commands.
+        numbers: indices of its action.
+        low: lower ends of the actuators' control ranges.
         high: their upper ends.
     """
 

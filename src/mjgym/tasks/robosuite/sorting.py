@@ -18,7 +18,7 @@ from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
 from mjgym.util.suggestions import or_else
 
 ALL, RANDOM = "all", "random"
-PARKED = 10.0  # m along x and y, where objects stand that an episode has no use for
+PARKED = 10.0  # m along x and y, position of unused objects
 
 REACH, GRASP, LIFT, OVER, HOVER = 0.1, 0.35, 0.5, 0.5, 0.2  # rewards
 LIFT_SCALE = 15.0  # 1/m, how fast the reward for lifting falls off
@@ -66,7 +66,7 @@ class Sorting(Tabletop):
         names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
         return {name: (name,) for name in names}
 
-    # Where objects go to.
+    # Destinations.
 
     def goal(self, name: str) -> tuple[float, float]:
         """The middle of an object's place, x and y, m."""
@@ -94,7 +94,7 @@ class Sorting(Tabletop):
         goal = v.xp.asarray(self.goal(name), dtype=v.xp.float64)
         return v.body(self.body_of(name)).xpos[..., 0:2] - goal
 
-    # What begins an episode.
+    # Start of an episode.
 
     def place(self, v: SingleView, rng: Any) -> None:
         super().place(v, rng)
@@ -116,7 +116,7 @@ class Sorting(Tabletop):
             memory["object"] = xp.asarray(number, dtype=xp.float64)
         return memory
 
-    # What is observed.
+    # Observation.
 
     def objects(self, v: View) -> Arrays:
         if self.choice != RANDOM:
@@ -179,7 +179,7 @@ class Sorting(Tabletop):
             signals[f"{label}_{part}"] = Signal(meaning, names, source=f"body x{part} of {called}")
         return signals
 
-    # What is paid.
+    # Reward.
 
     def placed(self, v: View, name: str) -> Array:
         """Whether an object is in its place and let go, bool."""

@@ -1,6 +1,6 @@
-"""The robots of a task: which ones, what they hold, what moves them, and how all of it is named.
+"""Robots of a task: arms, hands, mounts, controllers and names.
 
-The n-th robot's names begin with "robot<n>_", its mount's with "fixed_mount<n>_", and those of the
+Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_", and those of the
 hand on its right or left arm with "gripper<n>_right_" or "gripper<n>_left_".
 """
 
@@ -19,8 +19,8 @@ from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
 
 PHYSICS_TIMESTEP = 0.002  # s
-DEFAULT = "default"  # in the place of a name: what the robot has by itself
-TOOL_CENTRE = "grip_site"  # the site of every tabletop hand that a controller moves
+DEFAULT = "default"  # instead of a name: the robot's default
+TOOL_CENTRE = "grip_site"  # controlled site of every tabletop hand
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Manipulator:
     """One arm of a robot, with its hand and its controller.
 
     Args:
-        robot: number of the robot.
+        robot: index of the robot.
         side: "right" or "left".
-        limb: its joints and motors; names without prefix.
-        hand: what it holds with.
-        controller: what turns actions into torques.
+        limb: joints and motors; names without prefix.
+        hand: the hand.
+        controller: maps actions to torques.
         alone: whether the robot has no other arm.
     """
 
@@ -106,9 +106,9 @@ class Robot:
     """A robot with its hands and its mount.
 
     Args:
-        number: of the robot, from 0.
+        number: index of the robot, from 0.
         arm: the robot without hands.
-        base: what it stands on.
+        base: its mount.
         manipulators: its arms, the right one first.
     """
 
@@ -144,13 +144,13 @@ Words = str | None | Sequence[str | None]
 
 
 def normal(what: str, value: Any) -> Any:
-    """A keyword argument as a frozen task can keep it, so that equal ones are equal.
+    """Normalise a keyword argument to a hashable value, so that equal ones compare equal.
 
-    Names stay as they are, a sequence becomes a tuple, a dict of parameters becomes the text of a
-    JSON object with its keys in order.
+    Names are unchanged, a sequence becomes a tuple, a dict of parameters becomes JSON text with
+    sorted keys.
 
     Raises:
-        TypeError: it is nothing of the kind.
+        TypeError: it has another type.
     """
     if isinstance(value, str) or value is None:
         return value
@@ -165,7 +165,7 @@ def normal(what: str, value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """The value that `normal` was given: a dict for a JSON object's text, else unchanged."""
+    """Invert `normal`: a dict for JSON text, else unchanged."""
     if not (isinstance(value, str) and value.lstrip().startswith("{")):
         return value
     try:
@@ -178,15 +178,16 @@ def unpacked(value: Any) -> Any:
 def find_robots(
     robot: str | tuple[str, ...], gripper: Any, base: Any, controller: Any, substeps: int
 ) -> tuple[Robot, ...]:
-    """The robots that keyword arguments name.
+    """Build the robots that keyword arguments name.
 
     Args:
         robot: a name in `mjgym.robots.arms`, or one for each robot.
-        gripper: a name in `mjgym.robots.hands`, "default", None for none, or one for each robot.
+        gripper: a name in `mjgym.robots.hands`, "default", None for no gripper, or one for each
+            robot.
         base: a name in `mjgym.robots.bases`, "default", or one for each robot.
         controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
-            `normal` keeps it, or one for each robot.
-        substeps: physics steps in a control step.
+            normalised by `normal`, or one for each robot.
+        substeps: physics steps per control step.
 
     Raises:
         TypeError: a controller has no such parameter.
@@ -212,7 +213,7 @@ def find_robots(
         control = _find_controller(law, substeps)
         limbs = arm.limbs
         for limb in limbs.values():
-            control.actions(limb.joints)  # which refuses parameters for another number of joints
+            control.actions(limb.joints)  # raises for parameters of another number of joints
         found.append(
             Robot(
                 i,
@@ -228,10 +229,10 @@ def find_robots(
 
 
 def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
-    """One value for each of several robots.
+    """Expand a value to one for each of several robots.
 
     Raises:
-        ValueError: there are values of another number of robots.
+        ValueError: the number of values is not that of robots.
     """
     if not isinstance(value, tuple):
         return (value,) * count
@@ -292,11 +293,11 @@ def places(
     """Positions of the robots, x and y (m), and the angle (rad) about the vertical of each.
 
     Args:
-        robots: one, or two.
-        offset: gives the place (x, y) of a robot that faces a task along x.
+        robots: one or two.
+        offset: returns the position (x, y) of a robot that faces a task along x.
         arrangement: of two robots: "opposed" to each other, from either side along y, or
             "parallel", side by side and facing along x.
-        apart: how far two robots stand from there along y (m), by arrangement.
+        apart: offset of two robots along y (m), by arrangement.
     """
     if len(robots) == 1:
         return ((*offset(robots[0].arm), 0.0),)
@@ -304,7 +305,7 @@ def places(
     for robot, sign in zip(robots, (1.0, -1.0), strict=True):
         x, y = offset(robot.arm)
         shift = -sign * apart[arrangement]
-        if arrangement == "opposed":  # a quarter turn about the middle of the scene
+        if arrangement == "opposed":  # a quarter turn about the centre of the scene
             found.append((-sign * y, sign * x + shift, sign * np.pi / 2))
         else:
             found.append((x, y + shift, 0.0))
