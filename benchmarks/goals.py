@@ -46,7 +46,7 @@ PARTS = (*MEASURED, "table", "collect")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2."""
+    """Parse the command line; an error exits with status 2."""
     parser = described(__doc__ or "")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--ids", type=_list, default=[], help="comma-separated; default: all")
@@ -88,7 +88,7 @@ def measure_rates(quick: bool, machine: str, out: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, and print the tables of what there is."""
+    """Run, and print the tables so far."""
     from training import results, tables
 
     given = parse(sys.argv[1:] if arguments is None else arguments)

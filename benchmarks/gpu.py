@@ -58,12 +58,12 @@ TIMED = ("dmc/walker-walk-v0", "dmc/humanoid-walk-v0", "dmc/cartpole-swingup-v0"
 BUDGET = 480.0  # s, of everything
 LEARNED = 150.0  # s of it, for TD3
 SIZES = (1024, 4096, 16384)
-HOST_SIZE = 256  # worlds of the batch on the processor, where more are no faster
+HOST_SIZE = 256  # worlds of the CPU batch; more are no faster
 IMPLEMENTATIONS = ("jax", "warp")  # of Playground
 
 
 def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subject]]:
-    """The timed subjects, by name; each is made when it is needed."""
+    """Timed subjects, by name; each is made on demand."""
     found: dict[str, Callable[[], Subject]] = {
         "mjgym warp": lambda: benchmark.batch_on_device(id, num_envs, device=device),
         "mjgym mujoco": lambda: benchmark.batch(id, min(num_envs, HOST_SIZE)),
@@ -78,7 +78,7 @@ def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subj
 
 
 def plan(device: str, *, quick: bool) -> Plan:
-    """The measurements of `--all`."""
+    """Measurements of `--all`."""
     if quick:
         ids = {id: IDS[id] for id in ("dmc/walker-walk-v0",)}
         return Plan(device, CHECKED[:1], ids, (4,), 4, 0.05, 60.0, 6.0, 4)

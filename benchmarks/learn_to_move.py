@@ -31,19 +31,19 @@ from comparison.turns import compare_steps, missing
 
 IDS = tuple(f"l2m/walk_{name}{kind}-v0" for name in ("around", "planar") for kind in ("", "-fast"))
 BATCHES = (64, 256)
-AT_ONCE = 5  # control steps that OpenSim makes for each request: a second or less
-FAST = {"numba": "numba>=0.65"}  # beside this checkout: its extra, which compiles OpenSim's forces
+AT_ONCE = 5  # control steps per request to OpenSim: a second or less
+FAST = {"numba": "numba>=0.65"}  # extra of this checkout, which compiles OpenSim's forces
 PEER = ("opensim==4.6", "osim-rl==3.0.11", "scipy==1.13.1")
 PROCESS = Path(__file__).parent / "comparison" / "opensim_process.py"
 GOALS = {"": 2000, "-fast": 6000}  # steps/s of a batch on two cores
-MOST_MEMORY = 0.5e6  # bytes for each sub-environment
+MOST_MEMORY = 0.5e6  # bytes per sub-environment
 
 
 def opensim(folder: Path, settings: Settings) -> Subject:
-    """osim-rl's environment, in a process of its own environment.
+    """osim-rl's environment, in a process of its virtual environment.
 
     Args:
-        folder: of the virtual environment that has osim-rl.
+        folder: virtual environment with osim-rl.
         settings: of the subject.
     """
     import gymnasium
@@ -58,7 +58,7 @@ def opensim(folder: Path, settings: Settings) -> Subject:
 
 
 def text(steps: list[report.Result], memory: dict[str, float]) -> str:
-    """The table, the goals, and what is missing and why."""
+    """Table, goals, and missing measurements with reasons."""
     names = ("batch", "single", "opensim")
     ratios = ("batch / OpenSim", "single / OpenSim")
     rows = []
@@ -119,7 +119,7 @@ def main() -> int:
         for num_envs in BATCHES:
             settings = Settings(id, num_envs, threads, cpu=options.cpu)
             own = dict(builders)
-            if num_envs != BATCHES[0]:  # what is alone is timed once
+            if num_envs != BATCHES[0]:  # single subjects are timed once
                 own = {"batch": subjects.batch}
             steps.append(compare_steps(own, settings, options, unavailable))
             content.update(steps=steps, memory=memory, most_memory=MOST_MEMORY)

@@ -32,7 +32,7 @@ from comparison import command, report, subjects
 from comparison.subjects import Builder, Settings, Subject
 from comparison.turns import compare_resets, compare_steps, episode_steps, missing
 
-# dm_control's examples by module; a task is a function of the id's name there.
+# dm_control's examples by module; a task is a function with the id's name there.
 EXAMPLES = {
     "basic_cmu_2019": (
         "cmu_humanoid-run_walls",
@@ -50,7 +50,7 @@ EXAMPLES = {
 }
 MODULES = {f"locomotion/{n}-v0": module for module, names in EXAMPLES.items() for n in names}
 STEPPED = "locomotion/cmu_humanoid-run_walls-v0"
-GOING_ON = "benchmark/cmu_humanoid-run_walls_without_end-v0"  # the same, whoever falls
+GOING_ON = "benchmark/cmu_humanoid-run_walls_without_end-v0"  # the same, without ends on falls
 NUM_ENVS = 64
 ORDER = ("single", "batch", "dm_control")
 
@@ -68,7 +68,7 @@ def dm_control(settings: Settings) -> Subject:
         for key, observable in entity.observables.as_dict().items():
             if key.endswith("camera"):
                 observable.enabled = False
-    # A terrain is sent to the renderer at each reset, unless there is none.
+    # A terrain is sent to the renderer at each reset, if there is one.
     physics: Any = importlib.import_module("dm_control.mujoco").Physics
     physics.contexts = None
     return subjects.with_time_steps(env, env.action_spec().dtype, settings)
@@ -83,7 +83,7 @@ STEPS: dict[str, Builder] = {"batch": subjects.batch, "limit": subjects.limit}
 
 
 def going_on(builder: Builder, settings: Settings) -> Subject:
-    """A subject of the id that never ends, which is registered first."""
+    """A subject of the id without an end, which is registered first."""
     import mjgym
     from mjgym.tasks.locomotion.run_through_corridor import HUMAN, RunThroughCorridor
 
@@ -98,7 +98,7 @@ STEPS_GOING_ON: dict[str, Builder] = {
 
 
 def text(resets: list[dict[str, Any]], steps: list[report.Result]) -> str:
-    """Both tables, and what is missing and why."""
+    """Both tables, and missing measurements with reasons."""
 
     def milliseconds(row: dict[str, Any], name: str) -> str:
         times = row["seconds"].get(name)

@@ -37,8 +37,8 @@ from comparison.turns import compare_resets, compare_steps, missing
 from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError
 
 NUM_ENVS = 64
-WEIGHED = 256  # simulations of the batch whose memory is looked at
-SETTLED = 20  # resets whose physics steps are counted
+WEIGHED = 256  # simulations of the batch for memory
+SETTLED = 20  # resets with counted physics steps
 
 
 def dm_control(settings: Settings) -> Subject:
@@ -96,7 +96,7 @@ def count_settling(connection: Connection, settings: Settings) -> None:
 
 
 def compare(id: str, options: argparse.Namespace, threads: int) -> dict[str, Any]:
-    """All that is measured of an id."""
+    """All measurements of an id."""
     settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
     found: dict[str, Any] = {
         "id": id,
@@ -114,7 +114,7 @@ def compare(id: str, options: argparse.Namespace, threads: int) -> dict[str, Any
 
 
 def text(results: Sequence[dict[str, Any]]) -> str:
-    """The table, and what is missing and why."""
+    """Table, and missing measurements with reasons."""
 
     def number(value: float | None, form: str) -> str:
         return "" if value is None else format(value, form)

@@ -50,7 +50,7 @@ SUBJECTS: dict[str, subjects.Builder] = {
 
 
 def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2.
+    """Parse the command line; an error exits with status 2.
 
     Args:
         arguments: without the program's name.
@@ -86,7 +86,7 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
 
 
 def registered() -> list[str] | None:
-    """The ids of the published suite; None where mjgym is not installed."""
+    """Ids of the published suite; None without mjgym."""
     try:
         from mjgym import registry
         from mjgym.cli.peers import NAMESPACE
@@ -119,7 +119,7 @@ def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, s
 
 
 def peers_file() -> str:
-    """The file that loads the peers: by itself, without the package around it and its imports."""
+    """The file that loads the peers without importing its package."""
     from mjgym.cli import peers
 
     return peers.__file__

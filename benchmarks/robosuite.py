@@ -43,17 +43,17 @@ FAMILIES = (
 )
 IDS = tuple(f"robosuite/{name}-v0" for name in FAMILIES)
 NUM_ENVS = 256
-MOMENTS = 64  # control steps of a batch, from whose states the engine steps alone
-AT_ONCE = 20  # control steps that robosuite makes for each request
+MOMENTS = 64  # control steps of a batch, as initial states for the engine alone
+AT_ONCE = 20  # control steps per request to robosuite
 PEER = ("robosuite==1.5.2", "mujoco==3.9.0")
 PROCESS = Path(__file__).parent / "comparison" / "robosuite_process.py"
 
 
 def robosuite(folder: Path, settings: Settings) -> Subject:
-    """robosuite's environment of the same name, in a process of its own environment.
+    """robosuite's environment of the same name, in a process of its virtual environment.
 
     Args:
-        folder: of the virtual environment that has robosuite.
+        folder: virtual environment with robosuite.
         settings: of the subject.
     """
     task = settings.id.partition("/")[2].removesuffix("-v0")
@@ -63,7 +63,7 @@ def robosuite(folder: Path, settings: Settings) -> Subject:
 
 
 def one_call(settings: Settings) -> Subject:
-    """The engine's batch, from states that a batch with random actions has been in, by turns."""
+    """The engine's batch, cycling through states of a batch with random actions."""
     import gymnasium
 
     import mjgym  # noqa: F401  (registers the ids)
@@ -74,7 +74,7 @@ def one_call(settings: Settings) -> Subject:
     envs.reset(seed=settings.seed)
     simulations, moving = envs._simulations, subjects.vector(envs, np.float32, settings)
     for action in itertools.islice(moving.actions, subjects.WARM_UP):
-        moving.advance(action)  # to where the batch is when it is timed: arms touch things by then
+        moving.advance(action)  # as for the timed batch: arms are in contact by then
     moments = []
     for action in itertools.islice(moving.actions, MOMENTS):
         before = simulations.batch.state.copy()
@@ -95,7 +95,7 @@ def one_call(settings: Settings) -> Subject:
 
 
 def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
-    """The table, its geometric means, and what is missing and why."""
+    """Table, its geometric means, and missing measurements with reasons."""
 
     def number(value: float | None, form: str) -> str:
         return "" if value is None else format(value, form)

@@ -41,7 +41,7 @@ def parts(id: str) -> tuple[str, int]:
 
 
 def dm_control(settings: Settings) -> Subject:
-    """dm_control's match of the same players, who act at random.
+    """dm_control's match of the same players, with random actions.
 
     Raises:
         ModuleNotFoundError: dm_control is not installed.
@@ -53,7 +53,7 @@ def dm_control(settings: Settings) -> Subject:
     drop_stale_fields()
     soccer: Any = importlib.import_module("dm_control.locomotion.soccer")
     physics: Any = importlib.import_module("dm_control.mujoco").Physics
-    physics.contexts = None  # nothing is drawn
+    physics.contexts = None  # no rendering
     walker, size = parts(settings.id)
     env = soccer.load(
         team_size=size,
@@ -77,7 +77,7 @@ def dm_control(settings: Settings) -> Subject:
 
 
 def envpool(settings: Settings) -> Subject:
-    """EnvPool's matches of the same players, who act at random.
+    """EnvPool's matches of the same players, with random actions.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
@@ -126,7 +126,7 @@ RESETS: dict[str, Builder] = {
 
 
 def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
-    """Both tables, and what is missing and why."""
+    """Both tables, and missing measurements with reasons."""
     rows = []
     for row in steps:
         rates = [row["subjects"].get(name, {}).get("rate") for name in STEPS]
