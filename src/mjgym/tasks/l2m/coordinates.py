@@ -97,7 +97,7 @@ class Coordinates:
         )
 
     def packed(self) -> dict[str, np.ndarray]:
-        """Places by the names that they have in the compiled law."""
+        """Indices by their names in the compiled law."""
         return {
             "kept": self._kept,
             "slides": self._slides,
@@ -109,46 +109,46 @@ class Coordinates:
     # Joint values.
 
     def taken(self, joints: Array) -> Array:
-        """The free coordinates' among values of the joints, (..., c)."""
+        """Free coordinates among joint values, (..., c)."""
         return columns(joints, self._kept)
 
     def slides(self, joints: Array) -> Array:
-        """The slides' among values of the joints, (..., 4): both of x, then both of y."""
+        """Slides among joint values, (..., 4): both x, then both y."""
         return columns(joints, self._slides)
 
     def joined(self, free: Array, slides: Array) -> Array:
-        """Values of all joints, (..., j)."""
+        """Values of all joints, (..., j), from free coordinates and slides."""
         return columns(namespace(free).concat([free, slides], axis=-1), self._everywhere)
 
     def named(self, joints: Array, held: np.ndarray) -> Array:
-        """Values of all of OpenSim's coordinates, in its order; what is not free has a constant."""
+        """Values of all of OpenSim's coordinates, in its order; held ones are constant."""
         found = columns(joints, np.maximum(self._all, 0))
         return namespace(found).where(
             alongside(self._all >= 0, found), found, alongside(held, found)
         )
 
     def shown(self, free: Array) -> Array:
-        """Values of the free coordinates in OpenSim's order, 0 for the others."""
+        """Free coordinates in OpenSim's order, 0 for the others."""
         return columns(_padded(free), self._shown)
 
     # Free coordinate values.
 
     def by_leg(self, free: Array) -> Array:
-        """Those of each leg, (..., 2, c)."""
+        """Coordinates of each leg, (..., 2, c)."""
         found = columns(free, self.legs.reshape(-1))
         return reshaped(found, (*found.shape[:-1], *self.legs.shape))
 
     def from_legs(self, legs: Array) -> Array:
-        """Values of all, from those of the legs; 0 elsewhere."""
+        """Scatter the legs' values to all coordinates; 0 elsewhere."""
         return columns(_padded(reshaped(legs, (*legs.shape[:-2], -1))), self._of_legs)
 
     def from_feet(self, feet: Array) -> Array:
-        """Sums of what each foot gives the coordinates that move it, (..., 2, w) to (..., c)."""
+        """Sum the feet's values by the coordinates that move them, (..., 2, w) to (..., c)."""
         padded = _padded(reshaped(feet, (*feet.shape[:-2], -1)))
         return columns(padded, self._of_feet[0]) + columns(padded, self._of_feet[1])
 
     def matrix_from_feet(self, feet: Array) -> Array:
-        """The same of matrices, (..., 2, w, w) to (..., c, c)."""
+        """Sum the feet's matrices likewise, (..., 2, w, w) to (..., c, c)."""
         n = len(self.free)
         padded = _padded(reshaped(feet, (*feet.shape[:-3], -1)))
         both = columns(padded, self._blocks[0]) + columns(padded, self._blocks[1])
@@ -157,25 +157,24 @@ class Coordinates:
     # Knees.
 
     def knees(self, free: Array) -> Knees:
-        """Functions of the knees' angles."""
+        """Evaluate the functions of the knee angles."""
         return Knees(*skeleton.knee()(columns(free, self._knees)))
 
     def placed(self, free: Array, rates: Array) -> tuple[Array, Array]:
-        """Places of the slides at the knees' angles (m), and their velocities (m/s), (..., 4)."""
+        """Slide positions at the knee angles (m), and velocities (m/s), (..., 4)."""
         knees = self.knees(free)
         speed = columns(rates, self._knees)
         twice = namespace(speed).concat([speed, speed], axis=-1)
         return _by_axis(knees.values), _by_axis(knees.slopes) * twice
 
     def sliding(self, knees: Knees, slides: Array, rates: Array, time: float) -> Array:
-        """The velocities at which the slides follow the knees for a time, (..., 4), m/s.
+        """Velocities of the slides that follow the knees over a time, (..., 4), m/s.
 
-        What they are out of place is made good little by little: at once, rounding would become
-        forces.
+        Position errors are corrected gradually: at once, rounding would become forces.
 
         Args:
-            knees: functions of the knees' angles at the start.
-            slides: where they are, (..., 4), m.
+            knees: functions of the initial knee angles.
+            slides: positions, (..., 4), m.
             rates: of the free coordinates meanwhile, (..., c).
             time: s.
         """
@@ -199,11 +198,11 @@ class Coordinates:
         return columns(cdof, self._kept, -2) + columns(padded, self._of_knees, -2)
 
     def equations(self, v: View, knees: Knees, rates: Array) -> Equations:
-        """Inertia and bias forces at the present state.
+        """Inertia and bias forces in the current state.
 
         Args:
-            v: the simulations.
-            knees: functions of the knees' angles.
+            v: view.
+            knees: functions of the knee angles.
             rates: of the free coordinates, (..., c).
         """
         xp, n = v.xp, len(self.free)

@@ -211,33 +211,28 @@ class FastMusculoskeletal:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The coordinates that move."""
         return skeleton.free_coordinates(self.planar)
 
     @property
     def law(self) -> Thelen:
-        """The muscles of a leg, of which strengths and lengths are."""
+        """Muscles of a leg, the source of strengths and lengths."""
         return _muscles()
 
     @property
     def strength(self) -> np.ndarray:
-        """The largest isometric force of each muscle, (22,), N."""
+        """Largest isometric force of each muscle, (22,), N."""
         return np.tile(self.law.force, 2)
 
     @property
     def optimal_length(self) -> np.ndarray:
-        """The optimal fibre length of each muscle, (22,), m."""
+        """Optimal fibre length of each muscle, (22,), m."""
         return np.tile(self.law.fibre, 2)
 
     def model(self) -> Spec:
-        """The walker on its ground."""
         return compose(self.free)
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
-        """Write a pose, and velocities or 0, in the order of `COORDINATES`, (17,) each.
-
-        Coordinates that are held stay where they are.
-        """
+        """Write a pose, and velocities or 0, as in `COORDINATES`, (17,) each, except held ones."""
         u = np.zeros(len(COORDINATES)) if u is None else u
         for name in self.free:
             i = COORDINATES.index(name)
@@ -251,11 +246,11 @@ class FastMusculoskeletal:
         v.act = START_ACTIVATION
 
     def memory(self, v: View) -> Arrays:
-        """Nothing: MuJoCo remembers activations by itself."""
+        """Empty: MuJoCo keeps the activations."""
         return {}
 
     def control(self, v: View, excitation: Array) -> Array:
-        """The controls for excitations (..., 22) in the order of `MUSCLES`."""
+        """Controls for excitations (..., 22) in the order of `MUSCLES`."""
         xp = v.xp
         least = skeleton.numbers()["muscle"]["least_activation"]
         kept = xp.clip(excitation, least, 1.0)
@@ -265,11 +260,11 @@ class FastMusculoskeletal:
     # Readings.
 
     def positions(self, v: View) -> Array:
-        """All coordinates, held ones too, in the order of `COORDINATES`, (..., 17)."""
+        """All coordinates, including held ones, in the order of `COORDINATES`, (..., 17)."""
         return self._all(v, v.qpos, "qpos", DEFAULTS)
 
     def speeds(self, v: View) -> Array:
-        """The rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        """Rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         return self._all(v, v.qvel, "qvel", np.zeros(len(COORDINATES)))
 
     def _all(self, v: View, values: Array, field: str, held: np.ndarray) -> Array:
@@ -282,7 +277,7 @@ class FastMusculoskeletal:
         )
 
     def muscles(self, v: View) -> MuscleState:
-        """The state of the muscles; their fibres are those of Thelen's muscle at the same force."""
+        """Muscle states; fibres are those of Thelen's muscle at the same force."""
         xp, law = v.xp, self.law
         count = len(MUSCLES)
         activation = v.act[..., :count]
@@ -306,7 +301,7 @@ class FastMusculoskeletal:
         )
 
     def reactions(self, v: View) -> Array:
-        """The ground's forces on the right and the left foot, world axes, (..., 2, 3), N."""
+        """Ground reaction forces on the right and the left foot, world axes, (..., 2, 3), N."""
         names = [f"foot_{side}" for side in SIDES]
         return reshaped(v.take("sensordata", names), (*v.lead, 2, 3))
 

@@ -135,7 +135,6 @@ class Musculoskeletal:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The coordinates that move."""
         return skeleton.free_coordinates(self.planar) if self.held else COORDINATES
 
     @property
@@ -145,32 +144,30 @@ class Musculoskeletal:
 
     @property
     def timestep(self) -> float:
-        """Timestep of the physics, s."""
         return self.control_timestep / self.substeps
 
     @property
     def strength(self) -> np.ndarray:
-        """The largest isometric force of each muscle, (22,), N."""
+        """Largest isometric force of each muscle, (22,), N."""
         return np.tile(self._parts.law.force, 2)
 
     @property
     def optimal_length(self) -> np.ndarray:
-        """The optimal fibre length of each muscle, (22,), m."""
+        """Optimal fibre length of each muscle, (22,), m."""
         return np.tile(self._parts.law.fibre, 2)
 
     @property
     def fastest(self) -> np.ndarray:
-        """The largest speed of shortening of each muscle's fibre, (22,), m/s."""
+        """Largest speed of shortening of each muscle's fibre, (22,), m/s."""
         return np.tile(self._parts.law.fastest, 2)
 
     def model(self) -> Spec:
-        """The walker on its ground."""
         spec = skeleton.compose(self.free, self.timestep)
         skeleton.draw_muscles(spec)
         return spec
 
     def colours(self, v: View) -> Arrays:
-        """The muscles' colours, which show their activations, for a task's hook of that name."""
+        """Muscle colours by activation, for a task's hook of that name."""
         activation = self.activation(v)
         return {
             f"material muscle {name}": skeleton.muscle_colour(activation[..., i])
@@ -178,10 +175,7 @@ class Musculoskeletal:
         }
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
-        """Write a pose, and velocities or 0, in the order of `COORDINATES`, (17,) each.
-
-        Coordinates that are held stay where they are.
-        """
+        """Write a pose, and velocities or 0, as in `COORDINATES`, (17,) each, except held ones."""
         coordinates = self._parts.coordinates
         at = {name: i for i, name in enumerate(COORDINATES)}
         own = [at[name] for name in coordinates.free]
@@ -207,7 +201,7 @@ class Musculoskeletal:
         }
 
     def before_step(self, v: View, excitation: Array) -> Arrays:
-        """Take over a control step's excitations, (..., 22) in the order of `MUSCLES`."""
+        """Store a control step's excitations, (..., 22) in the order of `MUSCLES`."""
         pose = self._pose(v)
         fibre = _legs(v.memory["muscle_fibre_length"])
         return {
@@ -218,11 +212,11 @@ class Musculoskeletal:
         }
 
     def control(self, v: View) -> Array:
-        """The joints' generalised forces in the next physics step, (..., nu)."""
+        """Generalised joint forces of the next physics step, (..., nu)."""
         return KILO * v.memory["joint_force"]
 
     def substep(self, v: View) -> Arrays:
-        """The muscles after a physics step, and the joints' forces in the next one."""
+        """Muscles after a physics step, and joint forces of the next one."""
         parts, memory, dt = self._parts, v.memory, self.timestep
         pose = self._pose(v)
         length = pose.paths.length
@@ -246,9 +240,9 @@ class Musculoskeletal:
         }
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
-        """`control` and `substep` in one compiled function, whose numbers differ by rounding.
+        """`control` and `substep` in one compiled function, equal up to rounding.
 
-        A sentence says why it cannot be compiled.
+        Returns a reason if it cannot be compiled.
         """
         packed = loaded(_packed_walker)
         if isinstance(packed, str):
@@ -324,26 +318,25 @@ class Musculoskeletal:
     # Readings.
 
     def positions(self, v: View) -> Array:
-        """All coordinates, held ones too, in the order of `COORDINATES`, (..., 17)."""
+        """All coordinates, including held ones, in the order of `COORDINATES`, (..., 17)."""
         return self._parts.coordinates.named(v.qpos, DEFAULTS)
 
     def speeds(self, v: View) -> Array:
-        """The rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        """Rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         return self._parts.coordinates.named(v.qvel, np.zeros(len(COORDINATES)))
 
     def accelerations(self, v: View) -> Array:
-        """The accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        """Accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         coordinates = self._parts.coordinates
         fibre = _legs(v.memory["muscle_fibre_length"])
         inertia, _, force = self._forces(v, self._pose(v), fibre, self._each(v, 0.0))
         return coordinates.shown(v.xp.linalg.solve(inertia, force[..., None])[..., 0])
 
     def activation(self, v: View) -> Array:
-        """The muscles' activations, (..., 22), in the order of `MUSCLES`."""
+        """Muscle activations, (..., 22), in the order of `MUSCLES`."""
         return self._parts.activation.value(v.memory["muscle_activation"])
 
     def muscles(self, v: View) -> MuscleState:
-        """The state of the muscles."""
         parts = self._parts
         pose = self._pose(v)
         length = pose.paths.length
@@ -366,17 +359,17 @@ class Musculoskeletal:
         return -self._parts.paths.slopes(pose.paths, pose.of_legs)
 
     def limit_torques(self, v: View) -> Array:
-        """Torques at the limits of the legs' coordinates, (..., 2, c), N m."""
+        """Torques of the legs' coordinate limits, (..., 2, c), N m."""
         coordinates = self._parts.coordinates
         q, u = (coordinates.by_leg(coordinates.taken(x)) for x in (v.qpos, v.qvel))
         return self._parts.limits.torque(q, u)[0]
 
     def reactions(self, v: View) -> Array:
-        """The ground's forces on the right and the left foot, world axes, (..., 2, 3), N."""
+        """Ground reaction forces on the right and the left foot, world axes, (..., 2, 3), N."""
         return total(self._feet(v).force)
 
     def reaction_wrenches(self, v: View) -> Array:
-        """The same, with their moments about the world's origin (N m) behind, (..., 2, 6)."""
+        """Reactions with their moments about the world's origin (N m), (..., 2, 6)."""
         feet = self._feet(v)
         moment = total(cross_rows(feet.point, feet.force))
         return v.xp.concat([total(feet.force), moment], axis=-1)

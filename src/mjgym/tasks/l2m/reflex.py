@@ -128,7 +128,7 @@ class Reflexes:
         """The reflexes that walk in a task.
 
         Raises:
-            ValueError: the task is none of walking.
+            ValueError: the task is not one of walking.
         """
         policy = task.scripted_policy()
         if not isinstance(policy, cls):

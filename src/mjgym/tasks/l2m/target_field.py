@@ -65,11 +65,11 @@ class TargetField:
 
     @property
     def draws(self) -> int:
-        """Count of the numbers that an episode needs, uniform in [0, 1)."""
+        """Number of draws per episode, uniform in [0, 1)."""
         return DRAWS * SINKS.get(self.version, 0)
 
     def start(self, draws: Array, position: Array) -> Arrays:
-        """The state at the start of an episode: a map around a position, and its sink.
+        """Initial state of an episode: a map around a position, and its sink.
 
         Args:
             draws: (..., `draws`), uniform in [0, 1).
@@ -111,13 +111,13 @@ class TargetField:
         }
 
     def advance(self, state: Arrays, draws: Array, position: Array, timestep: float) -> Arrays:
-        """The state a control step later, with the walker at a position.
+        """State a control step later, with the walker at a position.
 
         Args:
             state: of the field.
             draws: of the episode.
             position: (..., 2) m.
-            timestep: s, since the step before.
+            timestep: s, since the previous step.
         """
         if not self.version:
             return {}
@@ -140,7 +140,7 @@ class TargetField:
         }
 
     def velocity(self, state: Arrays, points: Array) -> Array:
-        """The target velocity at points, (..., k, 2) m/s in the world for (..., k, 2) m."""
+        """Target velocity at points, (..., k, 2) m/s in the world for (..., k, 2) m."""
         xp = namespace(points)
         if not self.version:
             return xp.stack(
@@ -174,10 +174,10 @@ class TargetField:
         return xp.stack([forward, leftward], axis=-1)
 
     def seen(self, state: Arrays, pose: Array) -> Array:
-        """The field around a walker in its own axes, (..., 2, 11, 11) m/s.
+        """Field around a walker in its axes, (..., 2, 11, 11) m/s.
 
-        The first axis is of the velocity, forward and leftward; the second of places from 5 m
-        behind to 5 m ahead, the third from 5 m on the right to 5 m on the left.
+        The first axis is the velocity's component, forward and leftward; the second spans points
+        from 5 m behind to 5 m ahead, the third from 5 m on the right to 5 m on the left.
 
         Args:
             state: of the field.

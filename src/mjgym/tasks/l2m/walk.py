@@ -98,32 +98,32 @@ class Body(Protocol):
 
     @property
     def strength(self) -> np.ndarray:
-        """The muscles' greatest isometric forces, (22,) N."""
+        """Largest isometric muscle forces, (22,) N."""
 
     @property
     def optimal_length(self) -> np.ndarray:
-        """The lengths of the muscles' fibres at that force, (22,) m."""
+        """Fibre lengths at that force, (22,) m."""
 
     def model(self) -> Spec:
-        """The walker on its floor."""
+        """Build the walker on its floor."""
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray) -> None:
-        """Write a start's coordinates and their rates, (17,) each."""
+        """Write the initial coordinates and rates, (17,) each."""
 
     def memory(self, v: View) -> Arrays:
-        """Memory of the muscles at the start of an episode."""
+        """Initial memory of the muscles."""
 
     def positions(self, v: View) -> Array:
-        """The coordinates, (..., 17) m or rad."""
+        """Coordinates, (..., 17) m or rad."""
 
     def speeds(self, v: View) -> Array:
-        """The rates of the coordinates, (..., 17) m/s or rad/s."""
+        """Rates of the coordinates, (..., 17) m/s or rad/s."""
 
     def muscles(self, v: View) -> MuscleState:
-        """The muscles' present lengths, velocities and forces."""
+        """Current lengths, velocities and forces of the muscles."""
 
     def reactions(self, v: View) -> Array:
-        """The ground's force on the right foot and on the left, (..., 2, 3) N in the world."""
+        """Ground reaction force on the right foot and on the left, (..., 2, 3) N in the world."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Rectangle(NamedTuple):
 
     @property
     def centre(self) -> Cell:
-        """The cell in the middle; of an even number of cells the one after the middle."""
+        """Cell in the middle; for an even number of cells the one after the middle."""
         return self.row + self.rows // 2, self.column + self.columns // 2
 
     def cells(self) -> Iterator[Cell]:
@@ -92,17 +92,17 @@ class Maze:
 
     @property
     def spawns(self) -> tuple[Cell, ...]:
-        """The cells where a walker may start, row by row."""
+        """Cells for walker starts, row by row."""
         return self._where(SPAWN)
 
     @property
     def targets(self) -> tuple[Cell, ...]:
-        """The cells with a target, row by row."""
+        """Cells with a target, row by row."""
         return self._where(TARGET)
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The look of each cell's floor, as rows of text.
+        """Floor pattern of each cell, as rows of text.
 
         'A' is the floor of the first room, 'B' of the second and so on, '.' all outside of rooms.
         """

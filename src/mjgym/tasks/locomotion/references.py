@@ -105,7 +105,7 @@ class References:
                 value.flags.writeable = False
 
     def at(self, name: str, rows: Array) -> Array:
-        """Rows of one of the arrays, for whole numbers (...) of any library: (..., *its own)."""
+        """Rows of an array, for integer indices (...) of any library: (..., *row shape)."""
         table = getattr(self, name)
         if isinstance(rows, np.ndarray | np.generic):
             return table[rows]

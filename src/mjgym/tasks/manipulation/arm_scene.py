@@ -50,37 +50,33 @@ class Robot:
 
     @functools.cached_property
     def name(self) -> str:
-        """Name of the arm as an entity."""
         return str(self.arm.model().modelname)
 
     @functools.cached_property
     def hand_name(self) -> str:
-        """Name of the hand as an entity, a part of the arm."""
         return f"{self.name}/{self.hand.model().modelname}"
 
     @functools.cached_property
     def joints(self) -> tuple[str, ...]:
-        """The arm's."""
         return tuple(f"{self.name}/{joint}" for joint in self.arm.joints)
 
     @functools.cached_property
     def finger_joints(self) -> tuple[str, ...]:
-        """The hand's."""
         return tuple(f"{self.hand_name}/{joint}" for joint in self.hand.joints)
 
     @functools.cached_property
     def torques(self) -> tuple[str, ...]:
-        """Sensors of the torques in the arm's joints; none if it has no such."""
+        """Torque sensors of the arm's joints; empty without sensors."""
         return tuple(f"{self.name}/{sensor}" for sensor in self.arm.torques)
 
     @functools.cached_property
     def tool(self) -> str:
-        """The site between the fingers."""
+        """Site between the fingers."""
         return f"{self.hand_name}/{self.hand.tool_centre}"
 
     @functools.cached_property
     def pads(self) -> tuple[tuple[str, ...], ...]:
-        """The geoms of each finger."""
+        """Contact geoms of each finger."""
         prefix = f"{self.hand_name}/"
         return tuple(tuple(prefix + pad for pad in finger) for finger in self.hand.fingers)
 

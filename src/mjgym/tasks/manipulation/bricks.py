@@ -129,7 +129,7 @@ class Bricks:
 
     @functools.cached_property
     def entities(self) -> tuple[str, ...]:
-        """Names of what bricks can be in the model, in its order; see `places`."""
+        """Names of all possible brick entities of the model, in order; see `places`."""
         names = [brick_name(i) for i in range(self.count)]
         if self.base == "any":
             for i in reversed(range(1, self.count)):
@@ -138,13 +138,13 @@ class Bricks:
 
     @property
     def free_joints(self) -> tuple[str, ...]:
-        """Names of the joints of the bricks that are free."""
+        """Names of the joints of free bricks."""
         fixed = {"first": 1, "free": 0, "any": 0}[self.base]
         names = self.entities[1::2] if self.base == "any" else self.entities[fixed:]
         return tuple(f"{name}/" for name in names)
 
     def add_to(self, scene: Spec) -> None:
-        """Put the bricks and their hints into a model, whose `userdata` holds the wanted stack."""
+        """Add bricks and hints to a model, with room for the goal stack in `userdata`."""
         scene.nuserdata = self.height
         joints = self.free_joints
         for i in range(self.count):
@@ -158,14 +158,14 @@ class Bricks:
     # Start of an episode.
 
     def want(self, v: SingleView, order: Numbers) -> None:
-        """Write the wanted stack, from the bottom, at the start of an episode."""
+        """Write the goal stack, from the bottom, at the start of an episode."""
         v.userdata = order
         if self.base == "any":
             for i in range(self.count):
                 put(v, f"{brick_name(i)}/", PARKED)
 
     def bodies(self, v: SingleView, numbers: Numbers) -> list[str]:
-        """Names of the frame bodies of given brick numbers in this episode."""
+        """Frame body names of brick numbers in this episode."""
         return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
     def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
@@ -177,15 +177,14 @@ class Bricks:
     def put_stack(
         self, v: SingleView, order: Numbers, poses: tuple[np.ndarray, np.ndarray]
     ) -> None:
-        """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
+        """Put bricks, by their numbers from the bottom, into poses from `stack_poses`."""
         for body, pos, quat in zip(self.bodies(v, order), *poses, strict=True):
             put(v, body, pos, quat)
 
     def show_goal(self, v: SingleView, turns: Sequence[bool] | np.ndarray) -> None:
-        """Stack the hints of the wanted bricks.
+        """Stack the hints of the goal's bricks.
 
-        Those of other bricks stay where they are compiled, in the middle of the work top, as
-        published.
+        Other hints stay where they are compiled, in the middle of the work top, as published.
         """
         poses = stack_poses(HINT_POS, HINT_QUAT, turns)
         for i, pos, quat in zip(self.wanted(v), *poses, strict=True):
@@ -194,7 +193,7 @@ class Bricks:
     # Observation and reward.
 
     def wanted(self, v: View) -> Array:
-        """Numbers of the bricks of the wanted stack, from the bottom, (..., height)."""
+        """Brick numbers of the goal stack, from the bottom, (..., height)."""
         return v.userdata
 
     def places(self, v: View, numbers: Array) -> Array:
@@ -221,7 +220,7 @@ class Bricks:
         }
 
     def colours(self, v: View) -> Arrays:
-        """Colours of the free bodies, those of their bricks, for `Task.colours`."""
+        """Colours of the free bodies as their bricks', for `Task.colours`."""
         if self.base != "any":
             return {}
         lowest = np.asarray(v.userdata)[..., 0]
@@ -233,10 +232,8 @@ class Bricks:
         return shown
 
     def distances(self, v: View) -> Array:
-        """The `pair_distance` of each brick of the wanted stack to the one below it.
-
-        Returns:
-            From the bottom, (..., height - 1) m.
+        """`pair_distance` of each brick of the goal stack to the one below, (..., height - 1) m,
+        upwards.
         """
         points = taken(v.site_xpos, v.rows("site_xpos", _corners(self.entities)), -2)
         by_entity = v.xp.reshape(points, (*v.lead, len(self.entities), -1))

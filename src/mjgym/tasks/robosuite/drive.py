@@ -102,14 +102,14 @@ class Drive:
         return {name: chain.state(v) for name, chain in self._chains.items()}
 
     def memory(self, v: View) -> Arrays:
-        """The controllers' memory and the grippers' commands at the start of an episode."""
+        """Initial memory of the controllers and commands of the grippers."""
         memory = self._arms.memory(self._states(v))
         for each in self._grippers:
             memory[each.command] = each.law.start(v.qpos)
         return memory
 
     def goal(self, v: View, action: Array) -> Arrays:
-        """The memory at the start of a control step, from an action (..., numbers)."""
+        """Memory at the start of a control step, from an action (..., numbers)."""
         xp = v.xp
         arms = xp.concat([action[..., numbers] for numbers in self._arm_numbers], axis=-1)
         memory = self._arms.goal(self._states(v), arms, v.memory)
@@ -119,7 +119,7 @@ class Drive:
         return memory
 
     def control(self, v: View) -> Array:
-        """The controls of all actuators, (..., nu): torques and the fingers' targets."""
+        """Controls of all actuators, (..., nu): torques and finger targets."""
         return self._controls(v, self._arms.torque(self._states(v), v.memory).values())
 
     def _controls(self, v: View, torques: Iterable[Array]) -> Array:
@@ -135,7 +135,7 @@ class Drive:
         return xp.take(controls, xp.asarray(self._order), axis=-1)
 
     def substep(self, v: View) -> Arrays:
-        """The controllers' memory after a physics step, where a controller changes it."""
+        """Controller memory after a physics step, if a controller changes it."""
         if not self._remembers_substeps:
             return {}
         memory = v.memory
@@ -148,7 +148,7 @@ class Drive:
 
     @functools.cached_property
     def compiled(self) -> CompiledLaw | str:
-        """`control` and `substep` in one compiled function, or why there is none."""
+        """`control` and `substep` in one compiled function, or the reason why not."""
         packed = loaded(_packed_laws)
         if isinstance(packed, str):
             return packed

@@ -59,7 +59,7 @@ class Hammer:
 
     @property
     def head_height(self) -> float:
-        """Height of the head's middle over the handle's, along the handle, m."""
+        """Height of the head's centre over the handle's, along the handle, m."""
         return self.length / 2 + self.head
 
 

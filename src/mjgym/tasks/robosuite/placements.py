@@ -41,12 +41,12 @@ class Extent:
 
     @property
     def clear_radius(self) -> float:
-        """Radius of the circle that no other object's may overlap, m."""
+        """Radius of the circle that no other object may overlap, m."""
         return max(self.radius, self.clearance)
 
     @classmethod
     def of_box(cls, half: Any) -> "Extent":
-        """That of a box around its frame, of half sizes (3,) m."""
+        """Extent of a box around its frame, of half sizes (3,) m."""
         x, y, z = (float(h) for h in half)
         return cls(float(np.hypot(x, y)), -z, z)
 
@@ -68,15 +68,15 @@ class Placement:
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for the objects, in their order.
+        """Draw poses for the objects, in order.
 
         Args:
-            rng: the generator.
+            rng: random generator.
             extents: of all objects of the task, by name.
-            placed: the poses of those that lie already.
+            placed: poses of objects placed before.
 
         Raises:
-            RuntimeError: there is no place for an object; the message names it.
+            RuntimeError: there is no room for an object; the message names it.
         """
         raise NotImplementedError(f"{type(self).__name__} must define draw()")
 
@@ -130,7 +130,6 @@ class Uniform(Placement):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for the objects, in their order."""
         found: dict[str, Pose] = {}
         for name in self.objects or [n for n in extents if n not in placed]:
             found[name] = self._place(name, rng, extents, {**placed, **found})
@@ -187,7 +186,6 @@ class Within(Uniform):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for the objects, in their order."""
         x, y, z = (float(p) for p in placed[self.container].pos)
         there = dataclasses.replace(self, reference=(x, y, z))
         return super(Within, there).draw(rng, extents, placed)
@@ -202,7 +200,6 @@ class Several(Placement):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for all objects."""
         found: dict[str, Pose] = {}
         for placement in self.placements:
             found.update(placement.draw(rng, extents, {**placed, **found}))

@@ -45,57 +45,54 @@ class Manipulator:
 
     @property
     def name(self) -> str:
-        """Its name: "robot0_right"."""
+        """Name, as "robot0_right"."""
         return f"robot{self.robot}_{self.side}"
 
     @property
     def label(self) -> str:
-        """The prefix of its observation entries: the side only where there are two arms."""
+        """Prefix of its observation entries, with the side for two arms alone."""
         return f"robot{self.robot}_" if self.alone else f"{self.name}_"
 
     @property
     def hand_prefix(self) -> str:
-        """The prefix of the names of its hand's elements."""
+        """Prefix of its hand's elements."""
         return f"gripper{self.robot}_{self.side}_"
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The arm's joints."""
         return tuple(f"robot{self.robot}_{joint}" for joint in self.limb.joints)
 
     @property
     def motors(self) -> tuple[str, ...]:
-        """The arm's actuators."""
+        """Names of the arm's actuators."""
         return tuple(f"robot{self.robot}_{actuator}" for actuator in self.limb.actuators)
 
     @property
     def finger_joints(self) -> tuple[str, ...]:
-        """The hand's joints."""
         return tuple(self.hand_prefix + joint for joint in self.hand.joints)
 
     @property
     def finger_actuators(self) -> tuple[str, ...]:
-        """The hand's actuators."""
         return tuple(self.hand_prefix + actuator for actuator in self.hand.actuators)
 
     @property
     def wrist(self) -> str:
-        """The site that the hand is attached to."""
+        """Site that the hand is attached to."""
         return f"robot{self.robot}_{self.limb.wrist}"
 
     @property
     def link(self) -> str:
-        """The body that carries the hand, whose orientation is observed."""
+        """Body that carries the hand, with the observed orientation."""
         return f"robot{self.robot}_{self.limb.link}"
 
     @property
     def tool(self) -> str:
-        """The site between the fingers."""
+        """Site between the fingers."""
         return self.hand_prefix + self.hand.tool_centre
 
     @property
     def origin(self) -> str:
-        """The site in whose axes the arm moves: its own, or that of its mount."""
+        """Site that defines the axes of the arm's motion: the arm's, or that of its mount."""
         if not self.limb.origin:
             return f"fixed_mount{self.robot}_mount"
         return f"robot{self.robot}_{self.limb.origin}"
@@ -119,15 +116,15 @@ class Robot:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints of all of its arms."""
+        """Joints of all of its arms."""
         return tuple(joint for each in self.manipulators for joint in each.joints)
 
     def stand(self, scene: Spec, place: tuple[float, float, float]) -> None:
         """Attach it to a scene.
 
         Args:
-            scene: the model to put it into.
-            place: x and y (m) on the floor, and the angle (rad) that it is turned by.
+            scene: model to extend.
+            place: x and y (m) on the floor, and the angle (rad) of its rotation.
         """
         x, y, yaw = place
         site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=(x, y, 0.0), group=4)

@@ -123,7 +123,7 @@ class WallsCorridor(Corridor):
             )
 
     def names(self) -> tuple[str, ...]:
-        """Names of the walls, as many as an episode can have."""
+        """Names of the walls, for the most that an episode can have."""
         first, gap = self._first(), support_of(self.wall_gap)[0]
         return tuple(f"wall_{i}" for i in range(int(np.ceil((self.corridor_length - first) / gap))))
 
@@ -204,10 +204,10 @@ class GapsCorridor(Corridor):
             raise ValueError(f"gap_length: must not be negative, got {self.gap_length}")
 
     def most(self) -> int:
-        """Platforms that the model has.
+        """Number of platforms in the model.
 
-        Between uniform lengths the mean and eight deviations, which an episode exceeds once in
-        10^15; with other distributions as many as there can be.
+        For uniform lengths the mean plus eight deviations, exceeded by one episode in 10^15; for
+        other distributions the largest possible number.
         """
         lengths = self.platform_length, self.gap_length
         (shortest, longest), (narrowest, widest) = map(support_of, lengths)
@@ -220,7 +220,7 @@ class GapsCorridor(Corridor):
         return int(np.ceil(mean + 1 + 8 * np.sqrt(mean) * spread / step))
 
     def names(self) -> tuple[str, ...]:
-        """Names of the platforms behind the first one."""
+        """Names of the platforms after the first one."""
         return tuple(f"floor_{i}" for i in range(self.most()))
 
     def ground(self) -> dict[str, str]:

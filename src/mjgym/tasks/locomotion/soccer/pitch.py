@@ -85,7 +85,7 @@ class Pitch(Arena):
         return np.array(self.goal or (GOAL_DEPTH, GOAL_WIDTH * half[1], GOAL_HEIGHT))
 
     def goal_place(self, half: Any, side: float) -> np.ndarray:
-        """The middle of a goal, (3,) m."""
+        """Centre of a goal, (3,) m."""
         depth, _, height = self.goal_size(half)
         return np.array([side * (half[0] - depth), 0.0, height])
 
@@ -257,7 +257,7 @@ class Pitch(Arena):
         return half
 
     def place(self, v: SingleView, half: Any) -> None:
-        """Give a pitch, which is as it has been compiled, its size: half-lengths (2,) m."""
+        """Resize a freshly compiled pitch to half-lengths (2,) m."""
         along, across = half
         field = self.field(half)
         v.geom("ground").size[:2] = field

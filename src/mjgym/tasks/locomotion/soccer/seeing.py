@@ -88,7 +88,7 @@ class Seen:
         return value[..., None, :]
 
     def entries(self, previous: Array, scored: Array) -> Arrays:
-        """The entries of an observation, in their order.
+        """Entries of an observation, in order.
 
         Args:
             previous: the players' actions.
@@ -108,7 +108,7 @@ class Seen:
         }
 
     def ball(self) -> Arrays:
-        """The ball: angular velocity, place and velocity."""
+        """Ball entries: angular velocity, position and velocity."""
         ball = self.v.body("ball")
         turns = self._each(ball.cvel[..., :3]) - self.spin
         away = self._each(ball.xipos) - self.centre
@@ -121,7 +121,7 @@ class Seen:
         }
 
     def each_other(self, effectors: Array) -> Arrays:
-        """Each other player: end effectors, velocity, place, orientation."""
+        """Entries of each other player: end effectors, velocity, position, orientation."""
         xp, lead = self.xp, self.v.lead
         count, rest = self._who.shape
         limbs = self.players.take("xipos", self.walker.end_effectors)
@@ -159,7 +159,7 @@ class Seen:
         }
 
     def landmarks(self) -> Arrays:
-        """The goals' and the field's corners, seen from above, and the goals' middles."""
+        """Corners of goals and field, seen from above, and the goals' centres."""
         lead, count = self.v.lead, len(MARKS)
         marks = reshaped(self.v.take("site_xpos", _BOTH), (*lead, 2, 1, count, 3))
         away = marks - reshaped(self.place, (*lead, 2, self.size, 1, 3))
@@ -168,7 +168,7 @@ class Seen:
         return {name: seen[..., k, : SOLID[k]] for k, name in enumerate(LANDMARKS)}
 
     def statistics(self, velocimeter: Array, scored: Array) -> Arrays:
-        """Figures by which players are compared."""
+        """Statistics that compare players."""
         xp, v, size = self.xp, self.v, self.size
         ball = v.geom("ball").xpos
         to_ball = (self._each(ball) - self.place)[..., :2]
