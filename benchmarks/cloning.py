@@ -403,7 +403,7 @@ TABLES = {
 
 
 def main() -> None:
-    """Measure what is missing, or print the tables."""
+    """Measure missing rows, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--part", choices=PARTS, action="append", help="only these; repeatable")
     parser.add_argument("--seeds", type=int, nargs="+", help="only these")

@@ -1,10 +1,10 @@
-"""Time the Learn to Move family, with OpenSim's forces and with MuJoCo's own, against OpenSim.
+"""Time the Learn to Move family, with OpenSim's forces and with MuJoCo's, against OpenSim.
 
     python benchmarks/learn_to_move.py                             # a quarter of an hour
     python benchmarks/learn_to_move.py l2m/walk_planar-v0 --seconds 5
     python benchmarks/learn_to_move.py --venv FOLDER --opensim FOLDER  # environments that are there
 
-It makes two virtual environments of its own (or takes those that are there): one with this
+It makes two virtual environments (or reuses existing ones): one with this
 checkout and numba (the extra `fast`; NUMBA_DISABLE_JIT=1 times the array code), in which it runs
 itself, and one with osim-rl on OpenSim. Where OpenSim has no wheel, its
 column stays empty, and the reason is written below the table.
@@ -14,9 +14,9 @@ column stays empty, and the reason is written below the table.
 - **OpenSim**: osim-rl's L2M2019Env of the same difficulty, on one core, as it has it.
 
 Actions are uniform in [0, 1], so that episodes end by a fall within a second; resets count. Memory
-is what a fresh process grows by for each sub-environment of a batch. Each subject has a process of
-its own, which is stopped while another one is timed; a repeat times all of them one after the other
-(the next one in the opposite order), and ratios are taken within a repeat.
+is the growth of a fresh process per sub-environment of a batch. Each subject has a separate
+process, stopped while another one is timed; repeats time all subjects in alternating order, and
+ratios are taken within a repeat.
 """
 
 import functools

@@ -4,21 +4,20 @@
     python benchmarks/locomotion.py locomotion/rodent-run_gaps-v0 --seconds 5
     python benchmarks/locomotion.py --venv FOLDER                   # an environment that is there
 
-It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and dm_control into it, and runs itself there. Two things are timed:
 
-- **resets**: what an episode in a new random scene costs to begin, for one environment
+- **resets**: cost of starting an episode in a new random scene, for one environment
   (`single`), for each sub-environment of a batch (`batch`), and in dm_control's example of the same
-  task (`dm_control`), which compiles its model anew. Nobody draws anything: dm_control's egocentric
-  camera is switched off (it is drawn with once before, so that OpenGL must work here).
+  task (`dm_control`), which recompiles its model. Rendering is off: dm_control's egocentric
+  camera is disabled (after a first image, so that OpenGL must work here).
 - **steps**: a batch of humanoids in corridors with walls, against `mj_step` on the same models in a
   loop of C++ on as many threads (see `mjgym.checks.benchmark.engine`). Random actions make a
   humanoid fall soon. The published id begins a new episode then, which costs a reset that the loop
   does not make; the second row goes on with the fallen, as the loop does.
 
-Each subject has a process of its own, which is stopped while another one is timed. A repeat times
-all of them one after the other (the next one in the opposite order): ratios are taken within a
-repeat, and the median of the repeats is shown.
+Each subject has a separate process, stopped while another one is timed. Repeats time all subjects
+in alternating order: ratios are taken within a repeat, and their median is shown.
 """
 
 import functools

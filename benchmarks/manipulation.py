@@ -4,20 +4,19 @@
     python benchmarks/manipulation.py manipulation/reach_site_features-v0 --seconds 5
     python benchmarks/manipulation.py --venv FOLDER                    # one that is there
 
-It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and dm_control into it, and runs itself there. Four things are measured for each id:
 
 - **steps of a batch**, against `mj_step` on the same models in a loop of C++ on as many threads
   (see `mjgym.checks.benchmark.engine`);
 - **steps of a single environment**, against dm_control's;
 - **resets** of a single environment and of each simulation of a batch, against dm_control's, which
-  compiles its model anew; with the physics steps that a reset makes while things settle, and their
+  recompiles its model; with the physics steps of settling in a reset, and their
   share of its time;
 - **memory** of a batch of 256, for each simulation.
 
-Each subject has a process of its own, which is stopped while another one is timed. A repeat times
-all of them one after the other (the next one in the opposite order): ratios are taken within a
-repeat, and the median of the repeats is shown.
+Each subject has a separate process, stopped while another one is timed. Repeats time all subjects
+in alternating order: ratios are taken within a repeat, and their median is shown.
 """
 
 import argparse

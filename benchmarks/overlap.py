@@ -3,10 +3,9 @@
     python benchmarks/overlap.py                                  # two ids, 3 minutes
     python benchmarks/overlap.py dmc/humanoid-run-v0 --seconds 5
 
-It makes a virtual environment of its own (or takes the one that is there) with this checkout, and
-runs itself there. The policy is a perceptron on one core, whose depth is chosen so that it takes as
-long for half of the batch as half of the batch's step on one core. Four subjects are timed by
-turns:
+It makes a separate virtual environment (or reuses an existing one) with this checkout, and runs
+itself there. The policy is a perceptron on one core, with a depth that takes as long for half of
+the batch as half of the batch's step on one core. Four subjects are timed alternately:
 
 - **plain**: `observations = envs.step(policy(observations))`, physics on one thread;
 - **overlap**: `make_vec(..., overlap=2)` with `send` and `recv`, physics on one thread as well: the

@@ -5,15 +5,15 @@
     python benchmarks/soccer.py --venv FOLDER       # an environment that is there
     python benchmarks/soccer.py --python python3.12 # makes it; EnvPool's soccer needs 3.12 or newer
 
-It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and its peers into it, and runs itself there. Rates are control steps of whole matches per second:
 
 - **batch**: `make_vec`, each player a row, with random actions, against **limit**, `mj_step` on the
   same models in a loop of C++ on as many threads (see `mjgym.checks.benchmark.engine`), and
   **envpool**, as many matches on as many threads (1.2.7, for Python 3.12 or newer).
-- **single**: one match of `make`, against **dm_control**, the framework's own, on one thread.
-- **reset**: what a match costs to begin, for one environment, for each of a batch, and in
-  dm_control, which compiles its model anew. Nobody draws anything.
+- **single**: one match of `make`, against **dm_control**, on one thread.
+- **reset**: cost of starting a match, for one environment, for each of a batch, and in
+  dm_control, which recompiles its model. Rendering is off.
 
 A peer that is not installed, or fails, is left out with a line that says why.
 """

@@ -41,7 +41,7 @@ PICTURE, CLIP, FILM = (320, 240), (192, 144), (400, 300)  # pixels
 LATE = 1e-9  # s, tolerance of rounding
 FRAME, FILM_FRAME = 0.05, 0.1  # s, shortest frame of a clip, and of a film
 CLIP_BYTES, FILM_BYTES = 42_000, 500_000  # at most
-EYE_CAMERA, EYE = "front_close", 84  # what the tasks of the desk observe: camera, pixels each way
+EYE_CAMERA, EYE = "front_close", 84  # observation of the desk tasks: camera, pixels each way
 INSET = 0.42  # fraction of an image's height for the inset observation
 COLUMNS = 4  # of the table
 THUMBNAIL = 160  # pixels, width in the table
@@ -504,7 +504,7 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     phases = (
         np.random.default_rng(how.seed).uniform(size=n)
         if how.lag is None
-        else 0.25 - how.lag * np.arange(n)  # a first cosine, which drives nobody away
+        else 0.25 - how.lag * np.arange(n)  # a cosine first, without drift
     )
     joints = model.actuator_trnid[:n, 0]
     driven = model.actuator_trntype[:n] == mujoco.mjtTrn.mjTRN_JOINT

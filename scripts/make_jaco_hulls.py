@@ -144,7 +144,7 @@ LINKS: dict[str, list[Drum]] = {
         Drum(0.025, -0.025, -0.1, X, half=0.012, edge=0.015, fit=EVERYTHING,
              mirrored=True, turns=24),
     ],
-    # What closes the palm between the fingers.
+    # Palm closure between the fingers.
     "hand_3finger_insert": [
         Drum(0, 0.01, -0.1, half=0.01, radius=0.005, edge=0.005, fit=EVERYTHING),
         Drum(0.015, -0.01, -0.1, half=0.01, radius=0.005, edge=0.005, fit=EVERYTHING,

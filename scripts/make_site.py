@@ -486,7 +486,7 @@ def broken(folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Build; returns the exit code, 1 if Sphinx warns or a link or picture is broken."""
+    """Build; returns the exit code, 1 if Sphinx warns or a link or image is broken."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="folder of the site, e.g. build/site")
     parser.add_argument("--pages", action="store_true", help="write what Sphinx reads, and no more")

@@ -51,7 +51,7 @@ TOLERANCE = 1e-4  # of observations, rewards and furniture
 MOVED = 1e-3  # m, of a tool after a control step; its arm's null space is drawn
 AS_DRAWN = 1e-3  # m or parts of a quaternion, additional tolerance of means and deviations
 PUSH = 0.3  # every number of that step's action
-PICTURES = ("camera_", "render_collision", "render_visual")  # begin arguments that need pictures
+PICTURES = ("camera_", "render_collision", "render_visual")  # prefixes of image arguments
 
 
 def words(package: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ FILMS = {".mp4": {"fps": RATE}, ".gif": {"duration": 1000 / RATE, "loop": 0}}  #
 
 
 def leg(colour: tuple[float, ...]) -> mjcf.Spec:
-    """Two limbs on hinges, with servos that hold the angles (rad) they are given."""
+    """Two limbs on hinges, with servos for angles (rad)."""
     spec = mjcf.Spec()
     mjcf.assign(spec.default.geom, type="capsule", size=THICKNESS, mass=LIMB_MASS, rgba=colour)
     limb, start = spec.worldbody, (0.0, 0.0, 0.0)

@@ -29,7 +29,7 @@ NOISE = noises.additive(Normal(0, 0.01))  # rad and rad/s
 
 
 def leg() -> mjcf.Spec:
-    """Two limbs on hinges, whose servos hold the angles (rad) that the action asks for."""
+    """Two limbs on hinges, with servos for the angles (rad) of the action."""
     spec = mjcf.Spec()
     limb, start = spec.worldbody, (0, 0, 0)
     for name, end, axis, reach in LIMBS:

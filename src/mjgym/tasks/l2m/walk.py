@@ -94,7 +94,7 @@ LEG_MUSCLES = np.array([[MUSCLES.index(f"{own}_{s}") for own, _ in LEG.values()]
 
 
 class Body(Protocol):
-    """The walker's mechanics: a skeleton and what moves it."""
+    """The walker's mechanics: skeleton and actuation."""
 
     @property
     def strength(self) -> np.ndarray:

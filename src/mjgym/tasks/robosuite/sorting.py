@@ -1,4 +1,4 @@
-"""Base class of PickPlace and NutAssembly: each object has a place of its own."""
+"""Base class of PickPlace and NutAssembly: each object has its place."""
 
 import functools
 import operator

@@ -56,7 +56,7 @@ class Arena(Written):
         Nothing has been computed of its defaults; `v.detect_contacts()` computes where things are.
 
         Returns:
-            What only the arena's own tasks ask for, e.g. where a maze has its targets.
+            Details for the arena's tasks, e.g. the targets of a maze.
         """
 
 

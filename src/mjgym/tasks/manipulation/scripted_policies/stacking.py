@@ -41,7 +41,7 @@ SNAPPED = 0.9 * CLICK  # m, `pair_distance` of bricks that have snapped together
 STUDS = np.array([[-0.008, -0.024, 0.0119], [0.008, 0.024, 0.0119]])
 HOLES = np.array([[-0.008, -0.024, -0.0073], [0.008, 0.024, -0.0073]])
 """Of a brick at two opposite corners, from its middle, m."""
-TURNED = np.array([-1.0, -1.0, 1.0] * 3)  # times a rotation (9,): half a turn about its own z first
+TURNED = np.array([-1.0, -1.0, 1.0] * 3)  # times a rotation (9,): half a turn about its z first
 
 
 def floors(arm: VelocityArm, task: "Stack") -> list[Brick]:
