@@ -291,9 +291,9 @@ def read(file: Path = FILE) -> list[Row]:
     if not file.exists():
         return []
     with file.open() as lines:
-        found = list(csv.DictReader(lines))
+        records = list(csv.DictReader(lines))
     kinds = {field.name: field.type for field in dataclasses.fields(Row)}
-    return [Row(**{name: kinds[name](value) for name, value in row.items()}) for row in found]
+    return [Row(**{name: kinds[name](value) for name, value in row.items()}) for row in records]
 
 
 def append(row: Row, file: Path = FILE) -> None:
@@ -360,9 +360,9 @@ def first_table(rows: Sequence[Row]) -> str:
     lines = []
     for id in GOALS:
         for noise in (NOISE, 0.0):
-            own = [row for row in rows if row.updates == FIRST_UPDATES and row.method == "bc"]
-            own = _of(own, id=id, demonstrations=COUNT, noise=noise)
-            lines.append([f"`{id}`", f"{noise:g}", *cell(own)])
+            selected = [row for row in rows if row.updates == FIRST_UPDATES and row.method == "bc"]
+            selected = _of(selected, id=id, demonstrations=COUNT, noise=noise)
+            lines.append([f"`{id}`", f"{noise:g}", *cell(selected)])
     return _table(("id", "noise", "success", "95 % interval", "of each seed's run"), lines)
 
 
@@ -371,11 +371,11 @@ def curve_table(rows: Sequence[Row]) -> str:
     lines = []
     for id in CURVE_IDS:
         for count in (*COUNTS, COUNT):
-            own = _of(rows, id=id, method="bc", demonstrations=count, noise=NOISE, seeds=(0,))
-            lines.append([f"`{id}`", str(count), f"{NOISE:g}", *cell(own)[:2]])
+            selected = _of(rows, id=id, method="bc", demonstrations=count, noise=NOISE, seeds=(0,))
+            lines.append([f"`{id}`", str(count), f"{NOISE:g}", *cell(selected)[:2]])
         for noise in (0.0, *NOISES):
-            own = _of(rows, id=id, method="bc", demonstrations=COUNT, noise=noise, seeds=(0,))
-            lines.append([f"`{id}`", str(COUNT), f"{noise:g}", *cell(own)[:2]])
+            selected = _of(rows, id=id, method="bc", demonstrations=COUNT, noise=noise, seeds=(0,))
+            lines.append([f"`{id}`", str(COUNT), f"{noise:g}", *cell(selected)[:2]])
     return _table(("id", "demonstrations", "noise", "success", "95 % interval"), lines)
 
 

@@ -108,7 +108,7 @@ def by_turns(
         WorkerError: a side cannot be built or timed.
     """
     builder = subjects.single if settings.num_envs == 1 else subjects.batch
-    found: list[list[float]] = [[] for _ in roots]
+    durations: list[list[float]] = [[] for _ in roots]
     with contextlib.ExitStack() as stack:
         sides = [
             stack.enter_context(Worker(time_checkout, str(root), kind, builder, settings))
@@ -119,8 +119,8 @@ def by_turns(
         for repeat in range(repeats):
             for k, side in list(enumerate(sides))[:: -1 if repeat % 2 else 1]:
                 answer = side.ask(seconds, BUILD_TIMEOUT)
-                found[k].append(answer if kind == "resets" else answer.seconds / answer.calls)
-    return found
+                durations[k].append(answer if kind == "resets" else answer.seconds / answer.calls)
+    return durations
 
 
 def compare(

@@ -181,8 +181,8 @@ def run(python: Path, subject: str, builds: int) -> dict[str, Any]:
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     if done.returncode:
         return {"error": lines[-1] if lines else f"it ended with {done.returncode}"}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def compare(pythons: dict[str, Path], repeats: int, builds: int) -> dict[str, Any]:

@@ -64,17 +64,17 @@ IMPLEMENTATIONS = ("jax", "warp")  # of Playground
 
 def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subject]]:
     """Timed subjects, by name; each is made on demand."""
-    found: dict[str, Callable[[], Subject]] = {
+    builders: dict[str, Callable[[], Subject]] = {
         "mjgym warp": lambda: benchmark.batch_on_device(id, num_envs, device=device),
         "mjgym mujoco": lambda: benchmark.batch(id, min(num_envs, HOST_SIZE)),
     }
     name = IDS.get(id)
     if name is not None and importlib.util.find_spec("mujoco_playground") is not None:
         for implementation in IMPLEMENTATIONS:
-            found[f"playground {implementation}"] = lambda name=name, of=implementation: playground(
-                name, num_envs, of
+            builders[f"playground {implementation}"] = lambda name=name, of=implementation: (
+                playground(name, num_envs, of)
             )
-    return found
+    return builders
 
 
 def plan(device: str, *, quick: bool) -> Plan:

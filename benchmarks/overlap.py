@@ -70,10 +70,10 @@ def policy_of(envs: Any, depth: int) -> Callable[[np.ndarray], np.ndarray]:
 def plain(settings: Settings, depth: int) -> Subject:
     """The plain loop."""
     envs, first = made(settings, threads=1)
-    policy, seen = policy_of(envs, depth), [first]
+    policy, latest = policy_of(envs, depth), [first]
 
     def advance(action: None) -> None:
-        seen[0] = envs.step(policy(seen[0]))[0]
+        latest[0] = envs.step(policy(latest[0]))[0]
 
     return Subject(advance, itertools.repeat(None), settings.num_envs, release=envs.close)
 
@@ -107,12 +107,12 @@ def depth_for(settings: Settings) -> int:
         envs.step(action)
 
     def seconds(act: Callable[[Any], Any]) -> float:
-        found = []
+        durations = []
         for action in itertools.islice(subject.actions, TRIALS):
             started = time.perf_counter()
             act(action)
-            found.append(time.perf_counter() - started)
-        return float(np.median(found))
+            durations.append(time.perf_counter() - started)
+        return float(np.median(durations))
 
     step = seconds(envs.step)
     shallow, deep = policy_of(envs, FEW), policy_of(envs, MANY)

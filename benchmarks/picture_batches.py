@@ -26,8 +26,8 @@ WARM_UP = 3  # control steps: slow images use more processes from the second on
 
 def batch(settings: Settings) -> Subject:
     """Ours, with the published observation."""
-    made = subjects.batch(settings, observation="dict+pixels")
-    return dataclasses.replace(made, warm_up=WARM_UP)
+    subject = subjects.batch(settings, observation="dict+pixels")
+    return dataclasses.replace(subject, warm_up=WARM_UP)
 
 
 def envpool(settings: Settings) -> Subject:

@@ -78,9 +78,11 @@ def main() -> None:
         theirs = play(gymnasium.make_vec(id, **options), given.steps)
         device = {"backend": "warp", "device": given.device, "output": "numpy"}
         ours = play(gymnasium.make_vec(id, **device, **options), given.steps)
-        found = [compared(a, b) for a, b in zip(ours, theirs, strict=True)]
-        cells = [f"{x:.4f}" if i < 2 else f"{x:.1f}" for each in found for i, x in enumerate(each)]
-        mark = "" if all(abs(z) < ALIKE for *_, z in found) else "  NOT ALIKE"
+        comparisons = [compared(a, b) for a, b in zip(ours, theirs, strict=True)]
+        cells = [
+            f"{x:.4f}" if i < 2 else f"{x:.1f}" for each in comparisons for i, x in enumerate(each)
+        ]
+        mark = "" if all(abs(z) < ALIKE for *_, z in comparisons) else "  NOT ALIKE"
         spent = f"{time.perf_counter() - started:.0f}"
         print(form.format(id, *cells, spent) + mark, flush=True)
 

@@ -388,7 +388,7 @@ def curve(x: Sequence[float], length: np.ndarray, activation: np.ndarray) -> np.
 
 def fit_curves(poses: Poses) -> dict[str, dict[str, float]]:
     """Fit the muscle curves to the static tendon forces."""
-    found = {}
+    curves = {}
     for name, row in skeleton.numbers()["muscles"].items():
         length, activation = poses.length[name], poses.activation[name]
         wanted = poses.force[name] / row["force"]
@@ -409,8 +409,8 @@ def fit_curves(poses: Poses) -> dict[str, dict[str, float]]:
         error = np.abs(curve(x, length, activation) - wanted)
         print(f"{name:11} force median {np.median(error):.1%}, largest {error.max():.1%}")
         keys = ("optimum", "scale", "shortest", "longest", "passive")
-        found[name] = dict(zip(keys, x.tolist(), strict=True))
-    return found
+        curves[name] = dict(zip(keys, x.tolist(), strict=True))
+    return curves
 
 
 def fit_limits() -> dict[str, list[float]]:
@@ -498,11 +498,11 @@ class Contacts:
             return np.inf
         model.geom_solref[self.geoms] = x[:2]
         model.geom_solimp[self.geoms] = (*x[2:], 2.0)
-        found = []
+        forces = []
         for data.qpos[:], data.qvel[:], data.act[:] in self.states:
             mujoco.mj_forward(model, data)
-            found.append(np.array(self.body.reactions(view)))
-        error = np.abs(np.array(found) - self.wanted) / self.weight
+            forces.append(np.array(self.body.reactions(view)))
+        error = np.abs(np.array(forces) - self.wanted) / self.weight
         return float(error[..., 2].mean() + 0.3 * error[..., :2].mean())
 
 

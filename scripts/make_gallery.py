@@ -464,8 +464,8 @@ class Portrait(Lift):
 
 def shot(id: str) -> Shot:
     """Settings of an id; its trained policy acts if there is one."""
-    found = [prefix for prefix in SHOTS if id.startswith(prefix)]
-    how = SHOTS[max(found, key=len)] if found else Shot()
+    prefixes = [prefix for prefix in SHOTS if id.startswith(prefix)]
+    how = SHOTS[max(prefixes, key=len)] if prefixes else Shot()
     if id in trained.ids():
         usual = replace(how, scripted=False, trained=True) if how.scripted else TRAINED
         return TRAINED_SHOTS.get(id, usual)
@@ -595,10 +595,10 @@ def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
     whole = Image.fromarray(env.camera(how.camera, width=width, height=height))
     whole = whole.crop((left, top, left + size[0], top + size[1]))
     if how.eye:
-        seen = Image.fromarray(env.camera(how.eye, width=EYE, height=EYE))
+        observed = Image.fromarray(env.camera(how.eye, width=EYE, height=EYE))
         side, rim = round(INSET * size[1]), max(1, size[1] // 120)
-        seen = seen.resize((side, side), Image.Resampling.BICUBIC)
-        whole.paste(ImageOps.expand(seen, rim, "white"), (size[0] - side - 2 * rim, 0))
+        observed = observed.resize((side, side), Image.Resampling.BICUBIC)
+        whole.paste(ImageOps.expand(observed, rim, "white"), (size[0] - side - 2 * rim, 0))
     return whole
 
 
@@ -679,12 +679,12 @@ def _packed(frames: list[Image.Image], period: int, most: int) -> bytes:
 
 def entries() -> list[dict[str, Any]]:
     """Texts on each id."""
-    found = []
+    texts = []
     learned = trained.ids()
     for id in registry.ids():
         env: Any = gymnasium.make(id, observation="flat")
         described = env.unwrapped.describe()
-        found.append(
+        texts.append(
             {
                 "id": id,
                 "summary": described["summary"],
@@ -700,7 +700,7 @@ def entries() -> list[dict[str, Any]]:
             }
         )
         env.close()
-    return found
+    return texts
 
 
 def dimensions(env: Any) -> str:

@@ -236,8 +236,8 @@ def vertices(drums: Iterable[Drum]) -> list[np.ndarray]:
     corners = once.copy()
     corners[once] = convex(points[once])
     ends = np.cumsum([len(ring) for ring in rings])[:-1]
-    kept = zip(rings, np.split(corners, ends), strict=True)
-    return [ring[corner] for ring, corner in kept if corner.any()]
+    pairs = zip(rings, np.split(corners, ends), strict=True)
+    return [ring[corner] for ring, corner in pairs if corner.any()]
 
 
 def mesh_file(hulls: dict[str, list[np.ndarray]]) -> str:

@@ -472,7 +472,7 @@ def broken(folder: Path) -> list[str]:
 
     Sphinx's list of highlighted sources is skipped: it links to a page "builtins".
     """
-    found = []
+    missing = []
     for page in sorted(folder.rglob("*.html")):
         if page == folder / "_modules" / "index.html":
             continue
@@ -481,8 +481,8 @@ def broken(folder: Path) -> list[str]:
             if not path or urlsplit(target).scheme or target.startswith("//"):
                 continue
             if not (page.parent / path).exists():
-                found.append(f"{page.relative_to(folder)}: {target}")
-    return found
+                missing.append(f"{page.relative_to(folder)}: {target}")
+    return missing
 
 
 def main() -> int:

@@ -151,21 +151,23 @@ def outcome(
 def _joints(env: Any) -> dict[str, list[float]]:
     """Joint positions by name; quaternions with a non-negative scalar part."""
     model, data = env.sim.model._model, env.sim.data._data
-    found = {}
+    positions = {}
     for i in range(model.njnt):
         count = {0: 7, 1: 4}.get(int(model.jnt_type[i]), 1)
         value = np.array(data.qpos[model.jnt_qposadr[i] :][:count])
         if count >= 4 and value[-4] < 0:
             value[-4:] *= -1
-        found[model.joint(i).name] = np.round(value, 9).tolist()
-    return found
+        positions[model.joint(i).name] = np.round(value, 9).tolist()
+    return positions
 
 
 def _hands(env: Any) -> dict[str, list[float]]:
     """Tool positions, by entry."""
-    seen = env._get_observations(force_update=True)
+    entries = env._get_observations(force_update=True)
     return {
-        name: list(x) for name, x in seen.items() if name.endswith("eef_pos") and "_to_" not in name
+        name: list(x)
+        for name, x in entries.items()
+        if name.endswith("eef_pos") and "_to_" not in name
     }
 
 

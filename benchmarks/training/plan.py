@@ -139,12 +139,12 @@ class Job:
             if value is not None
             for word in (f"--{name.replace('_', '-')}", value)
         ]
-        given = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
+        arguments = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
         if self.part == "peer":
             peer = str(Path(__file__).with_name("sb3_peer.py"))
-            return [[sys.executable, peer, self.id, *self.settings, *given]]
+            return [[sys.executable, peer, self.id, *self.settings, *arguments]]
         train = [*MJGYM, "train", "td3", self.id, f"name={self.name}", *self.settings]
-        train += [*given, *self.options]
+        train += [*arguments, *self.options]
         if (folder / "config.yaml").exists():
             train.append("--resume")
         return [train, [*MJGYM, "evaluate", str(folder)]]
@@ -181,9 +181,9 @@ def jobs(
             chosen_jobs = _walk if part == "walk" else _candidates
             found += chosen_jobs(ids, seeds, (*usual, *settings), quick)
             continue
-        own = METHOD_IDS if part == "methods" else tuple(GOALS)
+        known = METHOD_IDS if part == "methods" else tuple(GOALS)
         steps = (QUICK_STEPS if quick else METHOD_STEPS) if part == "methods" else None
-        chosen = [id for id in own if not ids or id in ids][: 1 if quick else None]
+        chosen = [id for id in known if not ids or id in ids][: 1 if quick else None]
         of_part = {"recipe": ("recipe",), "peer": (PEER,), "methods": tuple(METHODS)}[part]
         for id in chosen:
             for name in of_part:

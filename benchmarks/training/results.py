@@ -36,8 +36,8 @@ def picture(name: str, folder: Path = FOLDER) -> Path:
 
 def packaged(folder: Path = FOLDER) -> Results:
     """Results in the files."""
-    found = {part: file(part, folder) for part in plan.PARTS}
-    return {part: comparison.read([path]) for part, path in found.items() if path.exists()}
+    paths = {part: file(part, folder) for part in plan.PARTS}
+    return {part: comparison.read([path]) for part, path in paths.items() if path.exists()}
 
 
 def of_runs(out: Path) -> Results:
@@ -46,20 +46,20 @@ def of_runs(out: Path) -> Results:
     Args:
         out: of all runs, as in `goals.py --out`.
     """
-    found: Results = {}
+    results: Results = {}
     for part in plan.PARTS:
         for folder in sorted((out / part).glob("*/metrics.csv")):
             try:
-                found.setdefault(part, []).extend(comparison.read([folder.parent]))
+                results.setdefault(part, []).extend(comparison.read([folder.parent]))
             except RunError:
                 continue  # without an evaluation yet
-    return found
+    return results
 
 
 def variants(found: Results) -> list[Curve]:
     """The recipe and its variants, in the order of the plan."""
-    own = [curve for curve in found.get("methods", []) if curve.experiment in plan.METHODS]
-    return sorted(own, key=lambda curve: list(plan.METHODS).index(curve.experiment))
+    curves = [curve for curve in found.get("methods", []) if curve.experiment in plan.METHODS]
+    return sorted(curves, key=lambda curve: list(plan.METHODS).index(curve.experiment))
 
 
 def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
@@ -80,9 +80,9 @@ def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
         done = {(c.experiment, c.id, c.seed) for c in curves if c.final is not None}
         new = [c for c in curves if (plan.whole(c.experiment), c.id, c.seed) in done]
         known = {(c.experiment, c.id, c.seed) for c in new}
-        kept = [c for c in there.get(part, []) if (c.experiment, c.id, c.seed) not in known]
+        others = [c for c in there.get(part, []) if (c.experiment, c.id, c.seed) not in known]
         if new:
-            comparison.write([*kept, *new], file(part, folder))
+            comparison.write([*others, *new], file(part, folder))
             written.append(file(part, folder))
     measured = file(RATE, out)
     if measured.exists():
@@ -93,11 +93,11 @@ def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
 
 def rates(folder: Path = FOLDER) -> tuple[dict[str, list[float]], str]:
     """Steps per second while learning, by name and turn, and the machine."""
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     lines = metrics.read(file(RATE, folder)) if file(RATE, folder).exists() else []
     for line in sorted(lines, key=lambda line: line.seed):
-        found.setdefault(line.exp_name, []).append(line.value)
-    return found, lines[0].machine if lines else ""
+        values.setdefault(line.exp_name, []).append(line.value)
+    return values, lines[0].machine if lines else ""
 
 
 def keep_rates(

@@ -66,14 +66,14 @@ def train(
         def _on_step(self) -> bool:
             spent = time.perf_counter() - self.began
             if spent * evaluations >= (self.done + 1) * seconds:
-                found = evaluation.evaluate(act, own, evaluation.TRAINING_SEEDS[:episodes])
+                evaluated = evaluation.evaluate(act, own, evaluation.TRAINING_SEEDS[:episodes])
                 line = metrics.Metric(
                     "sb3-sac",
                     id,
                     seed,
                     metrics.RETURN,
                     self.num_timesteps,
-                    float(found.returns.mean()),
+                    float(evaluated.returns.mean()),
                     model._n_updates,
                     spent,
                 )
@@ -137,9 +137,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--quick", action="store_true", help="short episodes, and few of them")
-    given = parser.parse_args()
+    options = parser.parse_args()
     quick = {"evaluations": 2, "episodes": 2, "final_episodes": 2, "max_episode_steps": 25}
-    train(given.id, given.out, given.seed, given.minutes, **(quick if given.quick else {}))
+    train(
+        options.id, options.out, options.seed, options.minutes, **(quick if options.quick else {})
+    )
 
 
 if __name__ == "__main__":

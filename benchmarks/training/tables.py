@@ -45,11 +45,11 @@ def goals(curves: Sequence[Curve]) -> str:
     """By task with a goal: the recipe's results, then the machines."""
     rows, machines = [], set()
     for id, (goal, minutes) in plan.GOALS.items():
-        own = _own(curves, id, "recipe")
-        final = _finals(own)
+        selected = _own(curves, id, "recipe")
+        final = _finals(selected)
         met = "" if not final else "yes" if statistics.mean(final) >= goal else "no"
-        machines |= {curve.machine for curve in own if curve.machine}
-        rows.append([id, f"{goal:.0f}", f"{minutes:.0f}", met, *_reached(own)])
+        machines |= {curve.machine for curve in selected if curve.machine}
+        rows.append([id, f"{goal:.0f}", f"{minutes:.0f}", met, *_reached(selected)])
     text = report.table(["id", "goal", "within min", "met", *REACHED], rows)
     return _on(text, sorted(machines))
 
@@ -110,15 +110,15 @@ def methods(curves: Sequence[Curve]) -> str:
     for id in plan.METHOD_IDS:
         plain = _finals(_own(curves, id, "recipe"))
         for name, settings in plan.METHODS.items():
-            own = _own(curves, id, name)
-            final = _finals(own)
+            selected = _own(curves, id, name)
+            final = _finals(selected)
             against = ["", ""]
             if final and plain and name != "recipe":
                 better = probability_of_improvement([np.array(final)], [np.array(plain)])
                 difference = statistics.mean(final) - statistics.mean(plain)
                 against = [f"{difference:+.0f}", f"{better:.0%}"]
             changed = f"`{settings[0]}`" if settings else ""
-            rows.append([id, name, changed, *_reached(own), *against])
+            rows.append([id, name, changed, *_reached(selected), *against])
     header = ["id", "variant", "setting", *REACHED, "difference", "chance"]
     return report.table(header, rows)
 
@@ -128,11 +128,11 @@ def ray(curves: Sequence[Curve]) -> str:
     rows = []
     whole = _finals(_own(curves, plan.RAY_ID, next(iter(plan.RAY))))
     for name, options in plan.RAY.items():
-        own = _own(curves, plan.RAY_ID, name)
-        final, share = _finals(own), ""
+        selected = _own(curves, plan.RAY_ID, name)
+        final, share = _finals(selected), ""
         if final and whole and options:
             share = f"{statistics.mean(final) / statistics.mean(whole):.2f}"
-        rows.append([name, *_reached(own), share])
+        rows.append([name, *_reached(selected), share])
     return report.table(["runs", *REACHED, "of one process"], rows)
 
 
@@ -165,10 +165,10 @@ def candidates(curves: Sequence[Curve]) -> str:
         scores: list[float | None] = []
         halves: list[float | None] = []
         for id in plan.CANDIDATE_IDS:
-            own = [curve for curve in _own(curves, id, name) if curve.final is not None]
-            final = _finals(own)
+            selected = [curve for curve in _own(curves, id, name) if curve.final is not None]
+            final = _finals(selected)
             scores.append(statistics.mean(final) if final else None)
-            halves.append(statistics.mean(map(_after_half, own)) if final else None)
+            halves.append(statistics.mean(map(_after_half, selected)) if final else None)
         seeds = {curve.seed for curve in curves if curve.experiment == name}
         shown = " ".join(f"`{setting}`" for setting in settings)
         cells = ["" if score is None else f"{score:.0f}" for score in scores]

@@ -119,8 +119,8 @@ def main() -> None:
         envs.reset(seed=0)
         reached = 0
         for _ in range(arguments.steps - 1):
-            seen, rewards, *_, info = envs.step(envs.action_space.sample())
-            goals = seen["achieved_goal"], seen["desired_goal"]
+            observation, rewards, *_, info = envs.step(envs.action_space.sample())
+            goals = observation["achieved_goal"], observation["desired_goal"]
             assert np.array_equal(rewards, envs.unwrapped.compute_reward(*goals, info))
             # In hindsight every step has reached what it achieved.
             assert not envs.unwrapped.compute_reward(goals[0], goals[0], info).any()

@@ -24,10 +24,10 @@ def find_clips(clips: str) -> tuple[Path, ...]:
     if not clips:
         return own
     if path.is_dir():
-        found = _inside(path)
-        if not found:
+        paths = _inside(path)
+        if not paths:
             raise ValueError(f"clips: no {' or '.join(SUFFIXES)} file in the folder {clips!r}")
-        return found
+        return paths
     if path.is_file():
         if not _is_clip(path):
             raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")

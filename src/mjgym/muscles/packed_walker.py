@@ -71,8 +71,8 @@ class PackedWalker:
     def end(self, view: View, memory: np.ndarray) -> dict[str, Array]:
         """Memory entries that physics steps change."""
         _, *changed = self._places.items()
-        found = {}
+        entries = {}
         for name, (start, end) in changed:
             values = memory[:, start:end].reshape(*view.lead, end - start)
-            found[name] = values[..., 0] if name in self._single else values
-        return found
+            entries[name] = values[..., 0] if name in self._single else values
+        return entries

@@ -197,9 +197,11 @@ class Paths:
     def _of_muscles(self) -> np.ndarray:
         """Segments of each muscle, (most, m), counted from 1; 0: padding."""
         owners = [self._pieces[0][i].muscle for i in self._changing]
-        own = [[k + 1 for k, m in enumerate(owners) if m == j] for j in range(len(self.sides[0]))]
-        most = max(map(len, own))
-        return np.array([[*row, *[0] * (most - len(row))] for row in own]).T.copy()
+        segments = [
+            [k + 1 for k, m in enumerate(owners) if m == j] for j in range(len(self.sides[0]))
+        ]
+        most = max(map(len, segments))
+        return np.array([[*row, *[0] * (most - len(row))] for row in segments]).T.copy()
 
     @functools.cached_property
     def _sign(self) -> np.ndarray:

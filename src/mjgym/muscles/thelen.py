@@ -64,8 +64,8 @@ class Thelen:
     def shortest(self) -> np.ndarray:
         """Shortest fibre, m: at the largest pennation angle, at least 1% of the optimal length."""
         steepest: np.ndarray = self._thickness / math.sqrt(1 - LEAST_COS**2)
-        found: np.ndarray = np.maximum(steepest, 0.01 * self.fibre)
-        return found
+        shortest: np.ndarray = np.maximum(steepest, 0.01 * self.fibre)
+        return shortest
 
     @functools.cached_property
     def fastest(self) -> np.ndarray:

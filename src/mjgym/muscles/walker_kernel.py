@@ -322,10 +322,10 @@ def _legs(side, integers, numbers, coordinates, rates, constants, work):
             turn = sign[c * pieces + s]
             longer = rows[c * pieces + s] * drift[s]
             if turn != 0.0:
-                own = line[_SPATIAL * s :]
+                segment = line[_SPATIAL * s :]
                 along = 0.0
                 for i in range(_SPATIAL):
-                    along += motion[i] * own[i]
+                    along += motion[i] * segment[i]
                 longer += turn * along
             torque -= tension[owner[s]] * longer
         above, below = coordinates[c] - high[c], low[c] - coordinates[c]
@@ -419,12 +419,12 @@ def _standing(side, integers, wrench, damped, work):
                 gained += motion[j] * damped[6 * j + i]
             half[_SPATIAL * c + i] = gained
     for c in range(count):
-        own = half[_SPATIAL * c :]
+        row = half[_SPATIAL * c :]
         for d in range(count):
             motion = work[_MOTION + _SPATIAL * feet[d] :]
             change = 0.0
             for i in range(_SPATIAL):
-                change += own[i] * motion[i]
+                change += row[i] * motion[i]
             work[_DAMPING + feet[c] * free + feet[d]] += change
 
 
@@ -503,17 +503,17 @@ def _equations(integers, fields, qvel, work):
 def _drive(integers, numbers, fields, qpos, qvel, constants, counts, work, out):
     """Joint forces of the next physics step, from the accelerations."""
     joints, free = integers[JOINTS], integers[FREE]
-    kept, slides, knees = (
+    coordinates, slides, knees = (
         _places(integers, KEPT), _places(integers, SLIDES), _places(integers, KNEES),
     )  # fmt: skip
     dt = constants[TIMESTEP]
     right, wanted = work[_RIGHT:], work[_WANTED:]
     _solve(free, work[_TOTAL:], right)
     for c in range(free):
-        wanted[kept[c]] = counts * right[c]
+        wanted[coordinates[c]] = counts * right[c]
     for side in range(SIDES):
         knee = work[_KNEE + side * 4 * MOST_FUNCTIONS :]
-        place = kept[knees[side]]
+        place = coordinates[knees[side]]
         speed = qvel[place] + dt * wanted[place]
         turn = speed * dt
         for axis in range(2):
@@ -537,7 +537,7 @@ def _after_step(integers, numbers, fields, memory, work):
     joints, free, leg = integers[JOINTS], integers[FREE], integers[LEG]
     muscles, both = integers[MUSCLES], SIDES * integers[MUSCLES]
     constants = _numbers(integers, numbers, CONSTANTS_AT)
-    kept, slides, knees = (
+    free_places, slides, knees = (
         _places(integers, KEPT), _places(integers, SLIDES), _places(integers, KNEES),
     )  # fmt: skip
     qpos, qvel = _field(fields, QPOS, joints), _field(fields, QVEL, joints)
@@ -549,10 +549,10 @@ def _after_step(integers, numbers, fields, memory, work):
     motion = work[_MOTION:]
     for c in range(free):
         for i in range(_SPATIAL):
-            motion[_SPATIAL * c + i] = cdof[_SPATIAL * kept[c] + i]
+            motion[_SPATIAL * c + i] = cdof[_SPATIAL * free_places[c] + i]
     for side in range(SIDES):
         knee, place = work[_KNEE + side * 4 * MOST_FUNCTIONS :], knees[side]
-        _splines(qpos[kept[place]], integers, numbers, knee)
+        _splines(qpos[free_places[place]], integers, numbers, knee)
         for axis in range(2):
             slide = slides[SIDES * axis + side]
             for i in range(_SPATIAL):
@@ -569,7 +569,7 @@ def _after_step(integers, numbers, fields, memory, work):
     for side in range(SIDES):
         legs = _places(integers, LEGS)[side * leg :]
         for c in range(leg):
-            coordinates[c], rates[c] = qpos[kept[legs[c]]], qvel[kept[legs[c]]]
+            coordinates[c], rates[c] = qpos[free_places[legs[c]]], qvel[free_places[legs[c]]]
         knee = work[_KNEE + side * 4 * MOST_FUNCTIONS :]
         _points(side, integers, numbers, fields, com, knee, work)
         _paths(side, integers, numbers, coordinates, work)

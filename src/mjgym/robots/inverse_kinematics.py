@@ -94,11 +94,11 @@ def solve(
         view.qpos[chain.places] += step * min(1.0, LONGEST_STEP / length)
         view.kinematics()
         steps += 1
-    found = view.qpos[chain.places].copy()
+    solution = view.qpos[chain.places].copy()
     if not solved:
         view.qpos[:] = before
     view.kinematics()
-    return Solution(solved, size, steps, found)
+    return Solution(solved, size, steps, solution)
 
 
 def ranges(view: SingleView, joints: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -62,14 +62,14 @@ class Kinematics:
         ids = [int(model.joint(name).id) for name in joints]
         at = model.site(site)
         links = [Link(np.array(at.pos), _matrix(at.quat))]
-        found = []
+        numbers = []
         body = int(at.bodyid[0])
         while body:
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             place = np.array(model.body_pos[body]), _matrix(model.body_quat[body])
             if count == 1 and first in ids:
                 number = ids.index(first)
-                found.append(number)
+                numbers.append(number)
                 axis, anchor = np.array(model.jnt_axis[first]), np.array(model.jnt_pos[first])
                 links.append(Link(*place, number, axis, anchor))
             elif count == 0:
@@ -77,7 +77,7 @@ class Kinematics:
             else:
                 raise ValueError(f"site {site!r}: joints other than {', '.join(joints)} move it")
             body = int(model.body_parentid[body])
-        if found[::-1] != list(range(len(joints))):
+        if numbers[::-1] != list(range(len(joints))):
             raise ValueError(
                 f"site {site!r}: not all of {', '.join(joints)} move it, in this order"
             )

@@ -37,8 +37,8 @@ class MenagerieArm(Arm):
         """Build the published arm, with a motor on each joint and the site `wrist`."""
         spec = read(self.robot, self.entry)
         for i, joint in enumerate(self.joints):
-            given = self.torque_limits[i] if self.torque_limits else None
-            drive(spec, spec.joint(joint), self.actuators[i], given)
+            limit = self.torque_limits[i] if self.torque_limits else None
+            drive(spec, spec.joint(joint), self.actuators[i], limit)
         if spec.site(self.wrist) is None:
             spec.body(self.link).add_site(name=self.wrist)
         for key in list(spec.keys):  # keyframes of the whole published model

@@ -64,10 +64,10 @@ def place_tool(
             unreached += 1
             continue
         view.detect_contacts()
-        found = contacts(view)
-        if not found:
+        pairs = contacts(view)
+        if not pairs:
             return
-        touching.append(" and ".join(found[0]))
+        touching.append(" and ".join(pairs[0]))
     view.qpos[rows] = first
     view.detect_contacts()
     reasons = [f"{unreached} could not be reached"] if unreached else []

@@ -218,7 +218,7 @@ class Fetch(Quadruped):
 
     def observation(self, v: View) -> Arrays:
         torso = v.body("torso")
-        seen = v.xp.stack(
+        ball = v.xp.stack(
             [
                 v.body("ball").xpos - torso.xpos,
                 v.qvel[..., BALL_VELOCITY] - v.qvel[..., ROOT_VELOCITY],
@@ -227,11 +227,11 @@ class Fetch(Quadruped):
             ],
             axis=-2,
         )
-        seen = v.xp.reshape(to_local(torso.xmat[..., None, :], seen), (*v.lead, 12))
+        ball = v.xp.reshape(to_local(torso.xmat[..., None, :], ball), (*v.lead, 12))
         return {
             **super().observation(v),
-            "ball_state": seen[..., :9],
-            "target_position": seen[..., 9:],
+            "ball_state": ball[..., :9],
+            "target_position": ball[..., 9:],
         }
 
     def terms(self, v: View) -> Arrays:

@@ -122,9 +122,9 @@ class Coordinates:
 
     def named(self, joints: Array, held: np.ndarray) -> Array:
         """Values of all of OpenSim's coordinates, in its order; held ones are constant."""
-        found = columns(joints, np.maximum(self._all, 0))
-        return namespace(found).where(
-            alongside(self._all >= 0, found), found, alongside(held, found)
+        values = columns(joints, np.maximum(self._all, 0))
+        return namespace(values).where(
+            alongside(self._all >= 0, values), values, alongside(held, values)
         )
 
     def shown(self, free: Array) -> Array:
@@ -135,8 +135,8 @@ class Coordinates:
 
     def by_leg(self, free: Array) -> Array:
         """Coordinates of each leg, (..., 2, c)."""
-        found = columns(free, self.legs.reshape(-1))
-        return reshaped(found, (*found.shape[:-1], *self.legs.shape))
+        values = columns(free, self.legs.reshape(-1))
+        return reshaped(values, (*values.shape[:-1], *self.legs.shape))
 
     def from_legs(self, legs: Array) -> Array:
         """Scatter the legs' values to all coordinates; 0 elsewhere."""
@@ -224,13 +224,13 @@ class Coordinates:
         rows = columns(rows, self._kept)
         more = x * rows[..., :2, :] + y * rows[..., 2:, :]
         flat = reshaped(joints, (*joints.shape[:-2], -1))
-        own = columns(flat, self._corners)
+        slide_inertia = columns(flat, self._corners)
         sx, sy = x[..., 0], y[..., 0]
         corner = (
             2.0 * columns(reshaped(more, (*more.shape[:-2], -1)), self._diagonal)
-            + sx * sx * own[..., 0:2]
-            + (2.0 * sx) * sy * own[..., 2:4]
-            + sy * sy * own[..., 4:6]
+            + sx * sx * slide_inertia[..., 0:2]
+            + (2.0 * sx) * sy * slide_inertia[..., 2:4]
+            + sy * sy * slide_inertia[..., 4:6]
         )
         gained = xp.concat(
             [xp.zeros_like(flat[..., :1]), reshaped(more, (*more.shape[:-2], -1)), corner], axis=-1
@@ -240,8 +240,8 @@ class Coordinates:
 
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
-        own: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
-        return own
+        diagonal: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
+        return diagonal
 
     @functools.cached_property
     def _corners(self) -> np.ndarray:
@@ -252,9 +252,9 @@ class Coordinates:
 
 def _places(n: int, where: np.ndarray) -> np.ndarray:
     """Index of each of n among `where`, counted from 1; 0 if absent."""
-    found = np.zeros(n, dtype=np.int64)
-    found[where] = 1 + np.arange(where.size)
-    return found
+    places = np.zeros(n, dtype=np.int64)
+    places[where] = 1 + np.arange(where.size)
+    return places
 
 
 def _padded(values: Array) -> Array:

@@ -253,9 +253,9 @@ class FastMusculoskeletal:
         """Controls for excitations (..., 22) in the order of `MUSCLES`."""
         xp = v.xp
         least = skeleton.numbers()["muscle"]["least_activation"]
-        kept = xp.clip(excitation, least, 1.0)
-        springs = xp.zeros((*v.lead, v.ctrl.shape[-1] - len(MUSCLES)), dtype=kept.dtype)
-        return xp.concat([kept, springs], axis=-1)
+        clipped = xp.clip(excitation, least, 1.0)
+        springs = xp.zeros((*v.lead, v.ctrl.shape[-1] - len(MUSCLES)), dtype=clipped.dtype)
+        return xp.concat([clipped, springs], axis=-1)
 
     # Readings.
 

@@ -178,8 +178,11 @@ class Musculoskeletal:
         """Write a pose, and velocities or 0, as in `COORDINATES`, (17,) each, except held ones."""
         coordinates = self._parts.coordinates
         at = {name: i for i, name in enumerate(COORDINATES)}
-        own = [at[name] for name in coordinates.free]
-        angles, rates = np.asarray(q)[own], np.zeros(len(own)) if u is None else np.asarray(u)[own]
+        numbers = [at[name] for name in coordinates.free]
+        angles, rates = (
+            np.asarray(q)[numbers],
+            np.zeros(len(numbers)) if u is None else np.asarray(u)[numbers],
+        )
         at, sliding = coordinates.placed(angles, rates)
         v.qpos, v.qvel = coordinates.joined(angles, at), coordinates.joined(rates, sliding)
 
@@ -252,13 +255,13 @@ class Musculoskeletal:
         coordinates, splines = parts.coordinates, skeleton.knee()
         paths, muscles = parts.paths.packed(), parts.law.packed()
         index, there = inertia_index(model, np.arange(model.nv))
-        own = parts.bodies.reshape(len(SIDES), -1)
+        side_bodies = parts.bodies.reshape(len(SIDES), -1)
         arrays = {
             **coordinates.packed(),
             **paths,
             **muscles,
             "inertia": np.where(there, index, -1),
-            "point_bodies": own[:, paths["point_bodies"]],
+            "point_bodies": side_bodies[:, paths["point_bodies"]],
             # After the offsets of the tibia.
             "moves": np.where(paths["moves"] < 0, -1, paths["moves"] + len(SLIDES)),
             "foot_body": parts.feet,
@@ -439,14 +442,14 @@ class Musculoskeletal:
         force = coordinates.from_legs(torque + limit) - equations.bias
         # Ground forces, by the Jacobians of the contact points: (..., 2, 3 s, w).
         feet = self._feet(v)
-        own = columns(pose.motion, coordinates.feet.reshape(-1), -2)
-        own = reshaped(own, (*own.shape[:-2], *coordinates.feet.shape, 6))
+        foot_motion = columns(pose.motion, coordinates.feet.reshape(-1), -2)
+        foot_motion = reshaped(foot_motion, (*foot_motion.shape[:-2], *coordinates.feet.shape, 6))
         arm = reshaped(feet.arm, (*feet.arm.shape[:-2], -1))
         numbers = xp.concat([xp.zeros_like(arm[..., :1]), arm, -arm], axis=-1)
         numbers = xp.concat([numbers, xp.ones_like(arm[..., :1])], axis=-1)
         lever = columns(numbers, parts.lever)
         lever = reshaped(lever, (*lever.shape[:-1], -1, 6))
-        jacobian = xp.matmul(lever, own.mT)
+        jacobian = xp.matmul(lever, foot_motion.mT)
         along, aslant, normal = self._damping(v, feet)
         x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
         s = parts.radii.size

@@ -304,5 +304,5 @@ def _first_phases(lead: tuple[int, ...]) -> dict[str, np.ndarray]:
 
 
 def _positive(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.maximum(x, 0.0)
-    return found
+    positive: np.ndarray = np.maximum(x, 0.0)
+    return positive

@@ -93,22 +93,22 @@ SIDED_DRAWINGS = ("pelvis", "torso")  # bodies in the middle, drawn on both side
 def numbers() -> dict[str, Any]:
     """Numbers of the model, from the file."""
     path = mjcf.asset_path("l2m/walker.toml")
-    found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def _names(table: Mapping[str, Any]) -> tuple[str, ...]:
     """Names in a table of the right side, each followed by its left counterpart."""
-    found: list[str] = []
+    names: list[str] = []
     sided: list[str] = []
     for name, row in [*table.items(), ("", {})]:
         if row.get("sided"):
             sided.append(name)
             continue
-        found += [f"{each}_{side}" for side in SIDES for each in sided]
+        names += [f"{each}_{side}" for side in SIDES for each in sided]
         sided = []
-        found += [name] if name else []
-    return tuple(found)
+        names += [name] if name else []
+    return tuple(names)
 
 
 COORDINATES = _names(numbers()["coordinates"])
@@ -260,13 +260,13 @@ def spheres() -> tuple[SpheresOnPlane, np.ndarray, np.ndarray]:
     rows = table["spheres"].values()
     places = []
     for side in SIDES:
-        own = []
+        centres = []
         for row in rows:
             shift = np.array(bodies["calcn"]["offset"])
             if row["body"] == "toes":
                 shift = shift + bodies["toes"]["offset"]
-            own.append(upright((np.array(row["at"]) + shift).tolist(), side))
-        places.append(np.array(own).T)
+            centres.append(upright((np.array(row["at"]) + shift).tolist(), side))
+        places.append(np.array(centres).T)
     return law, np.array(places), np.array([row["radius"] for row in rows])
 
 
@@ -277,13 +277,13 @@ def slide(axis: str, side: str) -> str:
 
 def joints(free: Sequence[str]) -> tuple[str, ...]:
     """Joint names of a model with some free coordinates, in order."""
-    found: list[str] = []
+    names: list[str] = []
     order = sorted(free, key=lambda name: (_body_number(name), "slide" not in of(name)))
     for name in order:
         if name.startswith("knee_angle"):
-            found += [slide(axis, name[-1]) for axis in SLIDES]
-        found.append(name)
-    return tuple(found)
+            names += [slide(axis, name[-1]) for axis in SLIDES]
+        names.append(name)
+    return tuple(names)
 
 
 def _body_number(coordinate: str) -> int:
@@ -300,19 +300,19 @@ def compose(free: Sequence[str], timestep: float) -> mjcf.Spec:
     """
     spec = mjcf.load("l2m/world.xml")
     spec.option.timestep = timestep
-    made: dict[str, Any] = {"": spec.worldbody}
+    bodies: dict[str, Any] = {"": spec.worldbody}
     for name in BODIES:
         side = name[-1] if name[-2:] in ("_r", "_l") else ""
         row = numbers()["bodies"][name.removesuffix(f"_{side}") if side else name]
-        made[name] = _body(made, name, side, row, free)
+        bodies[name] = _body(bodies, name, side, row, free)
     for joint in joints(free):
         mjcf.add(spec, "actuator", name=joint, type="motor", target=joint, trntype="joint")
     mjcf.add(
-        made["pelvis"], "camera", name="side", mode="trackcom", pos=(0.0, -3.0, 0.2),
+        bodies["pelvis"], "camera", name="side", mode="trackcom", pos=(0.0, -3.0, 0.2),
         xyaxes=(1, 0, 0, 0, 0.1, 1),
     )  # fmt: skip
     mjcf.add(  # follows the walker: shadows need a near light
-        made["pelvis"], "light", name="sun", type="directional", mode="track", pos=(0, -2, 5),
+        bodies["pelvis"], "light", name="sun", type="directional", mode="track", pos=(0, -2, 5),
         dir=(0, 0.3, -1), diffuse=(0.6, 0.6, 0.6),
     )  # fmt: skip
     return spec
@@ -356,9 +356,9 @@ def _body(
     parent = row.get("parent", "")
     parent = f"{parent}_{side}" if f"{parent}_{side}" in made else parent
     offset = np.array(upright(row.get("offset", (0.0, 0.0, 0.0)), side or "r"))
-    own = [c for c in COORDINATES if BODIES[_body_number(c)] == name]
+    coordinates = [c for c in COORDINATES if BODIES[_body_number(c)] == name]
     quat = np.array([1.0, 0.0, 0.0, 0.0])
-    for c in own:
+    for c in coordinates:
         value = of(c).get("value", 0.0)
         if c in free or not value:
             continue
@@ -375,7 +375,7 @@ def _body(
             inertia=(inertia[0], inertia[2], inertia[1]), explicitinertial=True,
         )  # fmt: skip
     tibia = {slide(name, side): {"slide": unit} for name, unit in SLIDES.items()}
-    for joint in joints([c for c in own if c in free]):
+    for joint in joints([c for c in coordinates if c in free]):
         motion = tibia[joint] if joint in tibia else of(joint)
         if "slide" in motion:
             mjcf.add(body, "joint", name=joint, type="slide", axis=upright(motion["slide"]))

@@ -93,8 +93,8 @@ class TargetField:
         xp = namespace(position)
         count = SINKS[self.version]
         table = xp.reshape(draws, (*draws.shape[:-1], count, DRAWS))
-        own = xp.arange(float(count)) == (number % count)[..., None]
-        drawn = xp.sum(xp.where(own[..., None], table, xp.zeros_like(table)), axis=-2)
+        mask = xp.arange(float(count)) == (number % count)[..., None]
+        drawn = xp.sum(xp.where(mask[..., None], table, xp.zeros_like(table)), axis=-2)
         turn = TURNS[self.version]
         heading = heading + turn * (2 * drawn[..., 1] - 1)
         distance = NEAREST_SINK + (FARTHEST_SINK - NEAREST_SINK) * drawn[..., 0]
@@ -198,10 +198,10 @@ class TargetField:
         )
         velocity = self.velocity(state, points)
         forward, leftward = velocity[..., 0], velocity[..., 1]
-        own = xp.stack(
+        velocities = xp.stack(
             [cosine * forward + sine * leftward, cosine * leftward - sine * forward], axis=-2
         )
-        return xp.reshape(own, (*own.shape[:-1], SEEN, SEEN))
+        return xp.reshape(velocities, (*velocities.shape[:-1], SEEN, SEEN))
 
 
 def _pace(x: Array, y: Array, sink_distance: Array, phase: Array) -> Array:

@@ -535,9 +535,9 @@ class OpenSimWalk(Walk):
         return self.body.substep(v)
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
-        own = type(self).control, type(self).substep, type(self).body
+        methods = type(self).control, type(self).substep, type(self).body
         known = OpenSimWalk.control, OpenSimWalk.substep, OpenSimWalk.body
-        return self.body.compiled_law(model) if own == known else OWN_LAW
+        return self.body.compiled_law(model) if methods == known else OWN_LAW
 
 
 @register(

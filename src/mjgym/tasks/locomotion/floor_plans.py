@@ -240,10 +240,10 @@ def scatter_targets(rng: np.random.Generator, maze: Maze, count: int) -> Maze:
         TypeError: the number is not whole.
         ValueError: the maze has more targets already, or too few free cells.
     """
-    kept, free = len(maze.targets), maze._where(FREE)
-    count = _whole("count", count, kept, kept + len(free))
+    present, free = len(maze.targets), maze._where(FREE)
+    count = _whole("count", count, present, present + len(free))
     grid = [list(row) for row in maze.rows]
-    for k in rng.permutation(len(free))[: count - kept].tolist():
+    for k in rng.permutation(len(free))[: count - present].tolist():
         i, j = free[k]
         grid[i][j] = TARGET
     return Maze(tuple("".join(row) for row in grid), maze.rooms)
@@ -373,7 +373,7 @@ class _Placement(NamedTuple):
 def _placements(height: int, width: int, side: int, stretch: int) -> tuple[_Placement, ...]:
     """All positions of rooms in an empty maze."""
     lengths = range(side, side + stretch + 1, 2)
-    found = []
+    placements = []
     for longer in lengths:
         for rows, columns in sorted({(longer, side), (side, longer)}):
             share = 1 / len(lengths) / (1 if longer == side else 2)
@@ -381,8 +381,8 @@ def _placements(height: int, width: int, side: int, stretch: int) -> tuple[_Plac
             for top, left in itertools.product(tops, lefts):
                 room = Rectangle(top, left, rows, columns)
                 cells = sum(1 << (i * width + j) for i, j in room.cells() if i % 2 and j % 2)
-                found.append(_Placement(room, cells, share / (len(tops) * len(lefts))))
-    return tuple(found)
+                placements.append(_Placement(room, cells, share / (len(tops) * len(lefts))))
+    return tuple(placements)
 
 
 def _place_rooms(
@@ -503,7 +503,7 @@ class _Plan:
             Whether there was such a detour.
         """
         region = self._region
-        found = False
+        changed = False
         for i, j in self._nodes():
             if not region[i][j] or self._in_room(i, j):
                 continue
@@ -532,6 +532,6 @@ class _Plan:
                         (i_next + bi, j_next + bj),
                     ):
                         region[k][m] = 0
-                    found = True
+                    changed = True
                     break
-        return found
+        return changed

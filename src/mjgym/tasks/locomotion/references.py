@@ -230,7 +230,7 @@ class _Body:
         """`References` arrays of one clip, lifted onto the ground."""
         v, walker = self._v, self._walker
         root = self._prefix + walker.root
-        own = v.rows("xpos", self.bodies)
+        rows = v.rows("xpos", self.bodies)
         observed = v.rows("qpos", walker.prefixed(walker.observed_joints))
         frames: list[dict[str, Array]] = []
         lowest = 0.0
@@ -245,8 +245,8 @@ class _Body:
                     "quaternion": v.body(root).xquat.copy(),
                     "center_of_mass": v.body(root).subtree_com.copy(),
                     "appendages": walker.places(v, appendages(walker)).copy(),
-                    "bodies_pos": v.xpos[own].copy(),
-                    "bodies_quats": v.xquat[own].copy(),
+                    "bodies_pos": v.xpos[rows].copy(),
+                    "bodies_quats": v.xquat[rows].copy(),
                 }
             )
         arrays = {name: np.stack([frame[name] for frame in frames]) for name in frames[0]}

@@ -57,10 +57,10 @@ class Scene(Task):
     @classmethod
     def adopt(cls, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Keyword arguments with those that are fields of the arena made a part of it."""
-        own = {f.name: f.default for f in dataclasses.fields(cls)}
-        walker, arena = (arguments.get(name, own[name]) for name in ("walker", "arena"))
+        defaults = {f.name: f.default for f in dataclasses.fields(cls)}
+        walker, arena = (arguments.get(name, defaults[name]) for name in ("walker", "arena"))
         place = _fitting(find_arena(arena), find_walker(walker), isinstance(arena, str))
-        sizes = [f.name for f in dataclasses.fields(place) if f.init and f.name not in own]
+        sizes = [f.name for f in dataclasses.fields(place) if f.init and f.name not in defaults]
         adopted = {name: value for name, value in arguments.items() if name in sizes}
         rest = {name: value for name, value in arguments.items() if name not in sizes}
         if adopted:
@@ -155,12 +155,12 @@ class Scene(Task):
         return fallen
 
     def observation(self, v: View) -> Arrays:
-        seen: Arrays = {}
+        entries: Arrays = {}
         for walker in self.creatures:
-            seen |= walker.observation(v)
+            entries |= walker.observation(v)
             if self.rangefinders:
-                seen |= walker.ranges(v)
-        return seen
+                entries |= walker.ranges(v)
+        return entries
 
     def labels(self, v: View) -> dict[str, Signal]:
         """Labels of the walkers' observations, from the walkers and their docstrings."""

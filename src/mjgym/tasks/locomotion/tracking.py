@@ -185,9 +185,9 @@ class Tracking(Scene):
     def _carried(self, v: View, field: str, row: Array) -> Array:
         """Joint positions or velocities, with the walker's taken from a frame."""
         reference, values = self._references, getattr(v, field)
-        own = v.rows(field, reference.joints)
-        assert isinstance(own, slice)  # joints of one walker are contiguous
-        parts = [values[..., : own.start], reference.at(field, row), values[..., own.stop :]]
+        place = v.rows(field, reference.joints)
+        assert isinstance(place, slice)  # joints of one walker are contiguous
+        parts = [values[..., : place.start], reference.at(field, row), values[..., place.stop :]]
         return v.xp.concat(parts, axis=-1)
 
     def _ghost(self, v: View, row: Array) -> Arrays:
@@ -347,10 +347,10 @@ def _make_inert(spec: Spec) -> None:
 def _add_ghost(spec: Spec, reference: References, walker: Walker) -> None:
     """Add visual copies of the walker's bodies, without contacts; `before_step` moves them."""
     for name in (walker.prefix + walker.root, *reference.bodies):
-        own = name.removeprefix(walker.prefix)
-        body = add(spec.worldbody, "body", name=GHOST + own, mocap=True)
+        label = name.removeprefix(walker.prefix)
+        body = add(spec.worldbody, "body", name=GHOST + label, mocap=True)
         for shape in reference.shapes:
-            if shape.body == own:
+            if shape.body == label:
                 add(
                     body, "geom", type=shape.type, size=shape.size, pos=shape.pos,
                     quat=shape.quat, rgba=GHOST_RGBA, group=GHOST_GROUP, contype=0, conaffinity=0,

@@ -171,13 +171,13 @@ class Scene(Task):
         arm, hand, tool = robot.name, robot.hand_name, v.site(robot.tool)
         q = v.qpos[..., v.rows("qpos", robot.joints)]
         fingers = robot.finger_joints
-        seen = {f"{arm}/joints_pos": xp.stack([xp.sin(q), xp.cos(q)], axis=-1)}
+        entries = {f"{arm}/joints_pos": xp.stack([xp.sin(q), xp.cos(q)], axis=-1)}
         if robot.torques:
             sensed = v.sensordata[..., v.rows("sensordata", robot.torques)]
             torque = sensed[..., 2::3]  # of three axes; the joint turns about z
-            seen[f"{arm}/joints_torque"] = xp.sign(torque) * xp.log1p(xp.abs(torque))
+            entries[f"{arm}/joints_torque"] = xp.sign(torque) * xp.log1p(xp.abs(torque))
         return {
-            **seen,
+            **entries,
             f"{arm}/joints_vel": v.qvel[..., v.rows("qvel", robot.joints)],
             f"{hand}/joints_pos": v.qpos[..., v.rows("qpos", fingers)],
             f"{hand}/joints_vel": v.qvel[..., v.rows("qvel", fingers)],
@@ -215,12 +215,12 @@ class Scene(Task):
             f"{hand}/contacts": Signal("contacts of each finger", fingers, unit="1"),
             f"{hand}/touch": Signal("force on each finger", fingers, unit="N"),
         }
-        seen = self.observation(v)
-        for entry in seen:
+        entries = self.observation(v)
+        for entry in entries:
             of, _, sensor = entry.rpartition("/")
             if sensor in SEEN:
                 said.setdefault(entry, Signal(f"{sensor.replace('_', ' ')} of {of}"))
-        return {entry: signal for entry, signal in said.items() if entry in seen}
+        return {entry: signal for entry, signal in said.items() if entry in entries}
 
     def tool_position(self, v: View) -> Array:
         """The position of the point between the fingers, (..., 3) m."""

@@ -102,7 +102,7 @@ def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
     body = v.body(f"{name}_root")
     mass = sum(m for m, _, _ in parts)
     centre = sum(m * pos for m, pos, _ in parts) / mass
-    inertia = sum(own + m * _parallel_axis(pos - centre) for m, pos, own in parts)
+    inertia = sum(central + m * _parallel_axis(pos - centre) for m, pos, central in parts)
     moments, axes = np.linalg.eigh(inertia)
     moments, axes = moments[::-1], axes[:, ::-1]  # largest first, as in the compiler
     axes[:, 2] *= np.linalg.det(axes)  # right-handed

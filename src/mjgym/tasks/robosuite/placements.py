@@ -130,10 +130,10 @@ class Uniform(Placement):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        found: dict[str, Pose] = {}
+        poses: dict[str, Pose] = {}
         for name in self.objects or [n for n in extents if n not in placed]:
-            found[name] = self._place(name, rng, extents, {**placed, **found})
-        return found
+            poses[name] = self._place(name, rng, extents, {**placed, **poses})
+        return poses
 
     def _place(
         self, name: str, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
@@ -200,10 +200,10 @@ class Several(Placement):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        found: dict[str, Pose] = {}
+        poses: dict[str, Pose] = {}
         for placement in self.placements:
-            found.update(placement.draw(rng, extents, {**placed, **found}))
-        return found
+            poses.update(placement.draw(rng, extents, {**placed, **poses}))
+        return poses
 
 
 def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placement:

@@ -29,9 +29,9 @@ def pose_in_hand(v: View, manipulator: Manipulator, body: str) -> tuple[Array, A
 
     The hand's frame is at the tool, with the axes of the link that carries the hand.
     """
-    link, seen = v.body(manipulator.link), v.body(body)
-    ahead = to_local(link.xmat, seen.xpos - tool_position(v, manipulator))
-    return ahead, xyzw(upright(product(conjugate(link.xquat), seen.xquat), v), v)
+    link, target = v.body(manipulator.link), v.body(body)
+    ahead = to_local(link.xmat, target.xpos - tool_position(v, manipulator))
+    return ahead, xyzw(upright(product(conjugate(link.xquat), target.xquat), v), v)
 
 
 def nearest(v: View, manipulators: Sequence[Manipulator], point: Array) -> Array:

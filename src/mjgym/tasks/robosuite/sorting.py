@@ -101,9 +101,11 @@ class Sorting(Tabletop):
         if self.choice == ALL:
             return
         names = self.object_names
-        kept = names[rng.integers(len(names))] if self.choice == RANDOM else self.kinds[self.choice]
+        chosen = (
+            names[rng.integers(len(names))] if self.choice == RANDOM else self.kinds[self.choice]
+        )
         for i, name in enumerate(names):
-            if name != kept:
+            if name != chosen:
                 where = PARKED, PARKED + i, self.lowest[name]
                 put(v, self.body_of(name), where, (1.0, 0.0, 0.0, 0.0))
 
@@ -120,8 +122,8 @@ class Sorting(Tabletop):
 
     def objects(self, v: View) -> Arrays:
         if self.choice != RANDOM:
-            seen = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
-            return {key: x for name in seen for key, x in self.poses(v, name, name).items()}
+            names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
+            return {key: x for name in names for key, x in self.poses(v, name, name).items()}
         number, *others = (self.poses(v, name, self.drawn) for name in self.object_names)
         chosen = v.memory["object"]
         for i, other in enumerate(others, start=1):

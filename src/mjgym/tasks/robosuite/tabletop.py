@@ -313,8 +313,8 @@ class Tabletop(Task):
         return self._drive.substep(v)
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
-        own = type(self).control, type(self).substep
-        if own != (Tabletop.control, Tabletop.substep):
+        methods = type(self).control, type(self).substep
+        if methods != (Tabletop.control, Tabletop.substep):
             return OWN_LAW
         return self._drive.compiled
 

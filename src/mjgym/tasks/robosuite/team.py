@@ -193,7 +193,7 @@ def find_robots(
     """
     names = (robot,) if isinstance(robot, str) else robot
     count = len(names)
-    found = []
+    robots = []
     for i, (name, held, stand, law) in enumerate(
         zip(
             names,
@@ -211,7 +211,7 @@ def find_robots(
         limbs = arm.limbs
         for limb in limbs.values():
             control.actions(limb.joints)  # raises for parameters of another number of joints
-        found.append(
+        robots.append(
             Robot(
                 i,
                 arm,
@@ -222,7 +222,7 @@ def find_robots(
                 ),
             )
         )
-    return tuple(found)
+    return tuple(robots)
 
 
 def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
@@ -274,12 +274,12 @@ def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
 
 
 def _find_controller(controller: Any, substeps: int) -> Controller:
-    given = unpacked(controller)
-    if given is None or given == DEFAULT:
+    parameters = unpacked(controller)
+    if parameters is None or parameters == DEFAULT:
         raise ValueError(f"controller: expected one of {', '.join(controllers.names())}")
-    law = make(given)
+    law = make(parameters)
     ramps = any(field.name == "substeps" for field in dataclasses.fields(law))
-    if ramps and not (isinstance(given, Mapping) and "substeps" in given):
+    if ramps and not (isinstance(parameters, Mapping) and "substeps" in parameters):
         law = make(law, substeps=substeps)
     return law
 
@@ -298,12 +298,12 @@ def places(
     """
     if len(robots) == 1:
         return ((*offset(robots[0].arm), 0.0),)
-    found = []
+    poses = []
     for robot, sign in zip(robots, (1.0, -1.0), strict=True):
         x, y = offset(robot.arm)
         shift = -sign * apart[arrangement]
         if arrangement == "opposed":  # a quarter turn about the centre of the scene
-            found.append((-sign * y, sign * x + shift, sign * np.pi / 2))
+            poses.append((-sign * y, sign * x + shift, sign * np.pi / 2))
         else:
-            found.append((x, y + shift, 0.0))
-    return tuple(found)
+            poses.append((x, y + shift, 0.0))
+    return tuple(poses)

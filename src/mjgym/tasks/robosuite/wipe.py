@@ -208,10 +208,10 @@ class Wipe(OneTable):
     def wiped(self, v: View) -> Array:
         """Spots that have been wiped, now or before, (..., spots) bool."""
         site, xp = v.site(self.manipulators[0].tool), v.xp
-        seen = to_local(site.xmat[..., None, :], self.places(v) - site.xpos[..., None, :])
-        depth = -seen[..., 2]  # the sponge's z points out of its face
+        local = to_local(site.xmat[..., None, :], self.places(v) - site.xpos[..., None, :])
+        depth = -local[..., 2]  # the sponge's z points out of its face
         x, y = SPONGE_HALF
-        under = (xp.abs(seen[..., 0]) < x) & (xp.abs(seen[..., 1]) < y)
+        under = (xp.abs(local[..., 0]) < x) & (xp.abs(local[..., 1]) < y)
         under = under & (depth > 0) & (depth < DEPTH) & (touches(v) > 0)[..., None]
         return v.memory["wiped"] | under
 

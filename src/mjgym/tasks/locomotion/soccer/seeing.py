@@ -94,17 +94,17 @@ class Seen:
             previous: the players' actions.
             scored: whether each player's team has just scored, 1, or the other one, -1.
         """
-        own = {
+        itself = {
             **self.walker.proprioception(self.players),
             **self.walker.kinematics(self.players),
             "prev_action": previous,
         }
         return {
-            **{name: own[name] for name in sorted(own)},
+            **{name: itself[name] for name in sorted(itself)},
             **self.ball(),
-            **self.each_other(own["end_effectors_pos"]),
+            **self.each_other(itself["end_effectors_pos"]),
             **self.landmarks(),
-            **self.statistics(own["sensors_velocimeter"], scored),
+            **self.statistics(itself["sensors_velocimeter"], scored),
         }
 
     def ball(self) -> Arrays:
@@ -113,11 +113,11 @@ class Seen:
         turns = self._each(ball.cvel[..., :3]) - self.spin
         away = self._each(ball.xipos) - self.centre
         moves = self._each(self.rolling) - self.velocity - cross(self.spin, away)
-        own = rows_to_local(self.axes, self.xp.stack([turns, away, moves], axis=-2))
+        local = rows_to_local(self.axes, self.xp.stack([turns, away, moves], axis=-2))
         return {
-            "ball_ego_angular_velocity": own[..., 0, :],
-            "ball_ego_position": own[..., 1, :],
-            "ball_ego_linear_velocity": own[..., 2, :],
+            "ball_ego_angular_velocity": local[..., 0, :],
+            "ball_ego_position": local[..., 1, :],
+            "ball_ego_linear_velocity": local[..., 2, :],
         }
 
     def each_other(self, effectors: Array) -> Arrays:
@@ -164,8 +164,8 @@ class Seen:
         marks = reshaped(self.v.take("site_xpos", _BOTH), (*lead, 2, 1, count, 3))
         away = marks - reshaped(self.place, (*lead, 2, self.size, 1, 3))
         shown = reshaped(away * self.xp.asarray(_SHOWN), (*lead, 2 * self.size, count, 3))
-        seen = rows_to_local(self.turn, shown)
-        return {name: seen[..., k, : SOLID[k]] for k, name in enumerate(LANDMARKS)}
+        local = rows_to_local(self.turn, shown)
+        return {name: local[..., k, : SOLID[k]] for k, name in enumerate(LANDMARKS)}
 
     def statistics(self, velocimeter: Array, scored: Array) -> Arrays:
         """Statistics that compare players."""

@@ -344,10 +344,10 @@ class Soccer(Task):
     def _all_actions(self, v: View, action: Array) -> Arrays:
         xp, m = v.xp, v.memory
         shape = m["action"].shape
-        given = xp.astype(action, xp.float64)
+        actions = xp.astype(action, xp.float64)
         if self.opponent is None:
-            return {"action": xp.reshape(given, shape)}
-        home = xp.reshape(given, (*v.lead, self.team_size, shape[-1]))
+            return {"action": xp.reshape(actions, shape)}
+        home = xp.reshape(actions, (*v.lead, self.team_size, shape[-1]))
         if self._plays_at_random:
             words = opponents.following(m["words"])
             low, high = (xp.asarray(bound) for bound in self._away_bounds(v))
@@ -365,12 +365,12 @@ class Soccer(Task):
         if self.opponent == opponents.STILL:
             return v.xp.zeros_like(home)
         theirs = (*[slice(None)] * len(v.lead), slice(self.team_size, None), ...)
-        seen = {name: value[theirs] for name, value in self._seen(v).items()}
+        entries = {name: value[theirs] for name, value in self._seen(v).items()}
         if self.opponent == opponents.SCRIPTED:
-            return scripted.player(seen)
+            return scripted.player(entries)
         player = opponents.find_player(self.opponent or "")
         lead = (*v.lead, self.team_size)
-        action = v.xp.asarray(player(opponents.flat(v.xp, seen, lead)))
+        action = v.xp.asarray(player(opponents.flat(v.xp, entries, lead)))
         if action.shape != home.shape:
             raise ValueError(
                 f"opponent: {self.opponent} returned shape {tuple(action.shape)}, its players'"
@@ -461,10 +461,10 @@ class Soccer(Task):
         if self.opponent is None:
             return {}
         walker = self.creatures[0]
-        own = self._seen(v)
+        entries = self._seen(v)
         acting = tuple(a.name.partition("/")[2] for a in self.actions(v._model))
         said = seeing.labels(walker, self.team_size, acting[: len(acting) // self.team_size])
-        for entry, meaning in meanings(type(walker), own).items():
+        for entry, meaning in meanings(type(walker), entries).items():
             stated = said.get(entry, walker.labels().get(entry, Signal()))
             said[entry] = dataclasses.replace(stated, meaning=stated.meaning or meaning)
         return {
@@ -473,5 +473,5 @@ class Soccer(Task):
             )
             for name in self.names[: self.team_size]
             for entry, signal in said.items()
-            if entry in own
+            if entry in entries
         }

@@ -270,8 +270,8 @@ class Walker(Written):
     def places(self, v: View, bodies: tuple[str, ...]) -> Array:
         """Positions of the named bodies in the root body's frame, concatenated, (..., 3 k) m."""
         points = v.take("xpos", self.prefixed(bodies))
-        seen = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
-        return v.xp.reshape(seen, (*v.lead, -1))
+        local = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
+        return v.xp.reshape(local, (*v.lead, -1))
 
     def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
         """Heights of the named bodies' frames above z = 0, (..., k) m."""

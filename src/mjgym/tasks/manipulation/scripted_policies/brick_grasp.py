@@ -151,9 +151,9 @@ def points(brick: Brick, observation: Observation, local: np.ndarray) -> np.ndar
 def hindrance(outlines: np.ndarray, rotation: np.ndarray, place: np.ndarray) -> np.ndarray:
     """Cost of other bricks, by points of them, where the fingers come down, (...)."""
     deepest = np.zeros(place.shape[:-1])
-    seen = to_local(rotation[..., None, :], outlines - place[..., None, :])[..., 0:2]
+    local = to_local(rotation[..., None, :], outlines - place[..., None, :])[..., 0:2]
     for low, high in FINGERS_COME_DOWN:
-        depth = np.minimum(seen - low, high - seen).min(axis=-1).max(axis=-1)
+        depth = np.minimum(local - low, high - local).min(axis=-1).max(axis=-1)
         deepest = np.maximum(deepest, depth)
     return np.asarray(deepest / HINDRANCE)
 

@@ -73,8 +73,8 @@ class VelocityArm:
         """
         (motion,) = motions
         arm = self.robot.name
-        seen = observation[f"{arm}/joints_pos"]
-        q = np.arctan2(seen[..., 0], seen[..., 1])
+        sincos = observation[f"{arm}/joints_pos"]
+        q = np.arctan2(sincos[..., 0], sincos[..., 1])
         place = self.position(observation) + _shortened(motion.way, LOOK_AHEAD)
         turn = from_rotation_vector(_shortened(motion.turn, TURN_AHEAD))
         wanted = self.kinematics.solve(q, place, compose(turn, self.rotation(observation)))

@@ -204,15 +204,15 @@ def _hand(model: Model, manipulator: "Manipulator") -> np.ndarray:
 
 def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
     """World rotation of a site with all joints at 0, (9,)."""
-    found = model.site(site)
-    turned = compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
+    element = model.site(site)
+    turned = compose(_rotation_of_body(model, int(element.bodyid[0])), _matrix(element.quat))
     return np.asarray(turned)
 
 
 def _place_at_rest(model: Model, geom: str) -> np.ndarray:
     """World position of a geom with all joints at 0, (3,) m."""
-    found = model.geom(geom)
-    place, body = found.pos, int(found.bodyid[0])
+    element = model.geom(geom)
+    place, body = element.pos, int(element.bodyid[0])
     while body:
         place = model.body_pos[body] + to_world(_matrix(model.body_quat[body]), place)
         body = int(model.body_parentid[body])

@@ -149,8 +149,8 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         Stage(away, OPEN, near=np.inf, steps=CLOSING),
         rest,
     )
-    given = len(stages) - 3
-    return StagedPolicy(tools, [stages], parts=[len(uncover), given])
+    handover = len(stages) - 3
+    return StagedPolicy(tools, [stages], parts=[len(uncover), handover])
 
 
 def _take(tools: Tools, handle: Handle) -> StagedPolicy:
